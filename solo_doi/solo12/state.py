@@ -1,0 +1,87 @@
+"""The types everybody passes around: what the robot does, and what its joints are told to do.
+
+Every array may have leading dimensions: one robot has none, a simulator of N robots has (N,).
+Suffix `_w`: world frame; `_b`: base frame. Quaternions as in `rotations`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+
+from .constants import Array, ControlSetup
+from .kinematics import foot_motion
+from .rotations import IDENTITY, cross, rotate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """Where the robot is and how it moves: all that is needed to put a simulator into a state."""
+
+    base_position_w: Array  # (..., 3) origin of base_link [m]
+    base_quaternion: Array  # (..., 4)
+    linear_velocity_b: Array  # (..., 3) of that origin [m/s]
+    angular_velocity_b: Array  # (..., 3) [rad/s]
+    joint_position: Array  # (..., 12) [rad]
+    joint_velocity: Array  # (..., 12) [rad/s]
+
+    def __getitem__(self, index: object) -> Self:
+        """Select robots by index, slice or mask."""
+        return type(self)(**{field.name: getattr(self, field.name)[index] for field in fields(self)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotState(Motion):
+    """A simulated robot after a control step. Forces and torques are those of the last physics step."""
+
+    torque: Array  # (..., 12) [N m]
+    foot_position_w: Array  # (..., 4, 3) centre of the foot sphere [m]
+    foot_velocity_w: Array  # (..., 4, 3) [m/s]
+    foot_force_w: Array  # (..., 4, 3) sum of contact forces along the contacts' normals [N]
+    body_force_w: Array  # (..., 13, 3) the same for `BODY_NAMES`: base, shoulders, upper and lower legs [N]
+
+    @property
+    def foot_contact(self) -> np.ndarray:
+        """Which feet press on something with more than one newton, (..., 4)."""
+        return np.linalg.norm(self.foot_force_w, axis=-1) > CONTACT_THRESHOLD
+
+    @property
+    def body_contact(self) -> np.ndarray:
+        """Which other bodies touch something with more than one newton, (..., 13)."""
+        return np.linalg.norm(self.body_force_w, axis=-1) > CONTACT_THRESHOLD
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointCommand:
+    """What the motors are asked to do: torque = kp (position - q) - kd q', within the torque limit."""
+
+    position: Array  # (..., 12) [rad]
+    kp: Array | float  # [N m/rad]
+    kd: Array | float  # [N m s/rad]
+
+
+CONTACT_THRESHOLD = 1.0
+"""Force above which two bodies count as touching [N], as in DOMiNiC."""
+
+
+def standing(setup: ControlSetup, num_robots: int) -> Motion:
+    """Robots at rest at the origin in a task's default pose, feet on the ground."""
+    return Motion(
+        base_position_w=np.tile([0.0, 0.0, setup.standing_height], (num_robots, 1)),
+        base_quaternion=np.tile(IDENTITY, (num_robots, 1)),
+        linear_velocity_b=np.zeros((num_robots, 3)),
+        angular_velocity_b=np.zeros((num_robots, 3)),
+        joint_position=np.tile(setup.default_pose, (num_robots, 1)),
+        joint_velocity=np.zeros((num_robots, 12)),
+    )
+
+
+def feet_in_world(motion: Motion) -> tuple[Array, Array]:
+    """Positions and velocities of the feet in the world frame, both (..., 4, 3)."""
+    position_b, velocity_b = foot_motion(motion.joint_position, motion.joint_velocity)
+    quaternion = motion.base_quaternion[..., None, :]
+    turning_b = cross(motion.angular_velocity_b[..., None, :], position_b)
+    velocity_w = rotate(quaternion, motion.linear_velocity_b[..., None, :] + turning_b + velocity_b)
+    return motion.base_position_w[..., None, :] + rotate(quaternion, position_b), velocity_w
