@@ -34,6 +34,7 @@ def make_simulator(name: str, config: SimConfig, terrain: Terrain | None = None)
     try:
         simulator = getattr(importlib.import_module(f"solo_doi.sim.{module}"), SIMULATORS[module])
     except ModuleNotFoundError as error:
-        package = error.name or module
-        raise MissingPackageError(package, f"The simulator {name!r}", f"Run: pip install {package}") from error
+        package = (error.name or module).split(".")[0]
+        remedy = REMEDIES.get(package, f"Run: pip install {package}")
+        raise MissingPackageError(package, f"The simulator {name!r}", remedy) from error
     return simulator(config, terrain)

@@ -15,7 +15,7 @@ class TargetDelay:
         self._physics_dt = physics_dt
         self._decimation = decimation
         self._depth = 1 + int(np.ceil(round(longest_lag / physics_dt) / decimation))
-        self._history = np.zeros((num_robots, self._depth, NUM_JOINTS))  # newest first
+        self.history = np.zeros((num_robots, self._depth, NUM_JOINTS))  # newest first
         self._age = np.zeros((num_robots, decimation), dtype=np.intp)  # which old target each physics step uses
         self._robots = np.arange(num_robots)[:, None]
 
@@ -27,10 +27,10 @@ class TargetDelay:
 
     def reset(self, robots: np.ndarray, target: Array) -> None:
         """Forget old targets: the motors of these robots hold `target` until a new one arrives."""
-        self._history[robots] = target[:, None]
+        self.history[robots] = target[:, None]
 
     def push(self, target: Array) -> Array:
         """Take the target of this control step, return those of its physics steps, (N, decimation, 12)."""
-        self._history[:, 1:] = self._history[:, :-1]
-        self._history[:, 0] = target
-        return self._history[self._robots, self._age]
+        self.history[:, 1:] = self.history[:, :-1]
+        self.history[:, 0] = target
+        return self.history[self._robots, self._age]

@@ -90,6 +90,13 @@ class MujocoSimulator(Simulator):
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
         self._qvel[robots, :6] += np.concatenate([linear_w, angular_b], axis=-1)
 
+    def _save(self) -> dict[str, np.ndarray]:
+        return {"state": self._batch.state.copy(), "forces": self._forces.copy()}
+
+    def _load(self, saved: dict[str, np.ndarray]) -> None:
+        self._batch.state[:] = saved["state"]
+        self._forces = saved["forces"].copy()
+
     def _apply_domain(self, robots: np.ndarray, domain: Domain) -> None:
         model = self._model
         self._friction[np.ix_(robots, self._robot_geoms, np.array([0]))] = domain.friction[:, None, None]

@@ -18,8 +18,8 @@ from .simulator import SimConfig
 NO_SLIP_ITERATIONS = 3
 CONTACT_TIME = 0.01
 """Time constant of contacts, twice the physics step of training [s]."""
-SLOTS = 2
-"""Contacts a sensor reports per body, the strongest first."""
+SLOTS = 8
+"""Contacts a sensor reports per body: two boxes, base and obstacle, can touch in eight points."""
 # mjCONDATA_FORCE and mjCONDATA_NORMAL: contact force in the contact's frame, and the normal in the world.
 _FIELDS = (mujoco.mjtConDataField.mjCONDATA_FORCE, mujoco.mjtConDataField.mjCONDATA_NORMAL)
 _FORCE_AND_NORMAL = sum(1 << int(field) for field in _FIELDS)

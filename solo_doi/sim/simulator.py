@@ -34,6 +34,9 @@ MOTION_SHAPES = {
     "joint_velocity": (NUM_JOINTS,),
 }
 
+STOP_SLACK = 0.1
+"""How far beyond its mechanical end a joint may be found: simulated stops are soft [rad]."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SimConfig:
@@ -122,9 +125,11 @@ class Simulator(ABC):
         if (abs(norm - 1) > 1e-3).any():
             robot = np.argmax(abs(norm - 1))
             raise SimulationError(f"base_quaternion of robot {robots[robot]} has norm {norm[robot]}, expected 1.")
-        target = motion.joint_position if target is None else target
-        _check_array("target", target, (len(robots), NUM_JOINTS), robots)
-        self._delay.reset(robots, target)
+        _check_joints("joint_position", motion.joint_position, robots, slack=STOP_SLACK)
+        if target is not None:
+            _check_array("target", target, (len(robots), NUM_JOINTS), robots)
+            _check_joints("target", target, robots)
+        self._delay.reset(robots, motion.joint_position if target is None else target)
         self._reset(robots, motion)
         return self.state()
 
@@ -132,13 +137,7 @@ class Simulator(ABC):
         """Hold joint targets (N, 12) for one control step; `push_w` (N, 3) pulls at the bases meanwhile [N]."""
         everyone = np.arange(self.num_robots)
         _check_array("target", target, (self.num_robots, NUM_JOINTS), everyone)
-        outside = np.abs(target) > MECHANICAL_POSITION
-        if outside.any():
-            robot, joint = np.argwhere(outside)[0]
-            raise SimulationError(
-                f"target of robot {robot}, joint {JOINT_NAMES[joint]}, is {target[robot, joint]:.3f} rad, expected "
-                f"within +-{MECHANICAL_POSITION[joint]:.3f}: make targets with `solo12.action.joint_target`."
-            )
+        _check_joints("target", target, everyone)
         if push_w is not None:
             _check_array("push_w", push_w, (self.num_robots, 3), everyone)
         self._step(self._delay.push(target), push_w)
@@ -150,6 +149,23 @@ class Simulator(ABC):
         _check_array("linear_w", linear_w, (len(robots), 3), robots)
         _check_array("angular_b", angular_b, (len(robots), 3), robots)
         self._kick(robots, linear_w, angular_b)
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return all that is needed to continue with the same numbers; not every engine can."""
+        domain = {f"domain.{field.name}": getattr(self.domain, field.name) for field in fields(self.domain)}
+        return {**domain, "delay": self._delay.history.copy(), **self._save()}
+
+    def load(self, saved: dict[str, np.ndarray]) -> None:
+        """Continue from what `save` returned."""
+        self.set_domain(Domain(**{field.name: saved[f"domain.{field.name}"] for field in fields(Domain)}))
+        self._delay.history[:] = saved["delay"]
+        self._load(saved)
+
+    def _save(self) -> dict[str, np.ndarray]:
+        raise SoloError(f"{self.name} cannot save its state: what is simulated in it cannot be resumed exactly.")
+
+    def _load(self, saved: dict[str, np.ndarray]) -> None:
+        raise SoloError(f"{self.name} cannot load a state.")
 
     def close(self) -> None:  # noqa: B027  # an engine without resources need not override it
         """Free the engine."""
@@ -169,8 +185,9 @@ class Simulator(ABC):
         if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
             raise SoloError(f"Robots are chosen by a list of indices, found {robots!r}.")
         array = array.astype(np.intp)
-        if array.size and (array.min() < 0 or array.max() >= self.num_robots):
-            raise SoloError(f"Robot {array.max()} was asked for, the simulator has 0 to {self.num_robots - 1}.")
+        absent = array[(array < 0) | (array >= self.num_robots)]
+        if absent.size:
+            raise SoloError(f"Robot {absent[0]} was asked for, the simulator has 0 to {self.num_robots - 1}.")
         return array
 
     @abstractmethod
@@ -208,4 +225,14 @@ def _check_array(name: str, values: Array, shape: tuple[int, ...], robots: np.nd
         joint = f", joint {JOINT_NAMES[rest[0]]}," if shape[1:] == (NUM_JOINTS,) else ""
         raise SimulationError(
             f"{name} of robot {robots[row]}{joint} is {values[row][tuple(rest)]}: expected a finite number."
+        )
+
+
+def _check_joints(name: str, values: Array, robots: np.ndarray, slack: float = 0.0) -> None:
+    outside = np.abs(values) > MECHANICAL_POSITION + slack
+    if outside.any():
+        row, joint = np.argwhere(outside)[0]
+        raise SimulationError(
+            f"{name} of robot {robots[row]}, joint {JOINT_NAMES[joint]}, is {values[row, joint]:.3f} rad, expected "
+            f"within +-{MECHANICAL_POSITION[joint]:.3f}: clamp it, as `solo12.action.joint_target` does."
         )

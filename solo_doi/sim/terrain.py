@@ -14,8 +14,9 @@ from solo_doi.solo12.constants import Array
 BOXES_PER_ROBOT = 5
 BOX_SIDE = (0.8, 2.0)
 BOX_HEIGHT = (0.05, 0.245)
-BOX_PLACE = (1.5, 4.0)
-"""Distance of a box's centre from where the robot starts [m]: never on top of it."""
+BOX_PLACE = (1.9, 4.0)
+"""Distance of a box's centre from where the robot starts [m]: at 1.9 m the corner of a box of 2 m, on the diagonal,
+is 0.34 m away in x and y, and the feet reach 0.3 m from the start."""
 
 
 @dataclass(frozen=True)

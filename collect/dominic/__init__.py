@@ -1,0 +1,1 @@
+"""DOMiNiC: trains the checkpoints that everything starts from."""

@@ -1,0 +1,67 @@
+"""solo-pretrain: train DOMiNiC checkpoints."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+
+from solo_doi import config as configuration
+from solo_doi.errors import SoloError
+
+from .config import PretrainConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainCommand(PretrainConfig):
+    """Train a locomotion expert, or skills that walk in different ways, from nothing.
+
+    Examples: `solo-pretrain --task locomotion` trains the forward expert; `solo-pretrain --config
+    configs/pretrain/skills.yaml` the five skills; `solo-pretrain --resume runs/NAME` continues a killed run.
+    """
+
+    out: Path | None = None
+    """Directory of the run; runs/pretrain-DATE-TIME by default. Must not exist."""
+    resume: Path | None = None
+    """Run to continue; its own configuration is used and flags that set others are ignored."""
+    start: Path | None = None
+    """Run whose weights training starts from, to learn further with another configuration."""
+
+
+def main() -> None:
+    """Run the command; errors the user can mend are one line."""
+    try:
+        pretrain(configuration.from_command_line(PretrainCommand, "solo-pretrain"))
+    except SoloError as error:
+        print(f"solo-pretrain: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def pretrain(command: PretrainCommand) -> Path:
+    """Train, and return the run's directory."""
+    from .progress import RunLog  # heavy imports after the flags are known to be right
+    from .trainer import Trainer
+
+    if command.resume is not None:
+        run = command.resume
+        if not (run / "config.yaml").is_file():
+            raise SoloError(f"{run}: not a run of solo-pretrain, it has no config.yaml.")
+        config = configuration.read(PretrainConfig, run / "config.yaml")
+    else:
+        run = command.out or Path("runs") / f"pretrain-{datetime.now():%Y%m%d-%H%M%S}"
+        if run.exists():
+            raise SoloError(f"{run}: exists already. Choose another --out, or continue it with --resume {run}.")
+        config = PretrainConfig(**{field.name: getattr(command, field.name) for field in fields(PretrainConfig)})
+    print(f"run: {run}")
+    trainer = Trainer(config, run)
+    if command.resume is not None and (run / "state.pt").is_file():
+        trainer.resume()
+    elif command.start is not None:
+        trainer.start_from(command.start)
+    run.mkdir(parents=True, exist_ok=True)
+    configuration.write(config, run / "config.yaml")
+    with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
+        trainer.train(log)
+    print(f"checkpoints: {run / 'checkpoints'}")
+    return run

@@ -1,0 +1,167 @@
+"""The learning half of DOMiNiC: from a block of experience to better weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.tasks.locomotion import FEATURE_NAMES, REWARD_GROUPS, LocomotionTask
+
+from . import equations
+from .config import PretrainConfig
+from .multipliers import Multipliers
+from .networks import Normaliser, Policy, SkillMLP
+from .rollout import Rollout
+
+KL_FACTOR = 1.5
+LR_BOUNDS = (1e-5, 1e-2)
+REGULAR, TASK = (REWARD_GROUPS.index(name) for name in ("regular", "task"))
+
+
+@dataclass
+class Batch:
+    """Samples of an iteration, flattened over steps and robots."""
+
+    observation: Tensor
+    skill: Tensor
+    action: Tensor
+    log_prob: Tensor
+    mean: Tensor
+    advantage: Tensor  # combined
+    returns: Tensor  # (B, groups + 1), the last being the intrinsic reward's
+    successor: Tensor  # targets
+
+    def __getitem__(self, index: Tensor) -> Batch:
+        """Select samples."""
+        return Batch(*(value[index] for value in vars(self).values()))
+
+
+class Learner(nn.Module):
+    """Networks, optimisers and multipliers, and one method per step of an iteration."""
+
+    def __init__(self, config: PretrainConfig, generator: torch.Generator) -> None:
+        """Draw all weights from `generator`."""
+        super().__init__()
+        self.config = config
+        self._generator = generator
+        observations, skills = LocomotionTask.layout.size, config.num_skills
+
+        def network(hidden: tuple[int, int], outputs: int) -> SkillMLP:
+            return SkillMLP(observations, hidden, outputs, skills, config.mask_keep, generator)
+
+        self.policy = Policy(network(config.policy_hidden, NUM_JOINTS), NUM_JOINTS)
+        self.values = network(config.value_hidden, len(REWARD_GROUPS) + 1)
+        self.successor = network(config.value_hidden, len(FEATURE_NAMES))
+        self.normaliser = Normaliser(observations)
+        self.feature_normaliser = Normaliser(len(FEATURE_NAMES))
+        self.multipliers = Multipliers(skills, config.diversity)
+        self.optimiser = torch.optim.Adam(
+            [*self.policy.parameters(), *self.values.parameters()], lr=config.lr, eps=1e-5
+        )
+        self.successor_optimiser = torch.optim.Adam(self.successor.parameters(), lr=config.successor_lr)
+
+    def learn(self, rollout: Rollout, skill: Tensor, iteration: int, steps_done: int) -> dict[str, float]:
+        """Update all weights from one rollout; return what is worth logging."""
+        diverse = self.config.num_skills > 1 and iteration > self.config.diversity.burn_in
+        batch, metrics = self._prepare(rollout, skill, diverse, steps_done)
+        if diverse:
+            self.multipliers.update()
+        metrics |= self._update(batch)
+        self.normaliser.update(rollout.raw.flatten(0, 1))
+        self.feature_normaliser.update(rollout.features.flatten(0, 1))
+        return metrics
+
+    @torch.no_grad()
+    def _prepare(
+        self, rollout: Rollout, skill: Tensor, diverse: bool, steps_done: int
+    ) -> tuple[Batch, dict[str, float]]:
+        config = self.config
+        steps = len(rollout.raw)
+        skills = skill.expand(steps, -1).flatten()
+        observation, final = rollout.observation.flatten(0, 1), rollout.final.flatten(0, 1)
+        intrinsic, successor, distance = self._diversity(rollout, observation, final, skills)
+        # Scaled by 1 - gamma, a value is an average of rewards to come: in (0, 1] for the task.
+        reward = torch.cat([rollout.reward, intrinsic], dim=-1) * (1 - config.gamma)
+        shape = reward.shape
+        value, next_value = self.values(observation, skills).view(shape), self.values(final, skills).view(shape)
+        advantage = equations.advantages(
+            reward, value, next_value, rollout.fallen, rollout.ended, config.gamma, config.lam
+        )
+        returns = advantage + value
+        self.multipliers.observe(returns[..., TASK].mean(0), skill)
+        standardised = equations.standardised(advantage)
+        ramp = min(1.0, config.regular_start + (1 - config.regular_start) * steps_done / config.regular_steps)
+        weights = self.multipliers.weights() if diverse else torch.ones(config.num_skills)
+        combined = equations.combined_advantage(
+            standardised[..., REGULAR], standardised[..., TASK], standardised[..., -1],
+            weights[skill], config.regular_weight * ramp,
+        )  # fmt: skip
+        batch = Batch(
+            observation, skills, rollout.action.flatten(0, 1), rollout.log_prob.flatten(), rollout.mean.flatten(0, 1),
+            combined.flatten(), returns.flatten(0, 1), successor,
+        )  # fmt: skip
+        names = (*REWARD_GROUPS, "intrinsic")
+        metrics = {f"reward/{name}": float(reward[..., i].mean() / (1 - config.gamma)) for i, name in enumerate(names)}
+        return batch, metrics | {"skills/distance": distance, "falls": float(rollout.fallen.mean())}
+
+    def _diversity(
+        self, rollout: Rollout, observation: Tensor, final: Tensor, skill: Tensor
+    ) -> tuple[Tensor, Tensor, float]:
+        """Intrinsic rewards (T, N, 1), targets of the successor features (T N, F), mean distance between skills."""
+        options = self.config.diversity
+        features = self.feature_normaliser(rollout.features)
+        target = equations.successor_target(
+            features, self.successor(final, skill).view_as(features), rollout.ended, options.successor_gamma
+        ).flatten(0, 1)
+        if self.config.num_skills == 1:
+            return torch.zeros(*features.shape[:2], 1), target, 0.0
+        difference, distance = equations.nearest_skill(self.successor.for_all_skills(observation), skill)
+        strength = equations.van_der_waals(
+            distance, options.length, options.attraction, options.attract_power, options.repel_power
+        )
+        reward = equations.diversity_reward(features.flatten(0, 1), difference, strength)
+        return reward.view(*features.shape[:2], 1), target, float(distance.mean())
+
+    def _update(self, batch: Batch) -> dict[str, float]:
+        config = self.config
+        size = len(batch.skill)
+        totals = {"loss/policy": 0.0, "loss/value": 0.0, "loss/successor": 0.0, "kl": 0.0}
+        for _ in range(config.epochs):
+            for index in torch.randperm(size, generator=self._generator).chunk(config.minibatches):
+                for name, value in self._minibatch(batch[index]).items():
+                    totals[name] += value / (config.epochs * config.minibatches)
+        lr = self.optimiser.param_groups[0]["lr"]
+        return totals | {"lr": lr, "action_std": float(self.policy.log_std.exp().mean().detach())}
+
+    def _minibatch(self, batch: Batch) -> dict[str, float]:
+        config = self.config
+        mean = self.policy(batch.observation, batch.skill)
+        log_prob = self.policy.log_prob(mean, batch.action)
+        policy_loss = equations.clipped_surrogate(log_prob, batch.log_prob, batch.advantage, config.clip)
+        value_loss = (self.values(batch.observation, batch.skill) - batch.returns).square().sum(-1).mean()
+        self.optimiser.zero_grad(set_to_none=True)
+        (policy_loss - config.entropy * self.policy.entropy() + value_loss).backward()
+        nn.utils.clip_grad_norm_(self.policy.parameters(), config.max_grad_norm)
+        nn.utils.clip_grad_norm_(self.values.parameters(), config.max_grad_norm)
+        self.optimiser.step()
+        successor_loss = torch.zeros(())
+        if config.num_skills > 1:
+            successor_loss = (self.successor(batch.observation, batch.skill) - batch.successor).square().mean()
+            self.successor_optimiser.zero_grad(set_to_none=True)
+            successor_loss.backward()
+            self.successor_optimiser.step()
+        with torch.no_grad():  # the standard deviation moves little: its share of the divergence is left out
+            kl = 0.5 * ((mean - batch.mean) * torch.exp(-self.policy.log_std)).square().sum(-1).mean()
+        self._adapt_lr(float(kl))
+        losses = {"policy": policy_loss, "value": value_loss, "successor": successor_loss}
+        return {f"loss/{name}": float(loss.detach()) for name, loss in losses.items()} | {"kl": float(kl)}
+
+    def _adapt_lr(self, kl: float) -> None:
+        group = self.optimiser.param_groups[0]
+        if kl > 2 * self.config.target_kl:
+            group["lr"] = max(LR_BOUNDS[0], group["lr"] / KL_FACTOR)
+        elif kl < self.config.target_kl / 2:
+            group["lr"] = min(LR_BOUNDS[1], group["lr"] * KL_FACTOR)

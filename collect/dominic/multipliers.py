@@ -1,0 +1,54 @@
+"""Lagrange multipliers: how much of each skill's gradient goes to the task instead of to being different."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from . import equations
+from .config import DiversityConfig
+
+
+class Multipliers(nn.Module):
+    """One raw multiplier mu per skill, weight sigma(mu); skill 0 is the target and always has weight 1."""
+
+    value: Tensor
+    seen: Tensor
+
+    def __init__(self, num_skills: int, config: DiversityConfig) -> None:
+        """Start at mu = 0, weight one half."""
+        super().__init__()
+        self.config = config
+        self.raw = nn.Parameter(torch.zeros(num_skills))
+        self.register_buffer("value", torch.zeros(num_skills))
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
+        self.optimiser = torch.optim.Adam([self.raw], lr=config.multiplier_lr)
+
+    @torch.no_grad()
+    def observe(self, returns: Tensor, skill: Tensor) -> None:
+        """Update the running task value of every skill from the mean returns (N,) of the robots that had it."""
+        totals = torch.zeros_like(self.value).index_add_(0, skill, returns)
+        counts = torch.zeros_like(self.value).index_add_(0, skill, torch.ones_like(returns))
+        decay = self.config.value_decay if self.seen else 0.0
+        self.value.lerp_(totals / counts, 1 - decay)
+        self.seen += 1
+
+    def update(self) -> None:
+        """One Adam step. The gradient is reset first: kept, it would integrate the violation over the whole run."""
+        self.optimiser.zero_grad()
+        equations.multiplier_loss(self.raw, self.value, self.config.alpha * self.value[0]).backward()
+        self.optimiser.step()
+        with torch.no_grad():
+            self.raw.clamp_(-self.config.multiplier_bound, self.config.multiplier_bound)
+
+    @torch.no_grad()
+    def weights(self) -> Tensor:
+        """Weight of the task, (skills,)."""
+        weights = torch.sigmoid(self.raw)
+        weights[0] = 1.0
+        return weights
+
+    @torch.no_grad()
+    def slack(self) -> Tensor:
+        """How far above its threshold each skill's task value is, (skills,)."""
+        return self.value - self.config.alpha * self.value[0]

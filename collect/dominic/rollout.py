@@ -1,0 +1,75 @@
+"""Rolls the policy out and keeps what learning needs, one block of (steps, robots) per iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from solo_doi.tasks.locomotion import FEATURE_NAMES, REWARD_GROUPS, LocomotionTask
+
+from .networks import Normaliser, Policy
+
+
+@dataclass
+class Rollout:
+    """Tensors of one iteration, overwritten by the next; leading dimensions (steps, robots)."""
+
+    raw: Tensor  # observation as the task gives it
+    observation: Tensor  # normalised
+    final: Tensor  # normalised observation each step led to, before any reset
+    action: Tensor
+    log_prob: Tensor
+    mean: Tensor
+    reward: Tensor
+    features: Tensor
+    fallen: Tensor  # 1 where the episode ended by a fall
+    ended: Tensor  # 1 where the episode ended for any reason
+
+    @classmethod
+    def empty(cls, steps: int, robots: int, observations: int, actions: int) -> Rollout:
+        """Allocate once."""
+        lead = (steps, robots)
+        return cls(
+            raw=torch.empty(*lead, observations),
+            observation=torch.empty(*lead, observations),
+            final=torch.empty(*lead, observations),
+            action=torch.empty(*lead, actions),
+            log_prob=torch.empty(lead),
+            mean=torch.empty(*lead, actions),
+            reward=torch.empty(*lead, len(REWARD_GROUPS)),
+            features=torch.empty(*lead, len(FEATURE_NAMES)),
+            fallen=torch.empty(lead),
+            ended=torch.empty(lead),
+        )
+
+
+@torch.inference_mode()
+def collect_rollout(
+    rollout: Rollout,
+    observation: np.ndarray,
+    task: LocomotionTask,
+    policy: Policy,
+    normaliser: Normaliser,
+    skill: Tensor,
+    generator: torch.Generator,
+) -> np.ndarray:
+    """Fill `rollout` with stochastic actions, starting at `observation`; return the observation it ends at."""
+    std = policy.log_std.exp()
+    for t in range(len(rollout.raw)):
+        rollout.raw[t] = torch.from_numpy(observation)
+        rollout.observation[t] = normaliser(rollout.raw[t])
+        mean = policy(rollout.observation[t], skill)
+        action = mean + std * torch.randn(mean.shape, generator=generator)
+        rollout.mean[t], rollout.action[t] = mean, action
+        rollout.log_prob[t] = policy.log_prob(mean, action)
+        step = task.step(action.numpy().astype(np.float64))
+        rollout.final[t] = normaliser(torch.from_numpy(step.final_observation))
+        rollout.reward[t] = torch.from_numpy(step.reward)
+        rollout.features[t] = torch.from_numpy(step.features)
+        rollout.fallen[t] = torch.from_numpy(step.fallen)
+        rollout.ended[t] = torch.from_numpy(step.fallen | step.timed_out)
+        observation = step.observation
+    return observation

@@ -1,0 +1,165 @@
+"""The training loop: roll out, learn, log, save. A run that is killed continues to the same weights."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from solo_doi.errors import SoloError
+from solo_doi.policies.dominic import save_atomically, write_policy
+from solo_doi.policies.masked import MaskedPolicy
+from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.tasks.locomotion import LocomotionTask
+
+from .config import PretrainConfig
+from .learner import Learner
+from .progress import RunLog
+from .rollout import Rollout, collect_rollout
+
+STATE_FILE = "state.pt"
+
+
+class Trainer:
+    """One run in one directory."""
+
+    def __init__(self, config: PretrainConfig, run: Path) -> None:
+        """Set up simulator, task and networks from the seed."""
+        self.config = config
+        self.run = run
+        # Denormal numbers, which decaying Adam moments produce, are tens of times slower on CPUs.
+        torch.set_flush_denormal(True)
+        self._generator = torch.Generator().manual_seed(config.seed)
+        self._rng = np.random.default_rng(config.seed)
+        simulator = make_simulator(config.sim, SimConfig(num_robots=config.num_robots))
+        self.task = LocomotionTask(simulator, config.episode, self._rng)
+        self.learner = Learner(config, self._generator)
+        # Skills are dealt out evenly and stay with their robots: every batch has as much of each.
+        self._skill = torch.arange(config.num_robots) % config.num_skills
+        self._observation = self.task.observe()
+        self._rollout = Rollout.empty(config.steps, config.num_robots, LocomotionTask.layout.size, NUM_JOINTS)
+        self.iteration = 0
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Control steps of all robots in an iteration."""
+        return self.config.steps * self.config.num_robots
+
+    def start_from(self, run: Path) -> None:
+        """Take over the weights of another run, to train them further on other episodes."""
+        self.learner.load_state_dict(_read_state(run)["learner"])
+
+    def train(self, log: RunLog) -> None:
+        """Run all iterations that are left."""
+        config = self.config
+        while self.iteration < config.iterations:
+            started = time.perf_counter()
+            self._set_commands()
+            self._observation = collect_rollout(
+                self._rollout, self._observation, self.task, self.learner.policy, self.learner.normaliser,
+                self._skill, self._generator,
+            )  # fmt: skip
+            done = self.iteration * self.steps_per_iteration
+            metrics = self.learner.learn(self._rollout, self._skill, self.iteration, done)
+            metrics |= self._skill_metrics()
+            metrics["steps_per_second"] = self.steps_per_iteration / (time.perf_counter() - started)
+            if self.iteration in config.checkpoints:
+                self.write_checkpoint(self.iteration)
+            self.iteration += 1
+            log.iteration(self.iteration, metrics)
+            if self.iteration % config.save_every == 0 or self.iteration == config.iterations:
+                self.save()
+        self.write_checkpoint(config.iterations)
+
+    def policy(self) -> MaskedPolicy:
+        """Return the current policy, detached from training."""
+        network, normaliser = self.learner.policy.network, self.learner.normaliser
+
+        def arrays(*tensors: torch.Tensor) -> tuple[Any, ...]:
+            return tuple(tensor.detach().numpy().copy() for tensor in tensors)
+
+        mean, std, log_std = arrays(normaliser.mean, normaliser.var.sqrt(), self.learner.policy.log_std)
+        return MaskedPolicy(
+            mean=mean,
+            std=std,
+            weights=arrays(*(layer.weight for layer in network.layers)),
+            biases=arrays(*(layer.bias for layer in network.layers)),
+            masks=arrays(network.mask0, network.mask1),
+            log_std=log_std,
+        )
+
+    def write_checkpoint(self, iteration: int) -> None:
+        """Keep the policy as it is after `iteration`."""
+        steps = (self.iteration + 1) * self.steps_per_iteration
+        path = self.run / "checkpoints" / f"model_{iteration}.pt"
+        write_policy(path, self.policy(), iteration=iteration, tot_timesteps=steps)
+
+    def save(self) -> None:
+        """Write all that is needed to continue with the same numbers."""
+        learner = self.learner
+        optimisers = (learner.optimiser, learner.successor_optimiser, learner.multipliers.optimiser)
+        state = {
+            "iteration": self.iteration,
+            "learner": learner.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in optimisers],
+            "torch_generator": self._generator.get_state(),
+            "numpy_generator": _packed(self._rng.bit_generator.state),
+            "task": {name: torch.from_numpy(value) for name, value in self.task.save().items()},
+            "observation": torch.from_numpy(self._observation),
+        }
+        save_atomically(state, self.run / STATE_FILE)
+
+    def resume(self) -> None:
+        """Continue from the last `save` in this run's directory."""
+        state = _read_state(self.run)
+        learner = self.learner
+        learner.load_state_dict(state["learner"])
+        optimisers = (learner.optimiser, learner.successor_optimiser, learner.multipliers.optimiser)
+        for optimiser, saved in zip(optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
+        self._generator.set_state(state["torch_generator"])
+        self._rng.bit_generator.state = _unpacked(state["numpy_generator"])
+        self.task.load({name: value.numpy() for name, value in state["task"].items()})
+        self._observation = state["observation"].numpy()
+        self.iteration = state["iteration"]
+
+    def _set_commands(self) -> None:
+        """Follow the curriculum: ever more commands other than straight ahead."""
+        first, last = self.config.episode.forward_share, self.config.forward_share_end
+        if last is not None:
+            done = min(1.0, 2 * self.iteration / self.config.iterations)
+            self.task.forward_share = first + (last - first) * done
+
+    def _skill_metrics(self) -> dict[str, float]:
+        multipliers = self.learner.multipliers
+        if self.config.num_skills == 1:
+            return {"skills/value_0": float(multipliers.value[0])}
+        rows = zip(multipliers.value, multipliers.weights(), multipliers.slack(), strict=True)
+        metrics: dict[str, float] = {}
+        for skill, (value, weight, slack) in enumerate(rows):
+            metrics |= {f"skills/value_{skill}": float(value), f"skills/weight_{skill}": float(weight)}
+            metrics[f"skills/slack_{skill}"] = float(slack)
+        return metrics
+
+
+def _read_state(run: Path) -> dict[str, Any]:
+    path = run / STATE_FILE
+    if not path.is_file():
+        raise SoloError(
+            f"{path}: no such file. Expected the directory of a run of solo-pretrain that saved at least once."
+        )
+    return torch.load(path, weights_only=True)
+
+
+def _packed(state: Mapping[str, Any]) -> dict[str, Any]:
+    """PCG64's 128-bit integers as text: what reads the file safely knows only 64 bits."""
+    return {**state, "state": {name: str(value) for name, value in state["state"].items()}}
+
+
+def _unpacked(state: dict[str, Any]) -> dict[str, Any]:
+    return {**state, "state": {name: int(value) for name, value in state["state"].items()}}

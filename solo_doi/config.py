@@ -1,0 +1,110 @@
+"""Configuration: frozen dataclasses; defaults < YAML file < flags. The resolved copy lies beside every artefact."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from solo_doi.errors import SoloError, UnknownNameError
+
+Config = TypeVar("Config")
+
+
+class ConfigError(SoloError):
+    """A configuration file that does not fit its dataclass."""
+
+
+def from_command_line(kind: type[Config], program: str, arguments: Sequence[str] | None = None) -> Config:
+    """Build a configuration from flags, on top of the file named by `--config` if there is one."""
+    import tyro  # here, so that reading a configuration needs no command-line library
+
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    default = kind()
+    if "--config" in arguments:
+        place = arguments.index("--config")
+        if place + 1 == len(arguments):
+            raise ConfigError("--config needs the path of a YAML file.")
+        default = read(kind, Path(arguments[place + 1]))
+        del arguments[place : place + 2]
+    return tyro.cli(kind, prog=program, args=arguments, default=default, config=(tyro.conf.FlagConversionOff,))
+
+
+def read(kind: type[Config], path: Path) -> Config:
+    """Read a YAML file that lists what differs from the defaults."""
+    try:
+        content = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML. {error}") from error
+    return from_dict(kind, content or {}, str(path))
+
+
+def from_dict(kind: type[Config], content: object, where: str) -> Config:
+    """Build a dataclass from nested mappings; unknown names and wrong types are errors."""
+    if not isinstance(content, Mapping):
+        raise ConfigError(f"{where}: expected names with values, found {content!r}.")
+    hints = typing.get_type_hints(kind)
+    names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # kind is a dataclass
+    values: dict[str, Any] = {}
+    for name, value in content.items():
+        if name not in names:
+            raise ConfigError(f"{where}: {UnknownNameError('setting', name, names)}")
+        values[name] = _convert(hints[name], value, f"{where}: {name}")
+    return kind(**values)
+
+
+def to_dict(config: object) -> dict[str, Any]:
+    """Return nested plain values, ready for YAML or JSON."""
+    return {
+        field.name: _plain(getattr(config, field.name))
+        for field in dataclasses.fields(config)  # type: ignore[arg-type]  # config is a dataclass instance
+    }
+
+
+def write(config: object, path: Path) -> None:
+    """Write the resolved configuration."""
+    path.write_text(yaml.safe_dump(to_dict(config), sort_keys=False))
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value):
+        return to_dict(value)
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401  # any value, checked against its hint
+    if dataclasses.is_dataclass(hint):
+        return from_dict(typing.cast(type, hint), value, where)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple and isinstance(value, list | tuple):
+        kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
+        if len(kinds) == len(value):
+            return tuple(_convert(kind, item, where) for kind, item in zip(kinds, value, strict=True))
+    elif origin is typing.Literal:
+        if value in arguments:
+            return value
+    elif origin in (typing.Union, types.UnionType):
+        for option in arguments:
+            try:
+                return _convert(option, value, where)
+            except ConfigError:
+                continue
+    elif hint is types.NoneType and value is None:
+        return None
+    elif hint is Path and isinstance(value, str):
+        return Path(value)
+    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    elif isinstance(hint, type) and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    raise ConfigError(f"{where}: expected {getattr(hint, '__name__', hint)}, found {value!r}.")

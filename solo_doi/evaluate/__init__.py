@@ -1,0 +1,1 @@
+"""Rollouts, what they show in numbers, and pictures of them."""

@@ -1,0 +1,86 @@
+"""Rolls policies out and records what evaluation looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.tasks.locomotion import FORWARD, LocomotionConfig, LocomotionTask
+
+Act = Callable[[np.ndarray], np.ndarray]
+"""Observations (N, 48) to raw actions (N, 12)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """T control steps of N robots; no episode ends early."""
+
+    position_w: np.ndarray  # (T, N, 3) base
+    quaternion: np.ndarray  # (T, N, 4)
+    linear_velocity_b: np.ndarray  # (T, N, 3)
+    angular_velocity_b: np.ndarray  # (T, N, 3)
+    joint_position: np.ndarray  # (T, N, 12)
+    joint_velocity: np.ndarray  # (T, N, 12)
+    torque: np.ndarray  # (T, N, 12)
+    foot_position_w: np.ndarray  # (T, N, 4, 3)
+    foot_contact: np.ndarray  # (T, N, 4)
+    reward: np.ndarray  # (T, N, groups)
+    fallen: np.ndarray  # (T, N)
+
+    @property
+    def ever_fallen(self) -> np.ndarray:
+        """Robots that fell at any step, (N,)."""
+        return np.asarray(self.fallen.any(axis=0))
+
+
+def record(task: LocomotionTask, act: Act, steps: int) -> Recording:
+    """Run `act` on the task's robots for `steps` control steps."""
+    rows: dict[str, list[np.ndarray]] = {}
+    observation = task.observe()
+    for _ in range(steps):
+        step = task.step(act(observation).astype(np.float64))
+        observation = step.observation
+        state = step.state
+        row = {
+            "position_w": state.base_position_w,
+            "quaternion": state.base_quaternion,
+            "linear_velocity_b": state.linear_velocity_b,
+            "angular_velocity_b": state.angular_velocity_b,
+            "joint_position": state.joint_position,
+            "joint_velocity": state.joint_velocity,
+            "torque": state.torque,
+            "foot_position_w": state.foot_position_w,
+            "foot_contact": state.foot_contact,
+            "reward": step.reward,
+            "fallen": step.fallen,
+        }
+        for name, value in row.items():
+            rows.setdefault(name, []).append(value)
+    return Recording(**{name: np.stack(values) for name, values in rows.items()})
+
+
+def evaluation_task(
+    sim: str,
+    num_robots: int,
+    randomisation: str,
+    seed: int,
+    command: tuple[float, float, float] = FORWARD,
+    standing_share: float = 0.5,
+) -> LocomotionTask:
+    """Return robots that follow one fixed command and are never placed anew."""
+    config = LocomotionConfig(
+        randomisation=randomisation,
+        episode_steps=1_000_000,
+        early_end=False,
+        standing_share=standing_share,
+        forward_share=0.0,
+        command_vx=(command[0], command[0]),
+        command_vy=(command[1], command[1]),
+        command_yaw=(command[2], command[2]),
+        command_steps=1_000_000,
+    )
+    simulator = make_simulator(sim, SimConfig(num_robots=num_robots))
+    return LocomotionTask(simulator, config, np.random.default_rng(seed))

@@ -1,0 +1,1 @@
+"""Policies as files: DOMiNiC checkpoints, ours and the official ones."""

@@ -1,0 +1,1 @@
+"""What is asked of the robot: commands, observations, rewards, ends of episodes."""
