@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 
+import tyro
+
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError
 
@@ -18,7 +20,8 @@ class PretrainCommand(PretrainConfig):
     """Train a locomotion expert, or skills that walk in different ways, from nothing.
 
     Examples: `solo-pretrain --task locomotion` trains the forward expert; `solo-pretrain --config
-    configs/pretrain/skills.yaml` the five skills; `solo-pretrain --resume runs/NAME` continues a killed run.
+    configs/pretrain/skills.yaml` the five skills; `solo-pretrain --resume runs/NAME` continues a killed run;
+    `solo-pretrain evaluate --help` tells how to measure what came out.
     """
 
     out: Path | None = None
@@ -32,7 +35,12 @@ class PretrainCommand(PretrainConfig):
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
     try:
-        pretrain(configuration.from_command_line(PretrainCommand, "solo-pretrain"))
+        if sys.argv[1:2] == ["evaluate"]:
+            from .evaluate import EvaluateCommand, evaluate
+
+            evaluate(tyro.cli(EvaluateCommand, prog="solo-pretrain evaluate", args=sys.argv[2:]))
+        else:
+            pretrain(configuration.from_command_line(PretrainCommand, "solo-pretrain"))
     except SoloError as error:
         print(f"solo-pretrain: {error}", file=sys.stderr)
         sys.exit(1)

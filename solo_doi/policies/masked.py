@@ -55,5 +55,5 @@ class MaskedPolicy:
 
     def sample_action(self, observation: Float32, skill: int | NDArray[np.integer], noise: Float32) -> Float32:
         """Stochastic raw actions: the mean plus standard normal `noise` (..., 12) times the deviation."""
-        action: Float32 = self.mean_action(observation, skill) + np.exp(self.log_std) * noise
-        return action
+        deviation = np.exp(self.log_std) * noise
+        return self.mean_action(observation, skill) + deviation.astype(np.float32, copy=False)

@@ -35,6 +35,8 @@ def build_model(config: SimConfig, num_boxes: int = 0, *, visual: bool = False) 
     spec.option.noslip_iterations = NO_SLIP_ITERATIONS
     spec.option.gravity = [0, 0, -GRAVITY]
     _add_ground(spec, num_boxes)
+    if visual:
+        _decorate(spec)
     spec.body(BASE_NAME).add_freejoint()
     _set_contacts(spec)
     for joint in JOINT_NAMES:
@@ -62,6 +64,18 @@ def _add_ground(spec: mujoco.MjSpec, num_boxes: int) -> None:
         body = spec.worldbody.add_body(name=f"box{box}", mocap=True)
         geom = body.add_geom(name=f"box{box}", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.5, 0.5, 0.5])
         geom.contype, geom.conaffinity = 1, 0
+
+
+def _decorate(spec: mujoco.MjSpec) -> None:
+    """Give pictures a chequered floor and light."""
+    textures, builtin, size = mujoco.mjtTexture, mujoco.mjtBuiltin, {"width": 256, "height": 256}
+    floor, sky = {"rgb1": [0.82, 0.86, 0.9], "rgb2": [0.7, 0.75, 0.8]}, {"rgb1": [0.95, 0.97, 1], "rgb2": [1, 1, 1]}
+    spec.add_texture(name="floor", type=textures.mjTEXTURE_2D, builtin=builtin.mjBUILTIN_CHECKER, **floor, **size)
+    spec.add_texture(name="sky", type=textures.mjTEXTURE_SKYBOX, builtin=builtin.mjBUILTIN_GRADIENT, **sky, **size)
+    material = spec.add_material(name="floor", texrepeat=[5, 5], texuniform=True)
+    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
+    spec.geom("floor").material = "floor"
+    spec.worldbody.add_light(pos=[0, 0, 4], dir=[0.2, 0.3, -1], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
 
 
 def _set_contacts(spec: mujoco.MjSpec) -> None:

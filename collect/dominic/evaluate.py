@@ -1,0 +1,150 @@
+"""solo-pretrain evaluate: how well checkpoints walk, in numbers and pictures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import tyro
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from solo_doi.evaluate.gait import describe_gait
+from solo_doi.evaluate.rollout import Recording, evaluation_task, record
+from solo_doi.policies.dominic import read_policy
+from solo_doi.policies.masked import MaskedPolicy
+from solo_doi.solo12.constants import CONTROL_DT
+from solo_doi.tasks.locomotion import REWARD_GROUPS
+
+SETTLED = round(1.0 / CONTROL_DT)
+"""Control steps that are left out of averages: the first second, in which the robot gets going."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateCommand:
+    """Roll checkpoints out without exploration noise and print what the walks look like."""
+
+    checkpoints: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Checkpoint files."""
+    sim: Literal["mujoco", "pybullet"] = "mujoco"
+    randomisation: Literal["none", "paper", "robust"] = "robust"
+    episodes: int = 100
+    """Robots per skill; each walks one episode."""
+    steps: int = 250
+    """Control steps per episode."""
+    command: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    """Velocity command: forward, sideways [m/s], yaw rate [rad/s]."""
+    seed: int = 0
+    pictures: Path | None = None
+    """Directory for a gait diagram and a filmstrip of each checkpoint, on undisturbed robots."""
+    json: bool = False
+    """Print JSON lines instead of a table."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One skill of one checkpoint, averaged over robots that walked."""
+
+    checkpoint: str
+    skill: int
+    velocity: float
+    """Velocity along the command [m/s or rad/s]."""
+    tracked: float
+    """The same as a share of the command."""
+    falls: int
+    height: float
+    height_std: float
+    """Standard deviation of the base height over time, averaged over robots [m]."""
+    clearance: float
+    """Height of the soles at the top of the swing, mean of the feet [m]."""
+    frequency: float
+    diagonal_phase: float
+    """Median phase difference within diagonal pairs [cycles]: 0 in a trot."""
+    pair_phase: float
+    """Median phase between the diagonal pairs [cycles]: 0.5 in a trot."""
+    task_value: float
+    """Mean task reward per step, in (0, 1]."""
+
+
+def evaluate(command: EvaluateCommand) -> list[Walk]:
+    """Measure every skill of every checkpoint and print the result."""
+    walks = []
+    for path in command.checkpoints:
+        policy = read_policy(path)
+        walks += [_measure(path, policy, skill, command) for skill in range(policy.num_skills)]
+        if command.pictures is not None:
+            _draw(path, policy, command.pictures)
+    if command.json:
+        for walk in walks:
+            print(json.dumps(asdict(walk)))
+    else:
+        Console().print(_table(walks, command))
+    return walks
+
+
+def _roll_out(policy: MaskedPolicy, skill: int, command: EvaluateCommand, randomisation: str, robots: int) -> Recording:
+    task = evaluation_task(command.sim, robots, randomisation, command.seed, command.command)
+    with task.simulator:
+        return record(task, lambda observation: policy.mean_action(observation, skill), command.steps)
+
+
+def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateCommand) -> Walk:
+    recording = _roll_out(policy, skill, command, command.randomisation, command.episodes)
+    walked = ~recording.ever_fallen if not recording.ever_fallen.all() else np.ones(command.episodes, dtype=bool)
+    linear, angular = recording.linear_velocity_b[SETTLED:], recording.angular_velocity_b[SETTLED:]
+    asked = np.array(command.command)
+    followed = np.stack([linear[..., 0], linear[..., 1], angular[..., 2]], axis=-1).mean(axis=(0, 1))  # all robots
+    speed = float(np.linalg.norm(asked))
+    along = float(followed @ asked / speed) if speed else float(np.linalg.norm(followed))
+    height = recording.position_w[SETTLED:, walked, 2]
+    gait = describe_gait(recording.foot_position_w[SETTLED:, walked, :, 2], recording.foot_contact[SETTLED:, walked])
+    return Walk(
+        checkpoint=path.stem,
+        skill=skill,
+        velocity=along,
+        tracked=along / speed if speed else float("nan"),
+        falls=int(recording.ever_fallen.sum()),
+        height=float(height.mean()),
+        height_std=float(height.std(axis=0).mean()),
+        clearance=float(gait.clearance.mean()),
+        frequency=float(np.median(gait.frequency)),
+        diagonal_phase=float(np.median(gait.diagonal_phase)),
+        pair_phase=float(np.median(gait.pair_phase)),
+        task_value=float(recording.reward[SETTLED:, :, REWARD_GROUPS.index("task")].mean()),
+    )
+
+
+def _draw(path: Path, policy: MaskedPolicy, folder: Path) -> None:
+    from solo_doi.evaluate.pictures import filmstrip, gait_diagram  # matplotlib only where it draws
+
+    options = EvaluateCommand(checkpoints=(path,))
+    recordings = {
+        f"skill {skill}" if policy.num_skills > 1 else path.stem: _roll_out(policy, skill, options, "none", robots=1)
+        for skill in range(policy.num_skills)
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    gait_diagram(recordings, folder / f"{path.stem}-gait.png")
+    filmstrip(recordings, folder / f"{path.stem}-film.png")
+
+
+def _table(walks: list[Walk], command: EvaluateCommand) -> Table:
+    table = Table(
+        title=f"{command.episodes} episodes of {command.steps * CONTROL_DT:.0f} s in {command.sim}, "
+        f"randomisation {command.randomisation}, command {command.command}",
+        caption="height, its deviation over time and lift of the soles in mm; stride in Hz; phases in cycles",
+        box=SIMPLE,
+    )
+    headings = ("", "skill", "tracked", "falls", "height", "±", "lift", "stride", "diagonal", "pairs", "task")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for walk in walks:
+        table.add_row(
+            walk.checkpoint, str(walk.skill), f"{walk.tracked:.0%}", str(walk.falls),
+            f"{1000 * walk.height:.0f}", f"{1000 * walk.height_std:.1f}", f"{1000 * walk.clearance:.0f}",
+            f"{walk.frequency:.1f}", f"{walk.diagonal_phase:.2f}", f"{walk.pair_phase:.2f}", f"{walk.task_value:.3f}",
+        )  # fmt: skip
+    return table

@@ -1,0 +1,147 @@
+"""What every simulator promises about contact: forces, friction, mass and boxes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from solo_doi.sim import Domain, Terrain
+from solo_doi.solo12.constants import GRAVITY, TOTAL_MASS
+from solo_doi.solo12.rotations import from_rpy, rotate
+from solo_doi.solo12.state import standing
+
+from .simulators import LOCOMOTION, NAVIGATION, Make, hold, in_the_air
+
+WEIGHT = TOTAL_MASS * GRAVITY  # 24.81 N
+
+
+def test_feet_carry_the_weight(make: Make) -> None:
+    """At rest the normal forces sum to m g, and no leg carries more than a third."""
+    state = hold(make(), 2.0)
+    assert state.foot_force_w[0, :, 2].sum() == pytest.approx(WEIGHT, rel=1e-3)
+    assert (state.foot_force_w[0, :, 2] > WEIGHT / 6).all()
+    assert (state.foot_force_w[0, :, 2] < WEIGHT / 3).all()
+
+
+def test_added_mass_is_felt_by_the_feet(make: Make) -> None:
+    """Robots of 2.03, 2.53 and 3.03 kg side by side press with their own weight."""
+    simulator, added = make(num_robots=3), np.array([-0.5, 0.0, 0.5])
+    simulator.set_domain(Domain.nominal(3, added_mass=added))
+    state = hold(simulator, 2.0)
+    np.testing.assert_allclose(state.foot_force_w[..., 2].sum(axis=1), (TOTAL_MASS + added) * GRAVITY, rtol=2e-3)
+
+
+def test_added_mass_resists_a_push(make: Make) -> None:
+    """In the air, 2 N upwards for 0.1 s give the whole robot 0.2 N s: the heavier, the slower."""
+    simulator, added = make(num_robots=2), np.array([0.0, 2.0])
+    simulator.set_domain(Domain.nominal(2, added_mass=added))
+    simulator.reset(in_the_air(2))
+    hold(simulator, 0.1, push_w=np.tile([0.0, 0.0, 2.0], (2, 1)))
+    state = hold(simulator, 0.5)  # the legs come to rest relative to the base
+    upwards = rotate(state.base_quaternion, state.linear_velocity_b)[:, 2] + GRAVITY * 0.6
+    np.testing.assert_allclose(upwards, 0.2 / (TOTAL_MASS + added), rtol=2e-3)
+
+
+def test_a_robot_on_its_back_is_carried_by_its_body(make: Make) -> None:
+    """Nothing is lost when other links touch: shoulders carry the weight, feet nothing."""
+    simulator = make()
+    upside_down = replace(
+        standing(LOCOMOTION, 1),
+        base_position_w=np.array([[0.0, 0.0, 0.03]]),
+        base_quaternion=from_rpy(np.pi, 0, 0)[None],
+        joint_position=np.zeros((1, 12)),
+    )
+    simulator.reset(upside_down)
+    state = hold(simulator, 2.0, np.zeros((1, 12)))
+    assert state.body_force_w[0, :, 2].sum() == pytest.approx(WEIGHT, rel=5e-3)
+    assert state.body_contact.any()
+    assert not state.foot_contact.any()
+
+
+def test_a_box_under_the_belly_carries_the_whole_weight(make: Make) -> None:
+    """Box on box touches in four points or more: the force on the base is their sum, not the strongest of them."""
+    narrow = Terrain(np.zeros((1, 1, 2)), np.array([[[0.3, 0.12, 0.5]]]))
+    simulator = make(terrain=narrow)
+    motion = standing(NAVIGATION, 1)
+    simulator.reset(replace(motion, base_position_w=np.array([[0.0, 0.0, 0.521]])))
+    state = hold(simulator, 2.0, motion.joint_position)
+    assert state.body_force_w[0, 0, 2] == pytest.approx(WEIGHT, rel=5e-3)
+    assert not state.foot_contact.any()
+
+
+def test_contact_forces_are_normal_forces(make: Make) -> None:
+    """Pushed sideways with 3 N on flat ground, the feet resist by friction, which is not part of the force."""
+    simulator = make(num_robots=2)
+    hold(simulator, 0.5)
+    state = hold(simulator, 0.5, push_w=np.array([[3.0, 0, 0], [0, 3.0, 0]]))
+    np.testing.assert_allclose(state.foot_force_w[..., :2], 0, atol=1e-9)
+    assert state.foot_contact.all()
+
+
+def test_feet_hold_below_the_friction_cone_and_slide_above(make: Make) -> None:
+    """Two robots with mu 0.15, two with 0.3; one of each is pushed with 0.9 mu m g, one with 1.1 mu m g."""
+    friction, fraction = np.array([0.15, 0.15, 0.3, 0.3]), np.array([0.9, 1.1, 0.9, 1.1])
+    simulator = make(num_robots=4)
+    simulator.set_domain(Domain.nominal(4, friction=friction))
+    hold(simulator, 1.0)
+    push_w = np.zeros((4, 3))
+    push_w[:, 0] = fraction * friction * WEIGHT
+    for part in np.linspace(0, 1, 50):  # slowly: a sudden push makes the legs swing and the feet slip
+        hold(simulator, 0.02, push_w=part * push_w)
+    before = hold(simulator, 0.5, push_w=push_w)
+    after = hold(simulator, 0.5, push_w=push_w)
+    slipped = (after.foot_position_w - before.foot_position_w)[..., 0].mean(axis=1)
+    assert (np.abs(slipped[[0, 2]]) < 5e-4).all(), slipped
+    # Above, what is left accelerates the robot: 0.1 mu g over 0.5 s, from rest, would be 18 and 37 mm.
+    assert (slipped[[1, 3]] > 0.1 * friction[[1, 3]] * GRAVITY * 0.5**2 / 2).all(), slipped
+
+
+def test_robots_stand_on_boxes_of_their_own(make: Make) -> None:
+    """Boxes of 5, 10 and 20 cm under three robots of one simulator, and none under a fourth."""
+    heights = np.array([0.05, 0.10, 0.20, 0.15])
+    centre = np.zeros((4, 1, 2))
+    centre[3] = 5.0  # out of reach
+    size = np.ones((4, 1, 3))
+    size[:, 0, 2] = heights
+    terrain = Terrain(centre, size)
+    simulator = make(num_robots=4, terrain=terrain)
+    ground = terrain.height(np.zeros((4, 1, 2)))[:, 0]
+    np.testing.assert_array_equal(ground, [0.05, 0.10, 0.20, 0.0])
+    motion = standing(LOCOMOTION, 4)
+    motion.base_position_w[:, 2] += ground + 0.02
+    simulator.reset(motion)
+    state = hold(simulator, 2.0)
+    above = state.base_position_w[:, 2] - ground
+    np.testing.assert_allclose(above, above[3], atol=1e-3)
+    np.testing.assert_allclose(state.foot_force_w[..., 2].sum(axis=1), WEIGHT, rtol=1e-3)
+    assert not state.body_contact.any()
+
+
+def test_a_wall_pushes_back_horizontally(make: Make) -> None:
+    """A robot pressed with 5 N against a box on slippery ground: the wall answers along -x, nothing else."""
+    wall = Terrain(np.array([[[0.75, 0.0]]]), np.array([[[1.0, 1.0, 0.5]]]))  # face 25 mm before the base
+    simulator = make(terrain=wall, kp=10.0, kd=0.2)
+    simulator.set_domain(Domain.nominal(1, friction=0.05, motor_lag=0.0))
+    motion = standing(NAVIGATION, 1)
+    simulator.reset(motion)
+    state = hold(simulator, 2.0, motion.joint_position, push_w=np.array([[5.0, 0.0, 0.0]]))
+    # The ground's friction, at most 0.05 m g = 1.24 N, may help or hinder.
+    assert -5 - 1.24 <= state.body_force_w[0, 0, 0] <= -5 + 1.24
+    np.testing.assert_allclose(state.body_force_w[0, 0, 1:], 0, atol=0.02)
+    assert state.base_position_w[0, 0] == pytest.approx(0.025, abs=1e-3)
+    assert state.foot_force_w[0, :, 2].sum() == pytest.approx(WEIGHT, rel=0.02)
+
+
+def test_boxes_stay_where_they_are_after_a_reset(make: Make) -> None:
+    """Ground is part of a robot's surroundings, not of the state that a reset clears."""
+    box = Terrain(np.zeros((2, 1, 2)), np.array([[[1.0, 1.0, 0.10]], [[1.0, 1.0, 0.20]]]))
+    simulator = make(num_robots=2, terrain=box)
+    motion = standing(LOCOMOTION, 2)
+    motion.base_position_w[:, 2] += [0.10, 0.20]
+    simulator.reset(motion)
+    simulator.reset(motion[[1]], robots=[1])
+    state = hold(simulator, 1.0)
+    difference = state.base_position_w[1, 2] - state.base_position_w[0, 2]
+    assert difference == pytest.approx(0.10, abs=1e-3)
