@@ -42,9 +42,9 @@ def read(kind: type[Config], path: Path) -> Config:
         content = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid YAML. {error}") from error
-    return from_dict(kind, content or {}, str(path))
+    return from_dict(kind, {} if content is None else content, str(path))
 
 
 def from_dict(kind: type[Config], content: object, where: str) -> Config:
@@ -79,6 +79,8 @@ def _plain(value: object) -> object:
         return to_dict(value)
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
     return str(value) if isinstance(value, Path) else value
 
 
@@ -90,6 +92,9 @@ def _convert(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401  # any v
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(kinds) == len(value):
             return tuple(_convert(kind, item, where) for kind, item in zip(kinds, value, strict=True))
+    elif origin is dict and isinstance(value, dict):
+        key_kind, value_kind = arguments
+        return {_convert(key_kind, k, where): _convert(value_kind, v, f"{where}.{k}") for k, v in value.items()}
     elif origin is typing.Literal:
         if value in arguments:
             return value
@@ -107,4 +112,5 @@ def _convert(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401  # any v
         return float(value)
     elif isinstance(hint, type) and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
-    raise ConfigError(f"{where}: expected {getattr(hint, '__name__', hint)}, found {value!r}.")
+    expected = hint.__name__ if isinstance(hint, type) else hint  # int, but also tuple[float, float]
+    raise ConfigError(f"{where}: expected {expected}, found {value!r}.")

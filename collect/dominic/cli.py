@@ -67,6 +67,7 @@ def pretrain(command: PretrainCommand) -> Path:
         trainer.resume()
     elif command.start is not None:
         trainer.start_from(command.start)
+        trainer.save()  # or, killed before its first save, the run would be resumed from random weights
     run.mkdir(parents=True, exist_ok=True)
     configuration.write(config, run / "config.yaml")
     with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:

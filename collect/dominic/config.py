@@ -76,5 +76,8 @@ class PretrainConfig:
     """Share of forward commands at the end of a linear ramp over the first half; none: it stays as it is."""
     checkpoints: tuple[int, ...] = ()
     """Iterations after which the policy is kept, counted from 0; the last always is."""
+    torch_threads: int = 1
+    """Threads of the learner. Weights are the same bit for bit only with the same number; more than one is a
+    little faster on an idle machine, and ten times slower on one where another program takes a core."""
     save_every: int = 25
     """Iterations between saves of the whole state, from which a killed run continues."""

@@ -20,6 +20,7 @@ from solo_doi.policies.masked import MaskedPolicy
 from solo_doi.solo12.constants import CONTROL_DT
 from solo_doi.tasks.locomotion import REWARD_GROUPS
 
+TABLE_WIDTH = 100
 SETTLED = round(1.0 / CONTROL_DT)
 """Control steps that are left out of averages: the first second, in which the robot gets going."""
 
@@ -82,7 +83,8 @@ def evaluate(command: EvaluateCommand) -> list[Walk]:
         for walk in walks:
             print(json.dumps(asdict(walk)))
     else:
-        Console().print(_table(walks, command))
+        console = Console()
+        Console(width=max(console.width, TABLE_WIDTH)).print(_table(walks, command))
     return walks
 
 
@@ -101,7 +103,7 @@ def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateComm
     speed = float(np.linalg.norm(asked))
     along = float(followed @ asked / speed) if speed else float(np.linalg.norm(followed))
     height = recording.position_w[SETTLED:, walked, 2]
-    gait = describe_gait(recording.foot_position_w[SETTLED:, walked, :, 2], recording.foot_contact[SETTLED:, walked])
+    gait = describe_gait(recording.foot_position_w[SETTLED:, walked][..., 2], recording.foot_contact[SETTLED:, walked])
     return Walk(
         checkpoint=path.stem,
         skill=skill,

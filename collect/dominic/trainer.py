@@ -30,10 +30,16 @@ class Trainer:
 
     def __init__(self, config: PretrainConfig, run: Path) -> None:
         """Set up simulator, task and networks from the seed."""
+        if not 1 <= config.num_skills <= config.num_robots:
+            raise SoloError(
+                f"{config.num_skills} skills on {config.num_robots} robots: every skill needs a robot. "
+                "Set --num-skills to 1 or more, and --num-robots to no fewer."
+            )
         self.config = config
         self.run = run
         # Denormal numbers, which decaying Adam moments produce, are tens of times slower on CPUs.
         torch.set_flush_denormal(True)
+        torch.set_num_threads(config.torch_threads)
         self._generator = torch.Generator().manual_seed(config.seed)
         self._rng = np.random.default_rng(config.seed)
         simulator = make_simulator(config.sim, SimConfig(num_robots=config.num_robots))
@@ -52,7 +58,14 @@ class Trainer:
 
     def start_from(self, run: Path) -> None:
         """Take over the weights of another run, to train them further on other episodes."""
-        self.learner.load_state_dict(_read_state(run)["learner"])
+        try:
+            self.learner.load_state_dict(_read_state(run)["learner"])
+        except RuntimeError as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise SoloError(
+                f"{run / STATE_FILE}: its weights do not fit this configuration ({reason}). "
+                "Start from a run with as many skills and the same hidden sizes."
+            ) from error
 
     def train(self, log: RunLog) -> None:
         """Run all iterations that are left."""
@@ -69,12 +82,12 @@ class Trainer:
             metrics |= self._skill_metrics()
             metrics["steps_per_second"] = self.steps_per_iteration / (time.perf_counter() - started)
             if self.iteration in config.checkpoints:
-                self.write_checkpoint(self.iteration)
+                self.write_checkpoint(self.iteration, self.iteration + 1)
             self.iteration += 1
             log.iteration(self.iteration, metrics)
             if self.iteration % config.save_every == 0 or self.iteration == config.iterations:
                 self.save()
-        self.write_checkpoint(config.iterations)
+        self.write_checkpoint(config.iterations, config.iterations)
 
     def policy(self) -> MaskedPolicy:
         """Return the current policy, detached from training."""
@@ -93,10 +106,10 @@ class Trainer:
             log_std=log_std,
         )
 
-    def write_checkpoint(self, iteration: int) -> None:
-        """Keep the policy as it is after `iteration`."""
-        steps = (self.iteration + 1) * self.steps_per_iteration
+    def write_checkpoint(self, iteration: int, updates: int) -> None:
+        """Keep the policy as it is after `updates` updates, under the official name, which counts from 0."""
         path = self.run / "checkpoints" / f"model_{iteration}.pt"
+        steps = updates * self.steps_per_iteration
         write_policy(path, self.policy(), iteration=iteration, tot_timesteps=steps)
 
     def save(self) -> None:

@@ -17,15 +17,16 @@ def render(recording: Recording, robot: int, steps: np.ndarray, size: tuple[int,
     try:
         # Asked for by name: MuJoCo's own choice is made when it is first imported, and takes a screen for granted.
         from mujoco.egl import GLContext
-    except ImportError as error:
+
+        context = GLContext(size[1], size[0])
+    except (ImportError, AttributeError, RuntimeError) as error:  # no library, half a library, no driver
         raise MissingPackageError(
             "EGL", "Rendering", "On Debian or Ubuntu: apt install libegl1 libgl1-mesa-dri"
         ) from error
     model = build_model(SimConfig(), visual=True)
     data, scene = mujoco.MjData(model), mujoco.MjvScene(model, maxgeom=1000)
-    context = GLContext(size[1], size[0])
-    context.make_current()
     try:
+        context.make_current()
         pictures = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, pictures)
         camera = mujoco.MjvCamera()

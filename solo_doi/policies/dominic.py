@@ -9,7 +9,6 @@ skills), the older velocity task (48 numbers, 512-256) and our own are one forma
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 
 from solo_doi.errors import SoloError
+from solo_doi.solo12.constants import NUM_JOINTS
 
 from .masked import Float32, MaskedPolicy
 
@@ -69,11 +69,14 @@ def save_atomically(content: object, path: Path) -> None:
     """Like `torch.save`, but a reader never sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            torch.save(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _load(path: Path) -> Mapping[str, Any]:
@@ -81,7 +84,7 @@ def _load(path: Path) -> Mapping[str, Any]:
         raise CheckpointError(f"{path}: no such file. Expected a DOMiNiC checkpoint such as model_2000.pt.")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+    except Exception as error:  # damaged bytes make the unpickler raise KeyError, IndexError, struct.error and more
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CheckpointError(
             f"{path}: not a checkpoint that can be read safely ({reason}). Expected a file written by torch.save with "
@@ -103,7 +106,7 @@ def _part(path: Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any]
 
 def _check_keys(path: Path, part: str, found: set[str], expected: set[str]) -> None:
     if found != expected:
-        missing, extra = sorted(expected - found), sorted(found - expected)
+        missing, extra = sorted(expected - found), sorted(map(str, found - expected))
         raise CheckpointError(f"{path}: {part} lacks {missing} and has unknown {extra}. Is it from another algorithm?")
 
 
@@ -117,8 +120,9 @@ def _array(path: Path, key: str, value: object) -> Float32:
 
 
 def _check_shapes(path: Path, policy: MaskedPolicy) -> None:
-    first, second, head = (weight.shape[0] for weight in policy.weights)
-    skills, inputs = policy.num_skills, policy.observation_size
+    # Sizes as found where a layer ends.
+    first, second, skills = (len(np.atleast_1d(array)) for array in (*policy.biases[:2], policy.masks[0]))
+    head, inputs = NUM_JOINTS, policy.observation_size
     shapes = {
         f"{LAYERS[0]}.weight": (policy.weights[0], (first, inputs)),
         f"{LAYERS[0]}.bias": (policy.biases[0], (first,)),

@@ -30,8 +30,8 @@ LONGEST_STEP = 0.00125
 """Longest step of the engine [s]; a longer physics step is divided, the joint controller running at every part.
 
 Torques act explicitly in Bullet, where MuJoCo's integrator treats the velocity gain implicitly. At 5 ms a leg in the
-air is unstable (kd dt / I is 1.6 at the knee) and rattles at 26 rad/s; at 2.5 ms it is quiet up to 1.5 times the
-velocity gain of training, at 1.25 ms beyond twice, and closer to MuJoCo.
+air is unstable (kd dt / I is 1.6 at the knee) and rattles at 26 rad/s; at 2.5 ms it is quiet with the gains of
+training, but not with 1.5 times their velocity gain and straight legs; at 1.25 ms beyond twice.
 """
 
 

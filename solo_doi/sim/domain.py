@@ -75,6 +75,9 @@ class Domain:
         if unknown:
             raise SoloError(f"Unknown domain fields {sorted(unknown)}. Known: {', '.join(NOMINAL)}.")
         merged: Mapping[str, float | Array] = {**NOMINAL, **values}
+        for name, value in merged.items():
+            if np.shape(value) not in ((), (num_robots,)):
+                raise SoloError(f"Domain field {name!r} has shape {np.shape(value)}, expected ({num_robots},).")
         return cls(
             **{name: np.array(np.broadcast_to(value, num_robots), dtype=np.float64) for name, value in merged.items()}
         )

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from solo_doi.solo12.constants import BASE_NAME, CONTROL_SETUPS, FOOT_NAMES, Array
+from solo_doi.solo12.constants import BASE_NAME, CONTROL_SETUPS, FOOT_NAMES, NUM_JOINTS, Array, check_joint_names
 from solo_doi.solo12.rotations import rotate, rotate_inverse
 from solo_doi.solo12.state import Motion, RobotState, feet_in_world, standing
 
@@ -25,16 +25,19 @@ class MujocoSimulator(Simulator):
         """Compile the model and stand all robots up."""
         super().__init__(config, terrain)
         self._model = build_model(config, self.terrain.num_boxes)
+        actuated = (self._model.actuator(index).name for index in range(self._model.nu))
+        check_joint_names(actuated, "The MuJoCo model's motors")
         self._batch = Batch(self._model, config.num_robots, config.threads)
         self._base = self._model.body(BASE_NAME).id
         self._robot_geoms = np.flatnonzero(self._model.geom_conaffinity)
         batch = self._batch
         self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
         self._applied = batch.bind("xfrc_applied")
-        self._torque, self._sensors = batch.bind("actuator_force"), batch.bind("sensordata")
+        self._actuators, self._sensors = batch.bind("actuator_force"), batch.bind("sensordata")
         self._friction, self._mass, self._inertia = map(batch.expand, ("geom_friction", "body_mass", "body_inertia"))
         self._armature = batch.expand("dof_armature")
         self._gain, self._bias = batch.expand("actuator_gainprm"), batch.expand("actuator_biasprm")
+        self._torque = np.zeros((config.num_robots, NUM_JOINTS))
         self._forces = np.zeros((config.num_robots, self._model.nsensor, 3))
         if self.terrain.num_boxes:
             self._size_boxes()
@@ -70,7 +73,7 @@ class MujocoSimulator(Simulator):
         self._batch.rollout(self.config.decimation, schedule, record=())
         if push_w is not None:
             self._applied[:, self._base, :3] = 0.0
-        self._forces = normal_forces(self._sensors)
+        self._torque, self._forces = self._actuators.copy(), normal_forces(self._sensors)
         # MuJoCo resets a simulation that diverges; its row would go on as if nothing had happened.
         if self._batch.warning.any():
             robot = np.argwhere(self._batch.warning)[0][0]
@@ -85,17 +88,17 @@ class MujocoSimulator(Simulator):
         self._qpos[robots] = np.concatenate([motion.base_position_w, quaternion, motion.joint_position], axis=-1)
         linear_w = rotate(quaternion, motion.linear_velocity_b)
         self._qvel[robots] = np.concatenate([linear_w, motion.angular_velocity_b, motion.joint_velocity], axis=-1)
-        self._forces[robots] = 0.0
+        self._torque[robots], self._forces[robots] = 0.0, 0.0
 
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
         self._qvel[robots, :6] += np.concatenate([linear_w, angular_b], axis=-1)
 
     def _save(self) -> dict[str, np.ndarray]:
-        return {"state": self._batch.state.copy(), "forces": self._forces.copy()}
+        return {"state": self._batch.state.copy(), "forces": self._forces.copy(), "torque": self._torque.copy()}
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
         self._batch.state[:] = saved["state"]
-        self._forces = saved["forces"].copy()
+        self._torque, self._forces = saved["torque"].copy(), saved["forces"].copy()
 
     def _apply_domain(self, robots: np.ndarray, domain: Domain) -> None:
         model = self._model

@@ -75,8 +75,10 @@ class Simulator(ABC):
 
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
         """Check the configuration; subclasses build their engine after this."""
-        if config.num_robots < 1 or config.decimation < 1 or config.physics_dt <= 0:
+        if config.num_robots < 1 or config.decimation < 1 or not config.physics_dt > 0:
             raise SoloError(f"Robots, decimation and physics step must be above zero, found {config}.")
+        if not np.isfinite([config.kp, config.kd, config.torque_limit]).all():
+            raise SoloError(f"Gains and torque limit must be finite, found {config}.")
         self.config = config
         self.terrain = terrain if terrain is not None else Terrain.flat(config.num_robots)
         if self.terrain.num_robots != config.num_robots:
@@ -143,7 +145,7 @@ class Simulator(ABC):
         self._step(self._delay.push(target), push_w)
         return self.state()
 
-    def kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
+    def kick(self, robots: Sequence[int] | np.ndarray, linear_w: Array, angular_b: Array) -> None:
         """Add to the velocities of some bases at once [m/s, rad/s]."""
         robots = self._robots(robots)
         _check_array("linear_w", linear_w, (len(robots), 3), robots)

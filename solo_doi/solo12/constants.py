@@ -8,11 +8,14 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import pi
 
 import numpy as np
 from numpy.typing import NDArray
+
+from solo_doi.errors import SoloError
 
 Array = NDArray[np.float64]
 
@@ -35,6 +38,17 @@ BASE_NAME = "base_link"
 FOOT_NAMES = tuple(f"{leg}_FOOT" for leg in LEG_NAMES)
 BODY_NAMES = (BASE_NAME, *(f"{leg}_{link}" for leg in LEG_NAMES for link in ("SHOULDER", "UPPER_LEG", "LOWER_LEG")))
 """Everything that should not touch the ground, in the order of contact arrays."""
+
+
+def check_joint_names(names: Iterable[str], where: str) -> None:
+    """Refuse joints in another order than `JOINT_NAMES`: their values would go to the wrong motors."""
+    found = tuple(names)
+    if found != JOINT_NAMES:
+        raise SoloError(
+            f"{where}: joints {', '.join(found)} are not Solo12's in this project's order {', '.join(JOINT_NAMES)}. "
+            "Reorder per-joint values by name."
+        )
+
 
 # +1 for left and front, -1 for right and hind: the robot is symmetric about both planes.
 SIDE = constant([1, -1, 1, -1])

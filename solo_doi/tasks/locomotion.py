@@ -8,7 +8,7 @@ import numpy as np
 
 from solo_doi.sim.simulator import Simulator
 from solo_doi.solo12.action import joint_target
-from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS, NUM_JOINTS, Array
+from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS, NUM_JOINTS, NUM_LEGS, Array
 from solo_doi.solo12.observation import LAYOUTS, Inputs
 from solo_doi.solo12.state import Motion, RobotState, standing
 
@@ -57,6 +57,15 @@ class Transition:
     state: RobotState  # before any reset
 
 
+@dataclass(frozen=True)
+class StepMemory:
+    """What rewards compare a step with: the step before."""
+
+    target: Array  # (N, 12)
+    foot_position_w: Array  # (N, 4, 3)
+    foot_contact: np.ndarray  # (N, 4)
+
+
 class LocomotionTask:
     """N robots walking; starts episodes, builds observations, gives rewards."""
 
@@ -76,6 +85,7 @@ class LocomotionTask:
         self.age = np.zeros(robots, dtype=np.int64)
         self.target = np.tile(self.setup.default_pose, (robots, 1))
         self.foot_position_w = simulator.state().foot_position_w
+        self.foot_contact = np.ones((robots, NUM_LEGS), dtype=bool)
         self.forward_share = config.forward_share
         self._start(np.arange(robots))
         if config.early_end:
@@ -87,12 +97,14 @@ class LocomotionTask:
 
     def step(self, action: Array) -> Transition:
         """Apply policy outputs (N, 12) for one control step; robots whose episode ends start a new one."""
-        before_w, before_target = self.foot_position_w, self.target
         target = joint_target(action, self.setup)
         self._push()
         state = self.simulator.step(target)
-        reward = self._reward(state, target, before_target, before_w)
-        self.target, self.foot_position_w, self.previous_action = target, state.foot_position_w, action
+        before = StepMemory(self.target, self.foot_position_w, self.foot_contact)
+        reward = group_rewards(state, target, before, self.command)
+        # Copies, since `_start` writes into them: neither the caller's action nor the returned state may change.
+        self.target, self.previous_action = target, action.copy()
+        self.foot_position_w, self.foot_contact = state.foot_position_w.copy(), state.foot_contact
         self.age += 1
         fallen = self.fallen(state)
         timed_out = self.age >= self.config.episode_steps
@@ -126,25 +138,6 @@ class LocomotionTask:
         noise = self._rng if self.random.observation_noise else None
         return self.layout.build(inputs, noise) + self.bias
 
-    def _reward(self, state: RobotState, target: Array, before_target: Array, before_w: Array) -> np.ndarray:
-        moving = np.linalg.norm(self.command, axis=-1) > MOVING
-        regular = (
-            rewards.target_rate(target, before_target)
-            * rewards.foot_slip(state, before_w)
-            * rewards.stand_still(state, moving)
-            * rewards.torque(state)
-        )
-        vx, vy, yaw_rate = self.command.T
-        task = (
-            rewards.tracking(vx - state.linear_velocity_b[:, 0], 0.3)
-            * rewards.tracking(vy - state.linear_velocity_b[:, 1], 0.3)
-            * rewards.tracking(yaw_rate - state.angular_velocity_b[:, 2], 0.6)
-            * rewards.height(state)
-            * rewards.attitude(state)
-            * rewards.trot(state, moving)
-        )
-        return np.stack([regular, task], axis=-1)
-
     def _push(self) -> None:
         pushed = np.flatnonzero(self._rng.random(len(self.age)) < CONTROL_DT / self.random.push_interval)
         if pushed.size:
@@ -163,6 +156,7 @@ class LocomotionTask:
         self.previous_action[robots] = 0.0
         self.age[robots] = 0
         self.target[robots], self.foot_position_w[robots] = home, state.foot_position_w[robots]
+        self.foot_contact[robots] = True
         self._draw_commands(robots)
 
     def _draw_commands(self, robots: np.ndarray) -> None:
@@ -173,8 +167,30 @@ class LocomotionTask:
         self.command[robots] = np.where(forward[:, None], FORWARD, command)
 
 
-SAVED = ("command", "previous_action", "bias", "age", "target", "foot_position_w")
+SAVED = ("command", "previous_action", "bias", "age", "target", "foot_position_w", "foot_contact")
 NOT_SHANKS = np.array([0, 1, 2, 4, 5, 7, 8, 10, 11])
+
+
+def group_rewards(state: RobotState, target: Array, before: StepMemory, command: Array) -> np.ndarray:
+    """Rewards (N, 2) by `REWARD_GROUPS`: terms are multiplied within a group, so each is in (0, 1]."""
+    moving = np.linalg.norm(command, axis=-1) > MOVING
+    regular = (
+        rewards.target_rate(target, before.target)
+        * rewards.foot_slip(state, before.foot_position_w)
+        * rewards.contact_changes(state.foot_contact, before.foot_contact)
+        * rewards.stand_still(state, moving)
+        * rewards.torque(state)
+    )
+    vx, vy, yaw_rate = command.T
+    task = (
+        rewards.tracking(vx - state.linear_velocity_b[:, 0], 0.3)
+        * rewards.tracking(vy - state.linear_velocity_b[:, 1], 0.3)
+        * rewards.tracking(yaw_rate - state.angular_velocity_b[:, 2], 0.6)
+        * rewards.height(state)
+        * rewards.attitude(state)
+        * rewards.trot(state, moving)
+    )
+    return np.stack([regular, task], axis=-1)
 
 
 def features(state: RobotState) -> np.ndarray:

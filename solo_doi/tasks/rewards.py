@@ -40,6 +40,15 @@ def stand_still(state: RobotState, moving: np.ndarray) -> Array:
     return bell(np.where(moving, 0.0, lifted), 0.1)
 
 
+def contact_changes(contact: np.ndarray, previous_contact: np.ndarray) -> Array:
+    """Feet seldom touch down or lift off.
+
+    Without it the trot drifts to 6 or 7 strides per second, twice what suits a Solo12: every touch-down is an
+    impact on the gears, and steps that short lift the feet but little.
+    """
+    return np.exp(-CHANGE_WEIGHT * (contact != previous_contact).sum(-1))
+
+
 def torque(state: RobotState) -> Array:
     """Small torques: the motors of the real robot get hot, and its current limit is near."""
     return bell(np.linalg.norm(state.torque, axis=-1), 5.0)
@@ -51,6 +60,11 @@ def tracking(error: Array, width: float) -> Array:
     With the narrow kernel alone a standing robot feels no slope at 1 m/s (exp(-11)) and stays standing.
     """
     return 0.5 * bell(error, width) + 0.5 * bell(error, 1.0)
+
+
+def tracking_return(state: RobotState, command: Array) -> Array:
+    """Reward that evaluation reports: exp(-((vx - command) / 0.3)^2), nothing else asked."""
+    return bell(command[..., 0] - state.linear_velocity_b[..., 0], 0.3)
 
 
 def height(state: RobotState) -> Array:
@@ -78,3 +92,4 @@ def trot(state: RobotState, moving: np.ndarray) -> Array:
 
 
 TROT_WEIGHT = 0.4
+CHANGE_WEIGHT = 0.3

@@ -21,7 +21,7 @@ LOCOMOTION, NAVIGATION = CONTROL_SETUPS["locomotion"], CONTROL_SETUPS["navigatio
 def in_the_air(num_robots: int = 1, height: float = 5.0) -> Motion:
     """Robots at rest far above the ground: falling freely, their joints feel no gravity."""
     motion = standing(LOCOMOTION, num_robots)
-    return replace(motion, base_position_w=motion.base_position_w + [0, 0, height])
+    return replace(motion, base_position_w=motion.base_position_w + np.array([0, 0, height]))
 
 
 def default_targets(num_robots: int) -> Array:

@@ -89,8 +89,8 @@ def test_whole_body_centre_of_mass_is_that_of_dominic() -> None:
     ours = []
     for name, link in link_inertias().items():
         leg, _, part = name.partition("_")
-        frame = np.array(OUR_FRONT_LEFT[part]) * [*LEGS[leg], 1] if leg in LEGS else np.zeros(3)
-        ours.append(frame + link.com)
+        origin = np.array(OUR_FRONT_LEFT[part]) * [*LEGS[leg], 1] if leg in LEGS else np.zeros(3)
+        ours.append(origin + link.com)
     total = np.average(ours, axis=0, weights=[link.mass for link in link_inertias().values()])
     assert expected[2] == pytest.approx(-0.0305, abs=5e-5)
     # The table above mirrors the thighs' 15 um and the shoulders' 14 um, which cancel over the four legs or nearly so.

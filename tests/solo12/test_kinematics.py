@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -149,7 +149,7 @@ def test_feet_and_mass_agree_with_pybullet(tmp_path: Path) -> None:
         p.disconnect(client)
 
 
-def place_bullet_base(p: Any, client: int, body: int, motion: Motion) -> None:
+def place_bullet_base(p: ModuleType, client: int, body: int, motion: Motion) -> None:
     """Put base_link where the motion has it, given that Bullet's base is the frame of the principal axes."""
     com, axes = (np.array(part) for part in p.getDynamicsInfo(body, -1, client)[3:5])
     offset_w = rotate(motion.base_quaternion, com)

@@ -1,0 +1,90 @@
+"""Squat in every simulator side by side: `python -m solo_doi.sim` prints how they differ and draws it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+
+from solo_doi.errors import MissingPackageError
+from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, Array, symmetric_pose
+
+from . import SimConfig, make_simulator
+
+STANDING, SQUATTING = CONTROL_SETUPS["locomotion"].default_pose, symmetric_pose(0.05, 0.9, -2.0)
+SECONDS, PERIOD, SETTLED = 5.0, 2.0, 1.0  # two squats, after a second of standing
+KNEE = JOINT_NAMES.index("FL_KFE")
+Recording = dict[str, Array]
+
+
+def squat(engine: str) -> Recording:
+    """Record one robot that stands, then squats twice; every quantity (steps, ...)."""
+    rows: dict[str, list[Any]] = {"height": [], "joints": [], "torque": [], "force": [], "speed": []}
+    with make_simulator(engine, SimConfig()) as simulator:
+        for time in np.arange(0, SECONDS, CONTROL_DT):
+            depth = 0.5 - 0.5 * np.cos(2 * np.pi * max(time - SETTLED, 0.0) / PERIOD)
+            state = simulator.step((STANDING + depth * (SQUATTING - STANDING))[None])
+            rows["height"].append(state.base_position_w[0, 2])
+            rows["joints"].append(state.joint_position[0])
+            rows["torque"].append(state.torque[0])
+            rows["force"].append(state.foot_force_w[0, :, 2].sum())
+            rows["speed"].append(np.linalg.norm(state.linear_velocity_b[0]))
+    return {name: np.array(values) for name, values in rows.items()}
+
+
+def difference_table(recordings: dict[str, Recording]) -> Table:
+    """Ranges in each simulator and, if there are two, the largest difference at any time after settling."""
+    names = {"height": "m", "joints": "rad", "torque": "N m", "force": "N", "speed": "m/s"}
+    table = Table(title=f"Two squats, {SETTLED:.0f} s to {SECONDS:.0f} s")
+    for column in ("quantity", *recordings, *(["largest difference"] if len(recordings) > 1 else [])):
+        table.add_column(column, justify="left" if column == "quantity" else "right")
+    for name, unit in names.items():
+        series = [recording[name][round(SETTLED / CONTROL_DT) :] for recording in recordings.values()]
+        ranges = [f"{values.min():.3f} to {values.max():.3f}" for values in series]
+        apart = [f"{np.abs(other - series[0]).max():.4f}" for other in series[1:]]
+        table.add_row(f"{name} [{unit}]".replace("[", r"\["), *ranges, *apart)
+    return table
+
+
+def draw(recordings: dict[str, Recording], path: Path) -> None:
+    """Draw base height and knee torque over time."""
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    height, torque = figure.subplots(2, sharex=True)
+    for (engine, recording), style in zip(recordings.items(), ("-", "--"), strict=False):
+        time = np.arange(len(recording["height"])) * CONTROL_DT
+        height.plot(time, recording["height"], style, label=engine)
+        torque.plot(time, recording["torque"][:, KNEE], style, label=engine)
+    height.set_ylabel("base height [m]")
+    torque.set(ylabel=f"torque of {JOINT_NAMES[KNEE]} [N m]", xlabel="time [s]")
+    height.legend()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> int:
+    """Squat, compare, draw; what cannot be simulated here is left out and said."""
+    parser = argparse.ArgumentParser(prog="python -m solo_doi.sim", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("squat.png"), help="picture to write (default: squat.png)")
+    path = parser.parse_args().out
+    console, recordings = Console(), {}
+    for engine in ("mujoco", "pybullet"):
+        try:
+            recordings[engine] = squat(engine)
+        except MissingPackageError as error:
+            console.print(f"{engine} is left out. {error}", markup=False)
+    if not recordings:
+        return 1
+    console.print(difference_table(recordings))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw(recordings, path)
+    console.print(f"Base height and knee torque over time: {path}", markup=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""The harness of benchmarks: judging and printing, with made-up measurements."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from solo_doi.errors import UnknownNameError
+
+from .harness import BENCHMARKS, Benchmark, Pairs, benchmark, chosen, interleaved
+
+PAIRS = [(8.0, 10.0), (9.0, 10.0), (7.0, 10.0), (30.0, 10.0), (9.0, 10.0)]  # ratios 0.8 0.9 0.7 3.0 0.9
+
+
+def measured() -> Pairs:
+    """Made-up measurements.
+
+    One of them disturbed.
+    """
+    return PAIRS
+
+
+def test_a_figure_is_the_median_of_ratios_with_its_spread() -> None:
+    """One pair disturbed by another process, here 3.0, does not move it."""
+    figure = json.loads(Benchmark(measured, "steps/s", at_least=0.85).run("made_up").line())
+    assert figure == {
+        "name": "made_up",
+        "value": 9.0,
+        "unit": "steps/s",
+        "reference": 10.0,
+        "ratio": 0.9,
+        "target": ">= 0.85",
+        "ok": True,
+        "spread": [0.7, 3.0],
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "ok"),
+    [({"at_least": 0.95}, False), ({"at_most": 0.95}, True), ({"at_most": 0.85}, False), ({}, None)],
+)
+def test_targets_have_a_direction(target: dict[str, float], ok: bool | None) -> None:
+    """Speeds should be high, costs low; without a target a figure is only reported."""
+    assert Benchmark(measured, "s", **target).run("made_up").ok is ok
+
+
+def test_fewer_than_five_pairs_are_refused() -> None:
+    """A median of three says nothing on a shared machine."""
+    with pytest.raises(ValueError, match="'hasty' measured 4 pairs, expected at least 5"):
+        Benchmark(lambda: PAIRS[:4], "s").run("hasty")
+
+
+def test_measurements_alternate_after_a_warm_up() -> None:
+    """Neither side is always the one that finds a cold or a busy machine."""
+    calls: list[str] = []
+
+    def record(name: str) -> float:
+        calls.append(name)
+        return float(len(calls))
+
+    pairs = interleaved(lambda: record("value"), lambda: record("reference"), 4)
+    assert calls[:2] == ["value", "reference"]
+    assert calls[2:] == ["value", "reference", "reference", "value"] * 2
+    assert pairs == [(3.0, 4.0), (6.0, 5.0), (7.0, 8.0), (10.0, 9.0)]
+
+
+def test_benchmarks_register_and_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later one is added by its decorator alone; without a name all are chosen."""
+    for name in list(BENCHMARKS):
+        monkeypatch.delitem(BENCHMARKS, name)
+    benchmark(unit="s")(measured)
+    assert list(chosen([])) == ["measured"]
+    assert chosen(["measured"])["measured"].summary == "Made-up measurements."
+    with pytest.raises(UnknownNameError, match=r"Unknown benchmark 'mesured'. Did you mean 'measured'\?"):
+        chosen(["mesured"])
+    monkeypatch.delitem(BENCHMARKS, "measured")

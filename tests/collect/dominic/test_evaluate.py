@@ -1,0 +1,87 @@
+"""Measuring checkpoints: the numbers and what is printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collect.dominic.cli import main
+from collect.dominic.evaluate import EvaluateCommand, evaluate
+from collect.dominic.trainer import Trainer
+from solo_doi.policies.dominic import write_policy
+
+from .runs import tiny
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """Three untrained skills, which hardly move."""
+    path = tmp_path / "model_0.pt"
+    write_policy(path, Trainer(tiny(), tmp_path).policy())
+    return path
+
+
+def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
+    """One row each, finite numbers, in plausible ranges: untrained robots stand about where they were put."""
+    walks = evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=2, steps=80))
+    assert [(walk.checkpoint, walk.skill) for walk in walks] == [("model_0", 0), ("model_0", 1), ("model_0", 2)]
+    for walk in walks:
+        numbers = [value for value in asdict(walk).values() if not isinstance(value, str)]
+        assert np.isfinite(numbers).all()
+        assert abs(walk.velocity) < 0.3
+        assert walk.tracked == pytest.approx(walk.velocity)  # of a command of 1 m/s
+        assert 0 <= walk.falls <= 2
+        assert 0.05 < walk.height < 0.35
+        assert 0 < walk.task_value <= 1
+
+
+def test_the_share_tracked_is_along_the_command(checkpoint: Path) -> None:
+    """At half the speed backwards, the same creep forward counts double and with the other sign."""
+    options = {"episodes": 2, "steps": 80, "randomisation": "none"}
+    for command in ((-0.5, 0.0, 0.0), (0.0, 0.0, 0.5)):
+        walk = evaluate(EvaluateCommand(checkpoints=(checkpoint,), command=command, **options))[0]  # type: ignore[arg-type]
+        assert walk.tracked == pytest.approx(walk.velocity / 0.5)
+
+
+def test_json_lines_are_what_was_measured(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the command line, for scripts to read."""
+    arguments = ["evaluate", str(checkpoint), "--json", "--episodes", "1", "--steps", "80"]
+    monkeypatch.setattr(sys, "argv", ["solo-pretrain", *arguments])
+    main()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["skill"] for line in lines] == [0, 1, 2]
+    assert {"velocity", "falls", "diagonal_phase", "task_value"} <= set(lines[0])
+
+
+def test_the_table_has_a_row_per_skill(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the command and the randomisation in its title: a number without its conditions is none."""
+    evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=80, randomisation="paper"))
+    text = capsys.readouterr().out
+    assert text.count("model_0") == 3
+    assert "randomisation paper" in " ".join(text.split())
+
+
+def test_the_same_seed_measures_the_same(checkpoint: Path) -> None:
+    """Numbers in a report can be made again."""
+    one, same = (evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=80)) for _ in range(2))
+    assert one == same
+
+
+def test_what_is_not_a_checkpoint_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback for a wrong path."""
+    monkeypatch.setattr(sys, "argv", ["solo-pretrain", "evaluate", str(tmp_path / "absent.pt")])
+    with pytest.raises(SystemExit):
+        main()
+    message = capsys.readouterr().err
+    assert message.startswith("solo-pretrain: ")
+    assert "absent.pt: no such file" in message
+    assert message.count("\n") == 1

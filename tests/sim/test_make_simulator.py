@@ -1,0 +1,102 @@
+"""Simulators by name, and the errors a user meets first."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from solo_doi.errors import MissingPackageError, SoloError, UnknownNameError
+from solo_doi.sim import SIMULATORS, SimConfig, Simulator, make_simulator
+
+CONFIG = SimConfig()
+
+
+def forget(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """Make a package unimportable, as on a machine without it."""
+    users = {"pybullet": ("bullet", "bullet_robot"), "mujoco": ("mujoco", "mujoco_model")}
+    for module in users[package]:
+        monkeypatch.delitem(sys.modules, f"solo_doi.sim.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+
+
+@pytest.mark.parametrize(("name", "engine"), [("mujoco", "MuJoCo"), ("bullet", "PyBullet"), ("pybullet", "PyBullet")])
+def test_names_give_their_simulators(name: str, engine: str) -> None:
+    """PyBullet is known by both of its names."""
+    if engine == "PyBullet":
+        pytest.importorskip("pybullet")
+    with make_simulator(name, SimConfig(num_robots=2)) as simulator:
+        assert simulator.name == engine
+        assert simulator.num_robots == 2
+        assert isinstance(simulator, Simulator)
+
+
+def test_an_unknown_simulator_is_answered_with_the_nearest() -> None:
+    """And with all names there are."""
+    with pytest.raises(
+        UnknownNameError,
+        match=r"Unknown simulator 'mujco'. Did you mean 'mujoco'\? Known: bullet, mujoco, pybullet\.",
+    ):
+        make_simulator("mujco", CONFIG)
+
+
+def test_a_name_like_no_other_gets_the_list_alone() -> None:
+    """A wrong guess would mislead."""
+    with pytest.raises(UnknownNameError, match=r"Unknown simulator 'xyz'\. Known: bullet"):
+        make_simulator("xyz", CONFIG)
+
+
+def test_missing_pybullet_says_where_it_exists_and_what_to_use_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its wheels stop at Python 3.11: the common case on a newer machine."""
+    forget(monkeypatch, "pybullet")
+    with pytest.raises(MissingPackageError, match=r"needs the package 'pybullet'.*Python 3\.11.*MuJoCo"):
+        make_simulator("pybullet", CONFIG)
+
+
+def test_missing_mujoco_says_which_version_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches came with version 4: an older one is as good as none."""
+    forget(monkeypatch, "mujoco")
+    with pytest.raises(MissingPackageError, match=r"'mujoco' needs the package 'mujoco'.*pip install 'mujoco>=4'"):
+        make_simulator("mujoco", CONFIG)
+
+
+def test_mujoco_without_batches_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old version has no `mujoco.batch`: the package to install is still called mujoco."""
+    for module in ("solo_doi.sim.mujoco", "mujoco.batch"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "mujoco.batch", None)
+    with pytest.raises(MissingPackageError, match=r"needs the package 'mujoco'.*pip install 'mujoco>=4'"):
+        make_simulator("mujoco", CONFIG)
+
+
+def test_one_engine_works_without_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MuJoCo alone serves where PyBullet has no wheels."""
+    forget(monkeypatch, "pybullet")
+    with make_simulator("mujoco", CONFIG) as simulator:
+        assert simulator.name == "MuJoCo"
+
+
+def test_more_robots_than_pybullet_has_clients_are_refused() -> None:
+    """Before a thousand clients are opened, with the way out."""
+    pytest.importorskip("pybullet")
+    with pytest.raises(SoloError, match="at most 1000 robots in a process, 1001 were asked for: use fewer, or MuJoCo"):
+        make_simulator("pybullet", SimConfig(num_robots=1001))
+
+
+def test_every_listed_simulator_has_its_module() -> None:
+    """The list is made of strings: a renamed class would be found by the first user."""
+    pytest.importorskip("pybullet")
+    for module, name in SIMULATORS.items():
+        assert issubclass(getattr(importlib.import_module(f"solo_doi.sim.{module}"), name), Simulator)
+
+
+def test_closed_simulators_give_their_clients_back() -> None:
+    """PyBullet has 1024 clients per process: a search over settings makes more simulators than that."""
+    p = pytest.importorskip("pybullet")
+    free = p.connect(p.DIRECT)
+    p.disconnect(free)
+    for _ in range(2):
+        with make_simulator("pybullet", SimConfig(num_robots=3)):
+            assert [p.isConnected(free + robot) for robot in range(4)] == [1, 1, 1, 0]
+    assert not p.isConnected(free)
