@@ -27,6 +27,8 @@ def from_command_line(kind: type[Config], program: str, arguments: Sequence[str]
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     default = kind()
+    # "--config=FILE" as "--config FILE": every other flag may be written either way.
+    arguments = [part for word in arguments for part in (word.split("=", 1) if word[:9] == "--config=" else [word])]
     if "--config" in arguments:
         place = arguments.index("--config")
         if place + 1 == len(arguments):

@@ -43,6 +43,7 @@ class Outer:
     steps: tuple[int, ...] = ()
     limit: float | None = None
     folder: Path | None = None
+    shares: dict[str, int] = field(default_factory=dict)
     inner: Inner = field(default_factory=Inner)
 
 
@@ -72,6 +73,13 @@ def test_flags_may_come_before_the_file(tmp_path: Path) -> None:
     """Precedence is by kind, not by place."""
     path = file(tmp_path, "count: 10\nname: file\n")
     assert from_flags("--count", "100", "--config", str(path)) == Outer(count=100, name="file")
+
+
+def test_the_file_may_be_given_with_an_equals_sign(tmp_path: Path) -> None:
+    """Like any other flag, also if its name has one."""
+    path = tmp_path / "a=b.yaml"
+    path.write_text("count: 10\n")
+    assert from_flags(f"--config={path}", "--width=2") == Outer(count=10, width=2.0)
 
 
 def test_without_file_and_flags_defaults_remain() -> None:
@@ -124,9 +132,9 @@ def test_a_file_lists_only_what_differs(tmp_path: Path) -> None:
 
 def test_values_become_the_types_of_their_fields(tmp_path: Path) -> None:
     """A whole number is a float where one is asked for, a list a tuple, a text a path."""
-    text = "width: 2\nsizes: [3, 4]\nsteps: [5]\nlimit: 1\nfolder: a/b\n"
+    text = "width: 2\nsizes: [3, 4]\nsteps: [5]\nlimit: 1\nfolder: a/b\nshares: {x: 7}\n"
     result = config.read(Outer, file(tmp_path, text))
-    assert result == Outer(width=2.0, sizes=(3, 4), steps=(5,), limit=1.0, folder=Path("a/b"))
+    assert result == Outer(width=2.0, sizes=(3, 4), steps=(5,), limit=1.0, folder=Path("a/b"), shares={"x": 7})
     assert isinstance(result.width, float)
     assert isinstance(result.limit, float)
     assert isinstance(result.sizes, tuple)
@@ -180,6 +188,9 @@ def test_an_unknown_nested_setting_names_its_part(tmp_path: Path) -> None:
         ("steps: [a]", "steps: expected int, found 'a'"),
         ("limit: high", "limit: expected float | None, found 'high'"),
         ("folder: 3", "folder: expected pathlib"),
+        ("shares: [1]", "shares: expected dict[str, int], found [1]"),
+        ("shares: {a: x}", "shares.a: expected int, found 'x'"),
+        ("shares: {1: 2}", "shares: expected str, found 1"),
         ("inner: 3", "inner: expected names with values, found 3"),
         ("inner: [rate, 1]", "inner: expected names with values"),
         ("- count", "expected names with values, found ['count']"),
@@ -238,6 +249,7 @@ outers = st.builds(
     steps=st.lists(st.integers(), max_size=4).map(tuple),
     limit=st.none() | floats,
     folder=st.none() | st.sampled_from([Path("a"), Path("/b/c d")]),
+    shares=st.dictionaries(texts, st.integers(), max_size=3),
     inner=inners,
 )
 

@@ -13,13 +13,13 @@ class DiversityConfig:
     """What makes skills differ, and how much of the task they may give up for it."""
 
     burn_in: int = 300
-    """Iterations in which all skills only learn the task."""
+    """Last iteration, counted from 0, in which all skills only learn the task."""
     alpha: float = 0.8
     """Share of the target skill's task value that every other skill must keep."""
-    multiplier_lr: float = 0.05
+    multiplier_lr: float = 0.02
     """Adam step of the multipliers, once per iteration."""
-    multiplier_bound: float = 3.0
-    """Raw multipliers stay within +- this: weights within 0.05 to 0.95."""
+    multiplier_bound: float = 2.0
+    """Raw multipliers stay within +- this: weights within 0.12 to 0.88."""
     value_decay: float = 0.9
     """Decay per iteration of the running task values that are compared."""
     successor_gamma: float = 0.95
@@ -42,8 +42,8 @@ class PretrainConfig:
     """What is to be learned."""
     episode: LocomotionConfig = field(default_factory=LocomotionConfig)
     diversity: DiversityConfig = field(default_factory=DiversityConfig)
-    sim: str = "mujoco"
-    """Simulator to train in."""
+    sim: Literal["mujoco"] = "mujoco"
+    """Simulator to train in; PyBullet is too slow, and cannot resume."""
     seed: int = 1
     iterations: int = 1000
     num_skills: int = 1

@@ -13,6 +13,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from solo_doi.errors import SoloError
 from solo_doi.evaluate.gait import describe_gait
 from solo_doi.evaluate.rollout import Recording, evaluation_task, record
 from solo_doi.policies.dominic import read_policy
@@ -73,6 +74,8 @@ class Walk:
 
 def evaluate(command: EvaluateCommand) -> list[Walk]:
     """Measure every skill of every checkpoint and print the result."""
+    if command.steps < 2 * SETTLED:
+        raise SoloError(f"{command.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}.")
     walks = []
     for path in command.checkpoints:
         policy = read_policy(path)

@@ -113,11 +113,11 @@ class Learner(nn.Module):
         """Intrinsic rewards (T, N, 1), targets of the successor features (T N, F), mean distance between skills."""
         options = self.config.diversity
         features = self.feature_normaliser(rollout.features)
+        if self.config.num_skills == 1:
+            return torch.zeros(*features.shape[:2], 1), features.flatten(0, 1), 0.0
         target = equations.successor_target(
             features, self.successor(final, skill).view_as(features), rollout.ended, options.successor_gamma
         ).flatten(0, 1)
-        if self.config.num_skills == 1:
-            return torch.zeros(*features.shape[:2], 1), target, 0.0
         difference, distance = equations.nearest_skill(self.successor.for_all_skills(observation), skill)
         strength = equations.van_der_waals(
             distance, options.length, options.attraction, options.attract_power, options.repel_power

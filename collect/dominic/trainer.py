@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -19,10 +19,16 @@ from solo_doi.tasks.locomotion import LocomotionTask
 
 from .config import PretrainConfig
 from .learner import Learner
-from .progress import RunLog
 from .rollout import Rollout, collect_rollout
 
 STATE_FILE = "state.pt"
+
+
+class IterationLog(Protocol):
+    """Who is told about every iteration."""
+
+    def iteration(self, number: int, metrics: dict[str, float]) -> None:
+        """Take note of a finished iteration, counted from 1."""
 
 
 class Trainer:
@@ -35,6 +41,9 @@ class Trainer:
                 f"{config.num_skills} skills on {config.num_robots} robots: every skill needs a robot. "
                 "Set --num-skills to 1 or more, and --num-robots to no fewer."
             )
+        late = [number for number in config.checkpoints if number > config.iterations]
+        if late:
+            raise SoloError(f"Checkpoints {late} lie beyond the run's {config.iterations} iterations.")
         self.config = config
         self.run = run
         # Denormal numbers, which decaying Adam moments produce, are tens of times slower on CPUs.
@@ -67,7 +76,7 @@ class Trainer:
                 "Start from a run with as many skills and the same hidden sizes."
             ) from error
 
-    def train(self, log: RunLog) -> None:
+    def train(self, log: IterationLog) -> None:
         """Run all iterations that are left."""
         config = self.config
         while self.iteration < config.iterations:

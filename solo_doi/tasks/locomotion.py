@@ -108,9 +108,10 @@ class LocomotionTask:
         self.age += 1
         fallen = self.fallen(state)
         timed_out = self.age >= self.config.episode_steps
+        # Before observing: what the policy sees next is what the next reward asks for.
+        self._draw_commands(np.flatnonzero(self.age % self.config.command_steps == 0))
         final = observation = self._observe(state)
         over = timed_out | fallen if self.config.early_end else timed_out
-        self._draw_commands(np.flatnonzero(self.age % self.config.command_steps == 0))
         if over.any():
             robots = np.flatnonzero(over)
             self._start(robots)

@@ -256,7 +256,7 @@ def test_a_normaliser_with_a_count_is_of_another_layout(tmp_path: Path) -> None:
     assert "obs_norm_state_dict lacks [] and has unknown ['count']" in refusal(written(tmp_path / "model.pt", content))
 
 
-WRONG_SHAPES = {
+WRONG_SHAPES: dict[str, list[tuple[int, ...]]] = {
     "policy_latent_layers.0.weight": [(6, 4), (7, 5), (30,), ()],
     "policy_latent_layers.0.bias": [(5,), (1, 6), ()],
     "policy_latent_layers.2.weight": [(4, 5), (6, 4)],

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import fields, replace
 from itertools import pairwise
-from typing import Protocol
+from math import exp
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.solo12.constants import BODY_NAMES, CONTROL_DT
 from solo_doi.solo12.observation import Inputs
 from solo_doi.solo12.rotations import from_rpy
-from solo_doi.solo12.state import Motion, feet_in_world, standing
+from solo_doi.solo12.state import Motion, RobotState, feet_in_world, standing
+from solo_doi.tasks import rewards
 from solo_doi.tasks.locomotion import (
     FEATURE_NAMES,
     FORWARD,
@@ -24,8 +26,10 @@ from solo_doi.tasks.locomotion import (
     REWARD_GROUPS,
     LocomotionConfig,
     LocomotionTask,
+    StepMemory,
     Transition,
     features,
+    group_rewards,
     initial_motion,
 )
 from solo_doi.tasks.randomisation import PRESETS
@@ -74,7 +78,7 @@ def random_actions(num_robots: int, num_steps: int) -> np.ndarray:
 
 def differences(one: Transition, other: Transition) -> list[str]:
     """Fields, those of the state among them, in which two transitions differ by as much as a bit."""
-    pairs = [(part, a, b) for part, (a, b) in {"": (one, other), "state.": (one.state, other.state)}.items()]
+    pairs: list[tuple[str, Any, Any]] = [("", one, other), ("state.", one.state, other.state)]
     return [
         part + field.name
         for part, a, b in pairs
@@ -124,6 +128,65 @@ def test_the_observation_is_the_layout_of_the_true_state_when_nothing_is_randomi
     np.testing.assert_array_equal(step.observation[:, SLICES["command"]], np.tile(FORWARD, (3, 1)))
 
 
+def perfect() -> tuple[RobotState, StepMemory]:
+    """A robot that stands as well as one can, and the step before, which was the same."""
+    position_w = np.array([[0.0, 0.0, 0.25]])
+    foot_position_w = standing_state().foot_position_w
+    foot_position_w[..., 2] = 0.04  # where `stand_still` wants them
+    state = standing_state(base_position_w=position_w, foot_position_w=foot_position_w)
+    return state, StepMemory(np.zeros((1, 12)), foot_position_w, state.foot_contact)
+
+
+def test_perfect_standing_earns_one_in_both_groups() -> None:
+    """Every term is one, and so is their product."""
+    state, before = perfect()
+    np.testing.assert_allclose(group_rewards(state, before.target, before, np.zeros((1, 3))), [[1.0, 1.0]])
+
+
+TORQUE, TURN = np.zeros((1, 12)), np.zeros((1, 12))
+TORQUE[0, [0, 1]] = 1.5, 2.0  # norm 2.5, half the width
+TURN[0, [3, 4]] = 0.3, 0.4  # norm 0.5
+ONE_FOOT = np.array([[[0, 0, 10.0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]])
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "regular", "task"),
+    [
+        ({"torque": TORQUE}, 0 * TURN, exp(-0.25), 1.0),
+        ({}, TURN, exp(-0.25), 1.0),
+        ({"foot_force_w": ONE_FOOT}, 0 * TURN, exp(-rewards.CHANGE_WEIGHT), 1.0),
+        ({"linear_velocity_b": np.array([[0.3, 0, 9.0]])}, 0 * TURN, 1.0, 0.5 * exp(-1) + 0.5 * exp(-0.09)),
+        ({"linear_velocity_b": np.array([[0, -0.3, 0]])}, 0 * TURN, 1.0, 0.5 * exp(-1) + 0.5 * exp(-0.09)),
+        ({"angular_velocity_b": np.array([[9.0, 9.0, 0.6]])}, 0 * TURN, 1.0, 0.5 * exp(-1) + 0.5 * exp(-0.36)),
+        ({"base_position_w": np.array([[0, 0, 0.2]])}, 0 * TURN, 1.0, exp(-0.25)),
+        ({"base_quaternion": from_rpy(0.2, 0, 0)[None]}, 0 * TURN, 1.0, exp(-1) / 0.9),
+    ],
+    ids=["torque", "target", "contact", "vx", "vy", "yaw rate", "height", "attitude"],
+)
+def test_each_term_is_a_factor_of_its_group(
+    change: dict[str, np.ndarray], target: np.ndarray, regular: float, task: float
+) -> None:
+    """One thing is off at a time: one group has that term's value, the other stays one."""
+    state, before = perfect()
+    reward = group_rewards(replace(state, **change), target, before, np.zeros((1, 3)))
+    np.testing.assert_allclose(reward, [[regular, task]])
+
+
+def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
+    """The same stance on all fours: nothing lost when standing is asked, the trot's factor at 1 m/s forward."""
+    state, before = perfect()
+    state = replace(state, foot_force_w=on_feet("FL", "FR", "HL", "HR").foot_force_w)
+    before = replace(before, foot_contact=state.foot_contact)
+    standing_reward, moving_reward = (
+        group_rewards(
+            replace(state, linear_velocity_b=np.array([velocity])), before.target, before, np.array([velocity])
+        )
+        for velocity in ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    )
+    np.testing.assert_allclose(standing_reward, [[1.0, 1.0]])
+    np.testing.assert_allclose(moving_reward, [[1.0, exp(-rewards.TROT_WEIGHT)]])
+
+
 def test_rewards_are_in_range_and_ordered_by_group(make: Make) -> None:
     """A robot that moves as commanded earns more for the task than one that stands; jerking costs regularity."""
     task = make()
@@ -151,7 +214,7 @@ def test_every_command_is_straight_ahead_by_default(make: Make) -> None:
 
 def test_the_forward_share_of_commands_is_straight_ahead_and_the_rest_fills_its_ranges(make: Make) -> None:
     """400 draws at 30 % are 120, within five standard deviations of 9."""
-    ranges = {"command_vx": (-0.5, -0.3), "command_vy": (0.1, 0.4), "command_yaw": (-0.8, 0.8)}
+    ranges: dict[str, Any] = {"command_vx": (-0.5, -0.3), "command_vy": (0.1, 0.4), "command_yaw": (-0.8, 0.8)}
     command = make(400, forward_share=0.3, **ranges).command
     forward = (command == FORWARD).all(axis=1)
     assert abs(forward.sum() - 120) < 45
@@ -163,7 +226,7 @@ def test_the_forward_share_of_commands_is_straight_ahead_and_the_rest_fills_its_
 
 def test_small_commands_become_zero(make: Make) -> None:
     """A creep is not worth learning: below a norm of 0.2 the robot is asked to stand still."""
-    ranges = {"command_vx": (-0.3, 0.3), "command_vy": (-0.1, 0.1), "command_yaw": (0.0, 0.0)}
+    ranges: dict[str, Any] = {"command_vx": (-0.3, 0.3), "command_vy": (-0.1, 0.1), "command_yaw": (0.0, 0.0)}
     norm = np.linalg.norm(make(200, forward_share=0.0, **ranges).command, axis=1)
     assert set(norm[norm < 0.2]) == {0.0}
     assert (norm >= 0.2).any()

@@ -55,7 +55,7 @@ def test_paper_is_what_the_paper_states() -> None:
 
 
 def test_robust_contains_the_paper_and_what_transfer_needs() -> None:
-    """Rotor inertia, gains, lag and sensor errors, in the ranges that were agreed on."""
+    """Rotor inertia, gains, lag and sensor errors, in ranges that a real Solo12 lies in."""
     preset = PRESETS["robust"]
     assert PRESETS["paper"].domain.items() <= preset.domain.items()
     assert preset.domain["armature"] == (0.0, 1e-3)

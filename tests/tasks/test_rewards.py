@@ -92,6 +92,13 @@ def test_tracking_has_a_slope_for_a_standing_robot() -> None:
     assert gain > 0.01 > 0.0002 > narrow
 
 
+def test_the_reported_return_is_the_narrow_kernel_of_the_forward_velocity() -> None:
+    """0.3 m/s off: exp(-1); what happens sideways does not count."""
+    state = standing_state(2, linear_velocity_b=np.array([[1.0, 5.0, 5.0], [0.7, 0, 0]]))
+    command = np.array([[1.0, 0, 0], [1.0, 0, 0]])
+    np.testing.assert_allclose(rewards.tracking_return(state, command), [1.0, exp(-1)])
+
+
 def test_height_is_best_at_a_quarter_metre() -> None:
     """0.2 and 0.3 m are half a width off: exp(-0.25)."""
     position_w = np.array([[5.0, -3.0, 0.25], [0, 0, 0.2], [0, 0, 0.3]])
@@ -121,7 +128,7 @@ def test_attitude_does_not_depend_on_heading(yaw: float) -> None:
     np.testing.assert_allclose(rewards.attitude(state), exp(-(0.1**2 + 0.05**2) / 0.04) / 0.9)
 
 
-GAITS = {
+GAITS: dict[str, list[tuple[str, ...]]] = {
     "trot": [("FL", "HR"), ("FR", "HL")],
     "pace": [("FL", "HL"), ("FR", "HR")],
     "bound": [("FL", "FR"), ("HL", "HR")],

@@ -13,6 +13,7 @@ import pytest
 from collect.dominic.cli import main
 from collect.dominic.evaluate import EvaluateCommand, evaluate
 from collect.dominic.trainer import Trainer
+from solo_doi.errors import SoloError
 from solo_doi.policies.dominic import write_policy
 
 from .runs import tiny
@@ -28,7 +29,7 @@ def checkpoint(tmp_path: Path) -> Path:
 
 def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
     """One row each, finite numbers, in plausible ranges: untrained robots stand about where they were put."""
-    walks = evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=2, steps=80))
+    walks = evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=2, steps=100))
     assert [(walk.checkpoint, walk.skill) for walk in walks] == [("model_0", 0), ("model_0", 1), ("model_0", 2)]
     for walk in walks:
         numbers = [value for value in asdict(walk).values() if not isinstance(value, str)]
@@ -42,7 +43,7 @@ def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
 
 def test_the_share_tracked_is_along_the_command(checkpoint: Path) -> None:
     """At half the speed backwards, the same creep forward counts double and with the other sign."""
-    options = {"episodes": 2, "steps": 80, "randomisation": "none"}
+    options = {"episodes": 2, "steps": 100, "randomisation": "none"}
     for command in ((-0.5, 0.0, 0.0), (0.0, 0.0, 0.5)):
         walk = evaluate(EvaluateCommand(checkpoints=(checkpoint,), command=command, **options))[0]  # type: ignore[arg-type]
         assert walk.tracked == pytest.approx(walk.velocity / 0.5)
@@ -52,7 +53,7 @@ def test_json_lines_are_what_was_measured(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From the command line, for scripts to read."""
-    arguments = ["evaluate", str(checkpoint), "--json", "--episodes", "1", "--steps", "80"]
+    arguments = ["evaluate", str(checkpoint), "--json", "--episodes", "1", "--steps", "100"]
     monkeypatch.setattr(sys, "argv", ["solo-pretrain", *arguments])
     main()
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -62,7 +63,7 @@ def test_json_lines_are_what_was_measured(
 
 def test_the_table_has_a_row_per_skill(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the command and the randomisation in its title: a number without its conditions is none."""
-    evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=80, randomisation="paper"))
+    evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100, randomisation="paper"))
     text = capsys.readouterr().out
     assert text.count("model_0") == 3
     assert "randomisation paper" in " ".join(text.split())
@@ -70,8 +71,14 @@ def test_the_table_has_a_row_per_skill(checkpoint: Path, capsys: pytest.CaptureF
 
 def test_the_same_seed_measures_the_same(checkpoint: Path) -> None:
     """Numbers in a report can be made again."""
-    one, same = (evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=80)) for _ in range(2))
+    one, same = (evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100)) for _ in range(2))
     assert one == same
+
+
+def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
+    """The first second is left out of all numbers: of one second nothing would remain."""
+    with pytest.raises(SoloError, match="50 steps are too short to tell a gait: expected at least 100"):
+        evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=50))
 
 
 def test_what_is_not_a_checkpoint_is_refused_in_one_line(

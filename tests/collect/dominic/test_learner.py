@@ -228,8 +228,8 @@ def test_the_weight_of_regularity_grows_with_the_steps_done() -> None:
     options = {"regular_steps": 1000, "num_skills": 1}
     early = [policy_after(tiny(regular_start=start, **options), steps_done=0) for start in (0.1, 0.9)]
     late = [policy_after(tiny(regular_start=start, **options), steps_done=1000) for start in (0.1, 0.9)]
-    assert differing(*early)
-    assert not differing(*late)
+    assert differing(early[0], early[1])
+    assert not differing(late[0], late[1])
 
 
 def policy_after(config: PretrainConfig, steps_done: int) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,7 +79,12 @@ def test_the_global_generators_are_not_used(tmp_path: Path) -> None:
 
 def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
     """Six iterations at once, or three and, in a new trainer, three more: the same bits, lines and checkpoints."""
-    whole = {"iterations": 6, "save_every": 3, "checkpoints": (1, 4), "episode": LocomotionConfig(episode_steps=9)}
+    whole: dict[str, Any] = {
+        "iterations": 6,
+        "save_every": 3,
+        "checkpoints": (1, 4),
+        "episode": LocomotionConfig(episode_steps=9),
+    }
     trained(tmp_path / "unbroken", tiny(**whole))
 
     run = tmp_path / "broken"
@@ -129,7 +135,7 @@ def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
             trainer = Trainer(config, tmp_path / name)
             trainer.resume()
         seen.append(train(trainer).task.command)
-    np.testing.assert_array_equal(*seen)
+    np.testing.assert_array_equal(seen[0], seen[1])
     assert (seen[0] != [1.0, 0.0, 0.0]).any()
 
 
