@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from solo_doi.errors import SoloError
-from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_NAMES, NUM_JOINTS, Array
+from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS, Array
 from solo_doi.solo12.rotations import rotate, rotate_inverse
-from solo_doi.solo12.state import Motion, RobotState, feet_in_world, standing
+from solo_doi.solo12.state import Motion, RobotState, standing
 from solo_doi.solo12.urdf import solo12_urdf
 
 from .bullet_robot import CONTACT_BODIES, BulletRobot
 from .domain import Domain
-from .simulator import SimConfig, Simulator, check_finite
+from .simulator import SimConfig, Simulator, assemble_state, check_finite
 from .terrain import Terrain
 
 MAX_CLIENTS = 1000
@@ -64,15 +64,7 @@ class BulletSimulator(Simulator):
             joint_velocity=rates,
         )
         check_finite(motion, "The physics diverged: check targets, domain and physics step.")
-        foot_position_w, foot_velocity_w = feet_in_world(motion)
-        return RobotState(
-            **vars(motion),
-            torque=self._torque.copy(),
-            foot_position_w=foot_position_w,
-            foot_velocity_w=foot_velocity_w,
-            foot_force_w=self._forces[:, : len(FOOT_NAMES)].copy(),
-            body_force_w=self._forces[:, len(FOOT_NAMES) :].copy(),
-        )
+        return assemble_state(motion, self._torque, self._forces)
 
     def close(self) -> None:
         """Disconnect every client."""

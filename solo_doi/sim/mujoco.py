@@ -6,13 +6,13 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from solo_doi.solo12.constants import BASE_NAME, CONTROL_SETUPS, FOOT_NAMES, NUM_JOINTS, Array, check_joint_names
+from solo_doi.solo12.constants import BASE_NAME, CONTROL_SETUPS, NUM_JOINTS, Array, check_joint_names
 from solo_doi.solo12.rotations import rotate, rotate_inverse
-from solo_doi.solo12.state import Motion, RobotState, feet_in_world, standing
+from solo_doi.solo12.state import Motion, RobotState, standing
 
 from .domain import Domain
 from .mujoco_model import build_model, normal_forces
-from .simulator import SimConfig, SimulationError, Simulator
+from .simulator import SimConfig, SimulationError, Simulator, assemble_state
 from .terrain import Terrain
 
 
@@ -57,15 +57,7 @@ class MujocoSimulator(Simulator):
             "joint_position": qpos[:, 7:],
             "joint_velocity": qvel[:, 6:],
         }
-        foot_position_w, foot_velocity_w = feet_in_world(Motion(**motion))
-        return RobotState(
-            **motion,
-            torque=self._torque.copy(),
-            foot_position_w=foot_position_w,
-            foot_velocity_w=foot_velocity_w,
-            foot_force_w=self._forces[:, : len(FOOT_NAMES)].copy(),
-            body_force_w=self._forces[:, len(FOOT_NAMES) :].copy(),
-        )
+        return assemble_state(Motion(**motion), self._torque, self._forces)
 
     def _step(self, schedule: Array, push_w: Array | None) -> None:
         if push_w is not None:

@@ -15,11 +15,12 @@ from solo_doi.solo12.constants import (
     DECIMATION,
     JOINT_NAMES,
     NUM_JOINTS,
+    NUM_LEGS,
     PHYSICS_DT,
     Array,
 )
 from solo_doi.solo12.limits import MECHANICAL_POSITION, TRAINING
-from solo_doi.solo12.state import Motion, RobotState
+from solo_doi.solo12.state import Motion, RobotState, feet_in_world
 
 from .delay import TargetDelay
 from .domain import PLAUSIBLE, Domain
@@ -208,6 +209,19 @@ class Simulator(ABC):
 
     @abstractmethod
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None: ...
+
+
+def assemble_state(motion: Motion, torque: Array, forces: Array) -> RobotState:
+    """Return the full state of robots from what an engine gives: `forces` (N, 17, 3) has the feet first."""
+    foot_position_w, foot_velocity_w = feet_in_world(motion)
+    return RobotState(
+        **vars(motion),
+        torque=torque.copy(),
+        foot_position_w=foot_position_w,
+        foot_velocity_w=foot_velocity_w,
+        foot_force_w=forces[:, :NUM_LEGS].copy(),
+        body_force_w=forces[:, NUM_LEGS:].copy(),
+    )
 
 
 def check_finite(state: Motion, advice: str) -> None:
