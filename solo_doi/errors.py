@@ -9,6 +9,14 @@ from collections.abc import Iterable
 class SoloError(Exception):
     """Anything the user can mend; commands print it as one line, without a traceback."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes by the message: subclasses make theirs from other arguments."""
+        return _with_message, (type(self), str(self))
+
+
+def _with_message(kind: type[SoloError], message: str) -> SoloError:
+    return kind.__new__(kind, message)
+
 
 class UnknownNameError(SoloError):
     """A name that is not in a closed list."""

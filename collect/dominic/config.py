@@ -45,7 +45,7 @@ class PretrainConfig:
     sim: Literal["mujoco"] = "mujoco"
     """Simulator to train in; PyBullet is too slow, and cannot resume."""
     seed: int = 1
-    iterations: int = 1000
+    iterations: int = 600
     num_skills: int = 1
     """Skills to train; skill 0 is the target skill, which never trades the task for diversity."""
     num_robots: int = 512

@@ -1,0 +1,64 @@
+"""Puts parts of one collection, made on several machines, together to the same bytes as one machine's."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from solo_doi import config as configuration
+from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
+from solo_doi.data.shard import DataError, file_hash, reason
+
+from .collector import SOURCES
+from .derived import link
+from .recipe import CollectConfig
+
+
+def merge_parts(out: Path, parts: tuple[Path, ...]) -> CollectConfig:
+    """Link all shards into `out` and write complete manifests; return the recipe."""
+    if not parts:
+        raise DataError("Nothing to merge: name the directories of the parts after that of the whole.")
+    for name in SOURCES:
+        _merge_source(out / name, [part / name for part in parts])
+    recipe = Manifest.read(out / SOURCES[0]).origin["recipe"]
+    return configuration.from_dict(CollectConfig, recipe, str(out))
+
+
+def _merge_source(out: Path, parts: list[Path]) -> None:
+    manifests = [Manifest.read(part) for part in parts]
+    common = dataclasses.replace(manifests[0], shards=(), complete=False)
+    places: dict[str, tuple[Path, ShardEntry]] = {}
+    for part, manifest in zip(parts, manifests, strict=True):
+        _check_same(part, manifest, parts[0], common)
+        for shard in manifest.shards:
+            if places.setdefault(shard.file, (part, shard))[1] != shard:
+                raise DataError(f"{part / shard.file}: differs from {places[shard.file][0] / shard.file}.")
+    shards = tuple(places[file][1] for file in sorted(places))
+    planned = _planned_trajectories(manifests[0])
+    found = sum(shard.trajectories for shard in shards)
+    if found != planned:
+        raise DataError(f"{out}: the parts hold {found} of {planned} trajectories. Name all parts, each complete.")
+    if (out / MANIFEST_FILE).exists():
+        _check_same(out, Manifest.read(out), parts[0], common)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{out}: cannot be made ({reason(error)}).") from error
+    for part, shard in places.values():
+        if file_hash(part / shard.file) != shard.sha256:
+            raise DataError(f"{part / shard.file}: its bytes differ from what was written. Copy the part again.")
+        if part != out:
+            link(part / shard.file, out / shard.file)
+    dataclasses.replace(common, shards=shards, complete=True).write(out)
+
+
+def _check_same(folder: Path, manifest: Manifest, first: Path, common: Manifest) -> None:
+    differing = common.differences(manifest)
+    if differing:
+        found = "; ".join(differing[:3])
+        raise DataError(f"{folder}: was made with other settings, checkpoints or versions than {first} ({found}).")
+
+
+def _planned_trajectories(manifest: Manifest) -> int:
+    config = configuration.from_dict(CollectConfig, manifest.origin["recipe"], manifest.name)
+    return config.scaled(getattr(config, manifest.name).trajectories)

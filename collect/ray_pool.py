@@ -1,0 +1,44 @@
+"""Runs shard jobs on a Ray cluster; files are written here, so that the cluster needs no shared disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from solo_doi.data.manifest import ShardEntry
+from solo_doi.errors import MissingPackageError, SoloError
+
+from .shard_job import ShardJob, make_arrays, store
+
+
+@contextmanager
+def ray_submit(workers: int) -> Iterator[Callable[[ShardJob, Path], Future[ShardEntry]]]:
+    """Connect to the cluster named by RAY_ADDRESS, or start one on this machine; 0 workers are one per processor."""
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingPackageError("ray", "--ray", "Run: pip install 'solo-doi[ray]'") from error
+
+    address = os.environ.get("RAY_ADDRESS")
+    processors = {} if address else {"num_cpus": workers or None}
+    ray.init(address=address, include_dashboard=False, log_to_driver=False, **processors)
+    remote = ray.remote(num_cpus=1)(make_arrays)
+
+    def run(job: ShardJob, path: Path) -> ShardEntry:
+        try:
+            arrays = ray.get(remote.remote(replace(job, threads=1)))
+        except ray.exceptions.RayTaskError as error:
+            # Ray's own message is the traceback on the other machine.
+            raise error.cause if isinstance(error.cause, SoloError) else error from None
+        return store(arrays, path)
+
+    pool = ThreadPoolExecutor(workers or int(ray.cluster_resources()["CPU"]))
+    try:
+        yield lambda job, path: pool.submit(run, job, path)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        ray.shutdown()

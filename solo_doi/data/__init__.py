@@ -1,0 +1,1 @@
+"""The dataset on disk: a directory with a manifest and D4RL-shaped HDF5 shards that are memory-mapped."""

@@ -1,0 +1,71 @@
+"""What a dataset holds: names, shapes, types and units of every field, and the version of the format.
+
+A shard is an HDF5 file in D4RL's shape: transitions one after another in `observations`, `actions`, and so on.
+What evaluation needs beside them lies under `infos/`, what belongs to a whole trajectory under `episodes/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from solo_doi.solo12.constants import NUM_JOINTS
+
+VERSION = 1
+"""Raised when a reader of an older version could misread the files."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of a shard; its first dimension runs over transitions, or over trajectories under `episodes/`."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    meaning: str
+
+    @property
+    def per_trajectory(self) -> bool:
+        """Whether there is one entry per trajectory instead of one per transition."""
+        return self.name.startswith("episodes/")
+
+
+def transition_fields(observation_size: int, *, actions: bool = True) -> tuple[Field, ...]:
+    """Fields that D4RL defines, and a flag for first transitions."""
+    fields = (
+        Field("observations", (observation_size,), "<f4", "what the policy saw, noise included; see `layout`"),
+        Field("next_observations", (observation_size,), "<f4", "what it saw one control step later, also at the end"),
+        Field("rewards", (), "<f4", "tracking reward exp(-((vx - command)/0.3)^2)"),
+        Field("terminals", (), "|b1", "the task ended here; never, while falls do not end a trajectory"),
+        Field("timeouts", (), "|b1", "last transition of a trajectory"),
+        Field("initials", (), "|b1", "first transition of a trajectory"),
+    )
+    return (*fields[:1], *ACTIONS, *fields[1:]) if actions else fields
+
+
+ACTIONS = (Field("actions", (NUM_JOINTS,), "<f4", "raw policy output; joint target = default pose + 0.25 action"),)
+
+INFO_FIELDS = (
+    Field("infos/base_position", (3,), "<f4", "true position of the base in the world, after the step [m]"),
+    Field("infos/base_quaternion", (4,), "<f4", "true orientation of the base (w, x, y, z), after the step"),
+    Field("infos/reward_groups", (2,), "<f4", "the trainer's rewards: regular, task"),
+    Field("infos/fallen", (), "|b1", "base, shoulder or thigh touched the ground"),
+)
+
+_EPISODE_FIELDS = (
+    Field("episodes/index", (), "<i8", "number of the trajectory in its recipe"),
+    Field("episodes/start", (), "<i8", "first transition, counted from the shard's beginning"),
+    Field("episodes/length", (), "<i8", "number of transitions"),
+    Field("episodes/seed", (3,), "<i8", "seed of everything random in the trajectory"),
+    Field("episodes/checkpoint", (), "<i8", "which entry of the manifest's `policies` acted"),
+    Field("episodes/skill", (), "<i8", "which of its skills"),
+    Field("episodes/command", (3,), "<f4", "velocity command: vx, vy [m/s], yaw rate [rad/s]"),
+    Field("episodes/standing", (), "|b1", "started from the controller's standing pose"),
+    Field("episodes/fallen", (), "|b1", "fell at any step"),
+    Field("episodes/crc32", (), "<u4", "checksum of the trajectory's transitions, to find damaged ones"),
+)
+
+
+def episode_fields(domain: Iterable[str]) -> tuple[Field, ...]:
+    """Fields of whole trajectories, with one for each physical parameter that is recorded."""
+    return (*_EPISODE_FIELDS, *(Field(f"episodes/domain/{name}", (), "<f8", "physics of the robot") for name in domain))

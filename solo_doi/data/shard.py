@@ -1,0 +1,124 @@
+"""One HDF5 file of whole trajectories: written at once or not at all, read through a memory map."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from solo_doi.errors import SoloError
+
+from .schema import Field
+
+NOT_SUMMED = ("episodes/start", "episodes/crc32")
+"""Where a trajectory lies changes when it is copied; its checksum should not."""
+
+
+class DataError(SoloError):
+    """Files that are not what they should be."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a place to write to that becomes `path` if the block ends well: a reader sees the old or the new file."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        yield partial
+        with partial.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be written ({reason(error)}). What was there before is kept; free space or choose "
+            "another place, then run the same command again to continue."
+        ) from error
+    finally:
+        with suppress(OSError):  # it is gone after the replacement, and was never there in a read-only folder
+            partial.unlink()
+
+
+def write_shard(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write contiguous, uncompressed arrays; a reader sees the whole file or none."""
+    content = io.BytesIO()  # HDF5 may crash when it meets a full disk itself
+    # Aligned, since numpy is slow with numbers that begin at odd places of a file.
+    with h5py.File(content, "w", libver="v110", alignment_threshold=1, alignment_interval=8) as file:
+        for name, array in arrays.items():
+            file.create_dataset(name, data=array)
+    with replacing(path) as partial:
+        partial.write_bytes(content.getbuffer())
+
+
+def map_shard(path: Path, fields: Iterable[Field]) -> dict[str, np.ndarray]:
+    """Return read-only arrays backed by the file; nothing is loaded until it is looked at."""
+    try:
+        with h5py.File(path, "r") as file:
+            # One map for all fields: every map keeps a file open, and a process may have about a thousand of them.
+            whole = np.memmap(path, mode="r")
+            arrays = {field.name: _map_field(path, file, whole, field) for field in fields}
+    except DataError:
+        raise
+    except Exception as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
+        raise DataError(
+            f"{path}: not a readable HDF5 file ({reason(error)}). It may be cut short or damaged: "
+            "`solo-collect verify` shows what is left, `solo-collect repair` keeps it."
+        ) from error
+    for per_trajectory in (False, True):
+        lengths = {name: len(a) for name, a in arrays.items() if name.startswith("episodes/") is per_trajectory}
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"{path}: fields have different lengths, expected one: {lengths}.")
+    return arrays
+
+
+def _map_field(path: Path, file: h5py.File, whole: np.ndarray, field: Field) -> np.ndarray:
+    dataset = file.get(field.name)
+    if not isinstance(dataset, h5py.Dataset):
+        raise DataError(f"{path}: has no {field.name!r}, found {sorted(file)}. Is it a shard of this dataset?")
+    if dataset.shape[1:] != field.shape or dataset.ndim == 0 or dataset.dtype != np.dtype(field.dtype):
+        raise DataError(
+            f"{path}: {field.name} is {dataset.dtype.str} with shape {dataset.shape}, "
+            f"expected {field.dtype} with shape {('N', *field.shape)}."
+        )
+    offset = dataset.id.get_offset()
+    if offset is None:  # empty, or chunked by another program: no place in the file to map
+        return dataset[:]
+    return np.ndarray(dataset.shape, dtype=field.dtype, buffer=whole, offset=offset)
+
+
+def checksums(arrays: Mapping[str, np.ndarray], start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """CRC-32 of each trajectory, over its transitions and what is said of it as a whole, in order of names."""
+    names = sorted(set(arrays) - set(NOT_SUMMED))
+    result = np.zeros(len(start), dtype=np.uint32)
+    for row, (first, count) in enumerate(zip(start, length, strict=True)):
+        crc = 0
+        for name in names:
+            rows = slice(row, row + 1) if name.startswith("episodes/") else slice(first, first + count)
+            crc = zlib.crc32(np.ascontiguousarray(arrays[name][rows]).tobytes(), crc)
+        result[row] = crc
+    return result
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+def reason(error: Exception) -> str:
+    """Say in a few words why a file was refused; HDF5 hides the system's reason in a paragraph of its own."""
+    hidden = re.search(r"errno = (\d+)", str(error))
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if hidden:
+        return os.strerror(int(hidden[1]))
+    return (str(error) or type(error).__name__).splitlines()[0]

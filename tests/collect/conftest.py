@@ -1,0 +1,39 @@
+"""Collections that many tests look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collect.recipe import CollectConfig
+
+from .recipes import collect_here, tiny, write_checkpoints
+
+
+@pytest.fixture(scope="package", autouse=True)
+def outside_git() -> Iterator[None]:
+    """Record no commit: one that is made while the tests run would change the manifests they compare."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_DIR", os.devnull)
+        yield
+
+
+@pytest.fixture(scope="package")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An expert and six checkpoints of three skills."""
+    return write_checkpoints(tmp_path_factory.mktemp("checkpoints"))
+
+
+@pytest.fixture(scope="package")
+def config(checkpoints: Path) -> CollectConfig:
+    """The recipe of `collection`."""
+    return tiny(checkpoints)
+
+
+@pytest.fixture(scope="package")
+def collection(config: CollectConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished collection; tests that change files copy it first."""
+    return collect_here(config, tmp_path_factory.mktemp("collection"))

@@ -1,0 +1,126 @@
+"""Killed at any moment, a collection goes on and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collect.cli import main
+from collect.recipe import CollectConfig
+from solo_doi import config as configuration
+from solo_doi.data.dataset import Dataset
+from solo_doi.data.manifest import MANIFEST_FILE, Manifest
+
+from .recipes import DATASETS, collect_here, fingerprint, tiny
+
+KILLS = 20
+PATIENCE = 60.0
+Start = Callable[[CollectConfig, Path], ForkServerProcess]
+
+
+def run_command(arguments: list[str]) -> None:
+    """Run `solo-collect`, silently."""
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    sys.argv = ["solo-collect", *arguments]
+    main()
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Start the command in a process of its own, forked from one that has imported all it needs."""
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore:resource_tracker")  # it finds what killed processes left
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "collect.collector", "matplotlib.pyplot"])
+    warm_up = context.Process(target=bool)
+    warm_up.start()
+    warm_up.join()
+
+    def start(config: CollectConfig, out: Path) -> ForkServerProcess:
+        configuration.write(config, tmp_path / "recipe.yaml")
+        arguments = ["--config", str(tmp_path / "recipe.yaml"), "--out", str(out), "--workers", "1"]
+        process = context.Process(target=run_command, args=(arguments,))
+        process.start()
+        return process
+
+    return start
+
+
+def ended(process: ForkServerProcess, delay: float) -> bool:
+    """Whether a process ends by itself within a delay; if not, that process alone gets `kill -9`."""
+    process.join(delay)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        return False
+    assert process.exitcode == 0
+    return True
+
+
+def test_kills_at_random_moments_lose_nothing_and_double_nothing(
+    checkpoints: Path, tmp_path: Path, start: Start
+) -> None:
+    """Twenty kills spread over whole collections of 14 shards, each of which ends byte for byte as an unbroken one."""
+    config, out = tiny(checkpoints, expert=8, offline=20, steps=2, shard_trajectories=2), tmp_path / "out"
+    expected = fingerprint(collect_here(config, tmp_path / "unbroken"))
+    began = time.monotonic()
+    assert ended(start(config, out), PATIENCE)
+    duration, rng, kills = time.monotonic() - began, np.random.default_rng(0), 0
+    while kills < KILLS or out.exists():
+        if ended(start(config, out), rng.uniform(0.0, 0.6 * duration) if kills < KILLS else PATIENCE):
+            assert fingerprint(out) == expected
+            shutil.rmtree(out)
+        else:
+            kills += 1
+            for name in DATASETS:  # what a manifest names is whole, at any moment
+                if (out / name / MANIFEST_FILE).exists() and Manifest.read(out / name).shards:
+                    assert np.isfinite(Dataset(out / name).column("observations")).all()
+
+
+def children(process: ForkServerProcess) -> list[int]:
+    """Worker processes of a collection."""
+    found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(child) for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait, but not for ever."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_workers_leave_with_the_process_that_started_them(checkpoints: Path, tmp_path: Path, start: Start) -> None:
+    """Orphans would go on writing into the files of the next attempt."""
+    out = tmp_path / "out"
+    process = start(tiny(checkpoints, expert=4000, steps=50), out)
+    wait_until(lambda: bool(list(out.glob("expert/shard-*.h5"))))
+    workers = children(process)
+    assert workers
+    assert not ended(process, 0.0)
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
+def test_a_killed_worker_ends_the_command_and_keeps_what_was_made(
+    checkpoints: Path, tmp_path: Path, start: Start
+) -> None:
+    """As the system does when memory runs out: exit code 1, no waiting for a shard that never comes."""
+    out = tmp_path / "out"
+    process = start(tiny(checkpoints, expert=4000, steps=50), out)
+    wait_until(lambda: bool(list(out.glob("expert/shard-*.h5"))))
+    for worker in children(process):
+        os.kill(worker, signal.SIGKILL)
+    process.join(PATIENCE)
+    assert process.exitcode == 1
+    assert len(Dataset(out / "expert"))

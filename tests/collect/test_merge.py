@@ -1,0 +1,144 @@
+"""Parts made apart, put together."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collect.collector import SOURCES, SourceCollector
+from collect.derived import make_coverage, make_demonstrations
+from collect.merge import merge_parts
+from collect.recipe import CollectConfig
+from collect.shard_job import make_shard
+from solo_doi.data.manifest import Manifest
+from solo_doi.data.shard import DataError
+
+from .recipes import fingerprint
+
+PARTS = 3
+
+
+def make_part(config: CollectConfig, out: Path, part: int) -> Path:
+    """What `solo-collect --shard PART/3` leaves behind."""
+    for name in SOURCES:
+        source = SourceCollector(config, name, out / name)
+        for number in source.missing(part, PARTS):
+            source.record(make_shard(source.job(number, 1), source.shard_path(number)))
+        source.finish()
+    return out
+
+
+@pytest.fixture(scope="module")
+def parts(config: CollectConfig, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """Three parts of one collection."""
+    folder = tmp_path_factory.mktemp("parts")
+    return tuple(make_part(config, folder / str(part), part) for part in range(PARTS))
+
+
+def test_a_part_is_a_dataset_that_says_it_is_not_complete(parts: tuple[Path, ...]) -> None:
+    """Every third shard of eight, none of them in two parts."""
+    manifests = [Manifest.read(part / "offline") for part in parts]
+    assert not any(manifest.complete for manifest in manifests)
+    files = [shard.file for manifest in manifests for shard in manifest.shards]
+    assert sorted(files) == [f"shard-{number:05}.h5" for number in range(8)]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_parts_give_the_same_bytes_as_one_run(
+    parts: tuple[Path, ...], order: tuple[int, ...], config: CollectConfig, collection: Path, tmp_path: Path
+) -> None:
+    """In whatever order they arrive, derived sets included."""
+    merged = merge_parts(tmp_path / "whole", tuple(parts[part] for part in order))
+    assert merged == replace(config, checkpoints=None)
+    make_coverage(merged, tmp_path / "whole")
+    make_demonstrations(merged, tmp_path / "whole")
+    assert fingerprint(tmp_path / "whole") == fingerprint(collection)
+
+
+def test_merging_again_changes_nothing(parts: tuple[Path, ...], tmp_path: Path) -> None:
+    """After a kill, or by mistake."""
+    merge_parts(tmp_path / "whole", parts)
+    before = fingerprint(tmp_path / "whole")
+    merge_parts(tmp_path / "whole", parts)
+    assert fingerprint(tmp_path / "whole") == before
+
+
+def test_a_part_may_be_named_twice_or_be_the_whole(parts: tuple[Path, ...], collection: Path, tmp_path: Path) -> None:
+    """The same shard from two places is one shard."""
+    merge_parts(tmp_path / "whole", (*parts, parts[0], collection))
+    assert Manifest.read(tmp_path / "whole" / "offline") == Manifest.read(collection / "offline")
+
+
+def test_parts_can_be_merged_into_one_of_them(parts: tuple[Path, ...], collection: Path, tmp_path: Path) -> None:
+    """The machine that made a part gathers the others."""
+    shutil.copytree(parts[0], tmp_path / "whole")
+    merge_parts(tmp_path / "whole", (tmp_path / "whole", *parts[1:]))
+    assert Manifest.read(tmp_path / "whole" / "offline") == Manifest.read(collection / "offline")
+
+
+def test_a_missing_part_is_refused_before_anything_is_written(parts: tuple[Path, ...], tmp_path: Path) -> None:
+    """How much is there is said."""
+    with pytest.raises(DataError, match=r"the parts hold 8 of 12 trajectories\. Name all parts, each complete"):
+        merge_parts(tmp_path / "whole", parts[1:])
+    assert not (tmp_path / "whole").exists()
+
+
+def test_parts_of_different_recipes_are_refused(parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path) -> None:
+    """With the setting in which they differ."""
+    other = make_part(replace(config, seed=2), tmp_path / "other", 2)
+    with pytest.raises(DataError, match=r"other/expert: was made with other settings.*seed was 1, is 2"):
+        merge_parts(tmp_path / "whole", (*parts[:2], other))
+
+
+def test_another_collection_is_not_merged_into(parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path) -> None:
+    """Its shards have the same names."""
+    other = make_part(replace(config, seed=2), tmp_path / "other", 0)
+    before = fingerprint(other)
+    with pytest.raises(DataError, match=r"other/expert: was made with other settings"):
+        merge_parts(other, parts)
+    assert fingerprint(other) == before
+
+
+def test_a_part_damaged_on_its_way_is_refused(parts: tuple[Path, ...], tmp_path: Path) -> None:
+    """Its bytes are compared with its manifest."""
+    part = tmp_path / "copied"
+    shutil.copytree(parts[1], part)
+    path = part / "expert" / "shard-00001.h5"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(DataError, match=r"copied/expert/shard-00001\.h5: its bytes differ.*Copy the part again"):
+        merge_parts(tmp_path / "whole", (parts[0], part, parts[2]))
+
+
+def test_a_shard_lost_on_its_way_is_named(parts: tuple[Path, ...], tmp_path: Path) -> None:
+    """The manifest came, the file did not."""
+    part = tmp_path / "copied"
+    shutil.copytree(parts[1], part)
+    (part / "offline" / "shard-00004.h5").unlink()
+    with pytest.raises(DataError, match=r"copied/offline/shard-00004\.h5: cannot be read \(No such file"):
+        merge_parts(tmp_path / "whole", (parts[0], part, parts[2]))
+
+
+def test_two_different_shards_of_one_name_are_refused(parts: tuple[Path, ...], tmp_path: Path) -> None:
+    """One machine computes other numbers than another: nobody can say whose are right."""
+    part = tmp_path / "other"
+    shutil.copytree(parts[0], part)
+    manifest = Manifest.read(part / "offline")
+    entries = (replace(manifest.shards[0], sha256="0"), *manifest.shards[1:])
+    replace(manifest, shards=entries).write(part / "offline")
+    with pytest.raises(DataError, match=r"other/offline/shard-00000\.h5: differs from .*0/offline/shard-00000\.h5"):
+        merge_parts(tmp_path / "whole", (*parts, part))
+
+
+def test_nothing_to_merge_is_an_error(tmp_path: Path) -> None:
+    """A forgotten argument."""
+    with pytest.raises(DataError, match="Nothing to merge"):
+        merge_parts(tmp_path / "whole", ())
+
+
+def test_a_folder_that_is_no_part_is_named(tmp_path: Path) -> None:
+    """A typing error."""
+    with pytest.raises(DataError, match=r"absent/expert: no manifest\.json"):
+        merge_parts(tmp_path / "whole", (tmp_path / "absent",))

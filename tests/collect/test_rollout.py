@@ -1,0 +1,151 @@
+"""Rolling episodes out: what is stored, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from collect.rollout import roll_out
+from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.solo12.constants import CONTROL_SETUPS
+from solo_doi.solo12.observation import LAYOUTS, Inputs
+from solo_doi.tasks.episode import Draws, draw_episodes
+from solo_doi.tasks.randomisation import randomisation
+
+LAYOUT, SETUP = LAYOUTS["locomotion"], CONTROL_SETUPS["locomotion"]
+COMMAND = np.array([1.0, 0.0, 0.0])
+STEPS = 12
+Policy = Callable[[int, np.ndarray], np.ndarray]
+
+
+def draws_of(*episodes: int, preset: str = "robust", steps: int = STEPS, standing: bool = False) -> Draws:
+    """Episodes by number."""
+    seeds = [(1, 0, episode) for episode in episodes]
+    return draw_episodes(seeds, np.full(len(seeds), standing), steps, randomisation(preset), LAYOUT)
+
+
+def rolled(draws: Draws, act: Policy) -> dict[str, np.ndarray]:
+    """Arrays of a rollout in MuJoCo."""
+    with make_simulator("mujoco", SimConfig(num_robots=len(draws.domain), threads=1)) as simulator:
+        return roll_out(simulator, draws, COMMAND, act)
+
+
+def still(step: int, observation: np.ndarray) -> np.ndarray:
+    """Hold the default pose."""
+    return np.zeros((len(observation), 12), dtype=np.float32)
+
+
+def wriggling(step: int, observation: np.ndarray) -> np.ndarray:
+    """Another action at every step, and a little feedback: each robot its own."""
+    drift = np.sin(step + np.arange(12)) + 0.1 * observation[:, 6:18]
+    return drift.astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def arrays() -> dict[str, np.ndarray]:
+    """Three episodes of a wriggling robot."""
+    return rolled(draws_of(0, 1, 2), wriggling)
+
+
+def test_arrays_run_over_episodes_and_steps(arrays: dict[str, np.ndarray]) -> None:
+    """A trajectory of T steps gives T rows, each with its successor."""
+    assert {array.shape[:2] for array in arrays.values()} == {(3, STEPS)}
+    assert arrays["observations"].shape[2:] == arrays["next_observations"].shape[2:] == (48,)
+    assert all(array.dtype in (np.float32, bool) for array in arrays.values())
+
+
+def test_a_successor_is_the_next_observation(arrays: dict[str, np.ndarray]) -> None:
+    """Noise included: what the policy saw, not what it might have seen."""
+    np.testing.assert_array_equal(arrays["next_observations"][:, :-1], arrays["observations"][:, 1:])
+
+
+def test_the_stored_action_is_the_one_that_was_taken(arrays: dict[str, np.ndarray]) -> None:
+    """The same function of the stored observation, and what the next observation calls the previous action."""
+    for step in range(STEPS):
+        np.testing.assert_array_equal(arrays["actions"][:, step], wriggling(step, arrays["observations"][:, step]))
+    previous = LAYOUT.slices["previous_action"]
+    np.testing.assert_array_equal(arrays["next_observations"][..., previous], arrays["actions"])
+    assert not arrays["observations"][:, 0, previous].any()
+
+
+def test_the_command_is_seen(arrays: dict[str, np.ndarray]) -> None:
+    """In every observation, without noise."""
+    assert (arrays["observations"][..., LAYOUT.slices["command"]] == COMMAND).all()
+
+
+def test_the_first_observation_is_the_start_with_bias_and_noise() -> None:
+    """Put together by hand from what was drawn."""
+    draws = draws_of(0, 1)
+    inputs = Inputs(motion=draws.motion, previous_action=np.zeros((2, 12)), command=np.tile(COMMAND, (2, 1)))
+    expected = LAYOUT.build(inputs) + draws.noise[0] + draws.bias
+    np.testing.assert_allclose(rolled(draws, still)["observations"][:, 0], expected, atol=1e-6)
+
+
+def test_bias_and_noise_are_all_that_sensors_add() -> None:
+    """With the observations ignored, the same episode with perfect sensors differs by exactly these."""
+    draws = draws_of(0)
+    perfect = Draws(**{**vars(draws), "noise": np.zeros_like(draws.noise), "bias": np.zeros_like(draws.bias)})
+    noisy, clean = (rolled(one, still) for one in (draws, perfect))
+    np.testing.assert_array_equal(noisy["infos/base_position"], clean["infos/base_position"])
+    added = noisy["next_observations"][0] - clean["next_observations"][0]
+    np.testing.assert_allclose(added, draws.noise[1:, 0] + draws.bias, atol=1e-5)
+
+
+def test_an_episode_alone_is_the_same_as_in_a_batch(arrays: dict[str, np.ndarray]) -> None:
+    """To the last bit: a stored trajectory can be replayed by itself."""
+    alone = rolled(draws_of(1), wriggling)
+    for name, array in alone.items():
+        np.testing.assert_array_equal(array[0], arrays[name][1], err_msg=name)
+
+
+def test_rewards_are_of_the_true_velocity() -> None:
+    """exp(-((vx - 1) / 0.3)^2), with vx as perfect sensors show it after the step."""
+    arrays = rolled(draws_of(0, preset="none"), wriggling)
+    velocity = arrays["next_observations"][..., LAYOUT.slices["linear_velocity"]][..., 0]
+    np.testing.assert_allclose(arrays["rewards"], np.exp(-np.square((velocity - 1.0) / 0.3)), rtol=1e-4, atol=1e-7)
+
+
+def test_a_standing_robot_keeps_its_height_and_does_not_fall() -> None:
+    """Pose and height are kept beside the observation, which has neither."""
+    arrays = rolled(draws_of(0, preset="none", standing=True, steps=25), still)
+    np.testing.assert_allclose(arrays["infos/base_position"][..., 2], SETUP.standing_height, atol=0.05)
+    np.testing.assert_allclose(np.linalg.norm(arrays["infos/base_quaternion"], axis=-1), 1.0, atol=1e-6)
+    assert not arrays["infos/fallen"].any()
+    assert ((arrays["infos/reward_groups"] > 0) & (arrays["infos/reward_groups"] <= 1)).all()
+
+
+def test_a_fall_is_flagged_and_ends_nothing() -> None:
+    """One robot is dropped on its back, one on its feet; the rows of both go on until the last step."""
+    draws = draws_of(0, 0, preset="none", standing=True, steps=30)
+    draws.motion.base_quaternion[1] = [0.0, 1.0, 0.0, 0.0]
+    arrays = rolled(draws, still)
+    standing, fallen = arrays["infos/fallen"]
+    assert not standing.any()
+    assert not fallen[0]
+    assert fallen[-1]
+    np.testing.assert_array_equal(arrays["next_observations"][:, :-1], arrays["observations"][:, 1:])
+
+
+def test_a_push_moves_the_robot_it_is_meant_for() -> None:
+    """From the step it is drawn at; the robot beside it stands on."""
+    draws = draws_of(0, 0, preset="none", standing=True)
+    pushed = Draws(**{**vars(draws), "kick": draws.kick.copy()})
+    pushed.kick[4, 1, 1] = 0.5
+    before, after = (rolled(one, still)["infos/base_position"] for one in (draws, pushed))
+    np.testing.assert_array_equal(before[0], after[0])
+    np.testing.assert_array_equal(before[1, :4], after[1, :4])
+    assert after[1, 4, 1] - before[1, 4, 1] == pytest.approx(0.5 * 0.02, rel=0.3)
+
+
+def test_the_policy_is_asked_once_per_step_in_order() -> None:
+    """It may keep count."""
+    asked: list[int] = []
+
+    def act(step: int, observation: np.ndarray) -> np.ndarray:
+        asked.append(step)
+        return still(step, observation)
+
+    rolled(draws_of(0, 1), act)
+    assert asked == list(range(STEPS))

@@ -1,0 +1,140 @@
+"""Manifests: what a dataset says of itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
+from solo_doi.data.schema import VERSION
+from solo_doi.data.shard import DataError
+from tests.disks import no_file_above, read_only
+
+from .datasets import made_up_manifest
+
+MANIFEST = made_up_manifest([ShardEntry("shard-00000.h5", 3, 9, "12"), ShardEntry("shard-00001.h5", 2, 4, "34")])
+
+
+def change(folder: Path, how: Callable[[dict[str, Any]], object]) -> None:
+    """Edit a manifest by hand."""
+    content = json.loads((folder / MANIFEST_FILE).read_text())
+    how(content)
+    (folder / MANIFEST_FILE).write_text(json.dumps(content))
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    """Equal in every field, tuples included."""
+    MANIFEST.write(tmp_path)
+    assert Manifest.read(tmp_path) == MANIFEST
+
+
+def test_it_is_plain_json_with_format_and_version_first(tmp_path: Path) -> None:
+    """A person who opens the file sees at once what it is."""
+    MANIFEST.write(tmp_path)
+    content = json.loads((tmp_path / MANIFEST_FILE).read_text())
+    assert list(content)[:2] == ["format", "version"]
+    assert content["version"] == VERSION
+
+
+def test_sizes_are_sums_over_shards() -> None:
+    """3 + 2 trajectories, 9 + 4 transitions."""
+    assert (MANIFEST.num_trajectories, MANIFEST.num_transitions) == (5, 13)
+
+
+def test_differences_are_named_by_place_and_both_values() -> None:
+    """The user reads which setting is not the same; shards that are not there yet do not count."""
+    other = replace(
+        MANIFEST, seed=2, origin={**MANIFEST.origin, "recipe": {"seed": 2, "command": [1.0, 0.5, 0.0]}}, shards=()
+    )
+    assert MANIFEST.differences(other) == [
+        "seed was 1, is 2",
+        "origin.recipe.command[1] was 0.0, is 0.5",
+        "origin.recipe.seed was 1, is 2",
+    ]
+    assert MANIFEST.differences(replace(MANIFEST, shards=(), complete=False)) == []
+
+
+def test_a_setting_that_only_one_has_is_a_difference() -> None:
+    """A field added by a newer program."""
+    other = replace(MANIFEST, origin={**MANIFEST.origin, "cluster": "big"})
+    assert MANIFEST.differences(other) == ["origin.cluster was None, is 'big'"]
+
+
+def test_a_file_and_its_reading_have_no_differences(tmp_path: Path) -> None:
+    """Tuples become lists in JSON: that is not another setting."""
+    MANIFEST.write(tmp_path)
+    assert Manifest.read(tmp_path).differences(MANIFEST) == []
+
+
+def test_a_failed_write_keeps_the_old_manifest(tmp_path: Path) -> None:
+    """On a full disk the dataset stays as readable as it was."""
+    MANIFEST.write(tmp_path)
+    with no_file_above(50), pytest.raises(DataError, match=r"manifest\.json: cannot be written \(File too large\)"):
+        replace(MANIFEST, seed=2).write(tmp_path)
+    assert Manifest.read(tmp_path) == MANIFEST
+    assert os.listdir(tmp_path) == [MANIFEST_FILE]
+
+
+def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
+    """And the manifest in it can be read."""
+    MANIFEST.write(tmp_path)
+    with read_only(tmp_path):
+        with pytest.raises(DataError, match=r"manifest\.json: cannot be written \((Read-only|Permission denied)"):
+            MANIFEST.write(tmp_path)
+        assert Manifest.read(tmp_path) == MANIFEST
+
+
+def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
+    """The message says what was expected."""
+    with pytest.raises(DataError, match=r"no manifest\.json in it\. Expected a dataset made by solo-collect"):
+        Manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"format": "solo-doi', b"\xff\xfe\x00"], ids=["empty", "cut", "bytes"])
+def test_a_damaged_manifest_is_refused_with_the_remedy(tmp_path: Path, content: bytes) -> None:
+    """The remedy works: the collector keeps shards that are there."""
+    (tmp_path / MANIFEST_FILE).write_bytes(content)
+    with pytest.raises(DataError, match=r"manifest\.json: not valid JSON .*Delete it and run the solo-collect command"):
+        Manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["[]", "7", '{"dataset_id": "x"}', '{"format": "lerobot"}'])
+def test_the_manifest_of_another_program_is_refused(tmp_path: Path, content: str) -> None:
+    """Valid JSON is not enough."""
+    (tmp_path / MANIFEST_FILE).write_text(content)
+    with pytest.raises(DataError, match="not the manifest of a solo-doi dataset"):
+        Manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize("version", [VERSION + 1, None, "1"])
+def test_a_newer_version_is_refused_with_what_to_do(tmp_path: Path, version: object) -> None:
+    """An old program must not guess what a new one meant."""
+    MANIFEST.write(tmp_path)
+    change(tmp_path, lambda content: content.update(version=version))
+    with pytest.raises(DataError, match=rf"version {version!r}, this program reads version {VERSION}\. Update"):
+        Manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content.pop("fields"),
+        lambda content: content.pop("control_dt"),
+        lambda content: content.update(stranger=1),
+        lambda content: content["shards"][0].pop("sha256"),
+        lambda content: content["fields"][0].pop("shape"),
+        lambda content: content.update(shards=7),
+    ],
+)
+def test_an_incomplete_manifest_is_refused(tmp_path: Path, damage: Callable[[dict[str, Any]], object]) -> None:
+    """Edited by hand, and wrongly."""
+    MANIFEST.write(tmp_path)
+    change(tmp_path, damage)
+    with pytest.raises(DataError, match=r"manifest\.json: incomplete, or of another program"):
+        Manifest.read(tmp_path)
