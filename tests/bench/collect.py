@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from collect.collector import SourceCollector, collect
-from collect.recipe import CollectConfig
+from collect.recipe import CollectConfig, SourceConfig
 from collect.shard_job import FIELDS, make_shard
 from solo_doi.data.dataset import BATCH_FIELDS, Dataset
 from solo_doi.data.manifest import Manifest, ShardEntry
@@ -33,6 +33,8 @@ from .harness import MIN_PAIRS, Pairs, benchmark, interleaved, seconds
 SETUP = CONTROL_SETUPS["locomotion"]
 ROBOTS = 500
 STEPS = 250
+SHARD_STEPS = 100
+"""Enough to time a shard; costs per step do not change after that."""
 ROWS = 1_000_000
 SHARDS = 8
 BATCH = 512
@@ -52,20 +54,23 @@ def recipe(**changes: object) -> Iterator[tuple[CollectConfig, Path]]:
 def collect_shard() -> Pairs:
     """A worker's shard of 500 trajectories, simulated, inferred and written, against stepping as many on its core."""
     sim_config = SimConfig(num_robots=ROBOTS, threads=1)
-    with recipe(scale=0.25) as (config, out), make_simulator("mujoco", sim_config) as simulator:
+    with (
+        recipe(scale=0.25, offline=SourceConfig(steps=SHARD_STEPS)) as (config, out),
+        make_simulator("mujoco", sim_config) as simulator,
+    ):
         source = SourceCollector(config, "offline", out)
 
         def make() -> float:
-            return ROBOTS * STEPS / seconds(lambda: make_shard(source.job(0, 1), source.shard_path(0)))
+            return ROBOTS * SHARD_STEPS / seconds(lambda: make_shard(source.job(0, 1), source.shard_path(0)))
 
         make()
         arrays = map_shard(source.shard_path(0), FIELDS)  # the same robots and targets, so that they fall alike
-        targets = joint_target(arrays["actions"].reshape(ROBOTS, STEPS, -1).swapaxes(0, 1), SETUP)
+        targets = joint_target(arrays["actions"].reshape(ROBOTS, SHARD_STEPS, -1).swapaxes(0, 1), SETUP)
         simulator.set_domain(Domain(**{name: np.array(arrays[f"episodes/domain/{name}"]) for name in NOMINAL}))
 
         def simulate() -> float:
             simulator.reset(standing(SETUP, ROBOTS))
-            return ROBOTS * STEPS / seconds(lambda: [simulator.step(target) for target in targets])
+            return ROBOTS * SHARD_STEPS / seconds(lambda: [simulator.step(target) for target in targets])
 
         return interleaved(make, simulate)
 
