@@ -17,8 +17,9 @@ import numpy as np
 
 from solo_doi import config as configuration
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
-from solo_doi.data.shard import DataError, file_hash, map_shard, reason
+from solo_doi.data.shard import DataError, file_hash, map_shard
 from solo_doi.errors import SoloError
+from solo_doi.files import reason
 from solo_doi.policies.dominic import read_policy
 from solo_doi.policies.masked import MaskedPolicy
 from solo_doi.provenance import software

@@ -20,7 +20,8 @@ import numpy as np
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import Manifest
 from solo_doi.data.schema import Field, transition_fields
-from solo_doi.data.shard import DataError, checksums, reason, replacing
+from solo_doi.data.shard import DataError, checksums
+from solo_doi.files import reason, replacing
 
 from .recipe import CollectConfig
 from .shard_job import store

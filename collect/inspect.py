@@ -11,7 +11,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from solo_doi.data.dataset import Dataset
-from solo_doi.data.shard import replacing
+from solo_doi.files import replacing
 
 PICTURE_FILE = "overview.png"
 CARD_FILE = "README.md"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from solo_doi import config as configuration
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
-from solo_doi.data.shard import DataError, file_hash, reason
+from solo_doi.data.shard import DataError, file_hash
+from solo_doi.files import reason
 
 from .collector import SOURCES
 from .derived import link

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from solo_doi.data.manifest import Manifest
-from solo_doi.data.shard import DataError, checksums, file_hash, map_shard, reason
+from solo_doi.data.shard import DataError, checksums, file_hash, map_shard
+from solo_doi.files import reason
 
 from .shard_job import store
 

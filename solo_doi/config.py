@@ -6,7 +6,7 @@ import dataclasses
 import sys
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,36 +21,49 @@ class ConfigError(SoloError):
     """A configuration file that does not fit its dataclass."""
 
 
-def from_command_line(kind: type[Config], program: str, arguments: Sequence[str] | None = None) -> Config:
-    """Build a configuration from flags, on top of the file named by `--config` if there is one."""
+def from_command_line(
+    kind: type[Config],
+    program: str,
+    arguments: Sequence[str] | None = None,
+    start: Callable[[Callable[[str, str], str]], Config] | None = None,
+) -> Config:
+    """Build a configuration from flags, on top of the file named by `--config` if there is one.
+
+    `start` may choose the defaults by what is asked for: it is given a function that looks up a flag by name, in the
+    command line or else in the file, with what to answer if it is in neither.
+    """
     import tyro  # here, so that reading a configuration needs no command-line library
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    default = kind()
     # "--config=FILE" as "--config FILE": every other flag may be written either way.
     arguments = [part for word in arguments for part in (word.split("=", 1) if word[:9] == "--config=" else [word])]
+    content: Mapping[str, Any] = {}
+    where = "command line"
     if "--config" in arguments:
         place = arguments.index("--config")
         if place + 1 == len(arguments):
             raise ConfigError("--config needs the path of a YAML file.")
-        default = read(kind, Path(arguments[place + 1]))
+        where = arguments[place + 1]
+        content = _load(Path(where))
         del arguments[place : place + 2]
+
+    def early(name: str, otherwise: str) -> str:
+        for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+            if word == f"--{name}" or word.startswith(f"--{name}="):
+                return word.partition("=")[2] or following
+        return str(content.get(name, otherwise))
+
+    default = from_dict(kind, content, where, kind() if start is None else start(early))
     return tyro.cli(kind, prog=program, args=arguments, default=default, config=(tyro.conf.FlagConversionOff,))
 
 
 def read(kind: type[Config], path: Path) -> Config:
     """Read a YAML file that lists what differs from the defaults."""
-    try:
-        content = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid YAML. {error}") from error
-    return from_dict(kind, {} if content is None else content, str(path))
+    return from_dict(kind, _load(path), str(path))
 
 
-def from_dict(kind: type[Config], content: object, where: str) -> Config:
-    """Build a dataclass from nested mappings; unknown names and wrong types are errors."""
+def from_dict(kind: type[Config], content: object, where: str, default: Config | None = None) -> Config:
+    """Build a dataclass from nested mappings, on top of `default`; unknown names and wrong types are errors."""
     if not isinstance(content, Mapping):
         raise ConfigError(f"{where}: expected names with values, found {content!r}.")
     hints = typing.get_type_hints(kind)
@@ -59,8 +72,10 @@ def from_dict(kind: type[Config], content: object, where: str) -> Config:
     for name, value in content.items():
         if name not in names:
             raise ConfigError(f"{where}: {UnknownNameError('setting', name, names)}")
-        values[name] = _convert(hints[name], value, f"{where}: {name}")
-    return kind(**values)
+        values[name] = _convert(hints[name], value, f"{where}: {name}", getattr(default, name, None))
+    if default is None:
+        return kind(**values)
+    return dataclasses.replace(default, **values)  # type: ignore[type-var]  # a dataclass, as `kind` is
 
 
 def to_dict(config: object) -> dict[str, Any]:
@@ -71,9 +86,26 @@ def to_dict(config: object) -> dict[str, Any]:
     }
 
 
+def to_yaml(config: object) -> str:
+    """Return the resolved configuration as `read` takes it."""
+    return yaml.safe_dump(to_dict(config), sort_keys=False)
+
+
 def write(config: object, path: Path) -> None:
     """Write the resolved configuration."""
-    path.write_text(yaml.safe_dump(to_dict(config), sort_keys=False))
+    path.write_text(to_yaml(config))
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid YAML. {error}") from error
+    if content is not None and not isinstance(content, Mapping):
+        raise ConfigError(f"{path}: expected names with values, found {content!r}.")
+    return content or {}
 
 
 def _plain(value: object) -> object:
@@ -86,9 +118,9 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
-def _convert(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401  # any value, checked against its hint
+def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # noqa: ANN401  # any value
     if dataclasses.is_dataclass(hint):
-        return from_dict(typing.cast(type, hint), value, where)
+        return from_dict(typing.cast(type, hint), value, where, default)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple and isinstance(value, list | tuple):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments

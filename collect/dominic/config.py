@@ -65,6 +65,8 @@ class PretrainConfig:
     target_kl: float = 0.012
     successor_lr: float = 1e-3
     entropy: float = 0.005
+    action_std: float = 1.0
+    """Standard deviation of the actions at the start; weights taken over by --start explore at least so much."""
     max_grad_norm: float = 1.0
     regular_weight: float = 0.6
     """Weight of the regularity rewards' advantage."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -18,6 +19,8 @@ from .rollout import Rollout
 
 KL_FACTOR = 1.5
 LR_BOUNDS = (1e-5, 1e-2)
+CONSTANT = 1e-8
+"""Inputs with less variance than this were the same all the time."""
 REGULAR, TASK = (REWARD_GROUPS.index(name) for name in ("regular", "task"))
 
 
@@ -52,7 +55,7 @@ class Learner(nn.Module):
         def network(hidden: tuple[int, int], outputs: int) -> SkillMLP:
             return SkillMLP(observations, hidden, outputs, skills, config.mask_keep, generator)
 
-        self.policy = Policy(network(config.policy_hidden, NUM_JOINTS), NUM_JOINTS)
+        self.policy = Policy(network(config.policy_hidden, NUM_JOINTS), NUM_JOINTS, config.action_std)
         self.values = network(config.value_hidden, len(REWARD_GROUPS) + 1)
         self.successor = network(config.value_hidden, len(FEATURE_NAMES))
         self.normaliser = Normaliser(observations)
@@ -62,6 +65,21 @@ class Learner(nn.Module):
             [*self.policy.parameters(), *self.values.parameters()], lr=config.lr, eps=1e-5
         )
         self.successor_optimiser = torch.optim.Adam(self.successor.parameters(), lr=config.successor_lr)
+
+    @torch.no_grad()
+    def take_over(self, weights: dict[str, Tensor]) -> None:
+        """Start from another run's weights, ready for inputs that never changed there, and exploring anew.
+
+        An input that was constant (the command of the forward expert) has no spread, so the normaliser would send
+        any other value tens of units away, through weights that were never trained. Both are set to neutral.
+        """
+        self.load_state_dict(weights)
+        constant = self.normaliser.var < CONSTANT
+        self.normaliser.mean[constant] = 0.0
+        self.normaliser.var[constant] = 1.0
+        for network in (self.policy.network, self.values, self.successor):
+            network.first.weight[:, constant] = 0.0
+        self.policy.log_std.clamp_(min=math.log(self.config.action_std))
 
     def learn(self, rollout: Rollout, skill: Tensor, iteration: int, steps_done: int) -> dict[str, float]:
         """Update all weights from one rollout; return what is worth logging."""

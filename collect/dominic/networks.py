@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -59,11 +61,11 @@ class SkillMLP(nn.Module):
 class Policy(nn.Module):
     """Diagonal Gaussian over raw actions; the standard deviation does not depend on the state."""
 
-    def __init__(self, network: SkillMLP, actions: int) -> None:
+    def __init__(self, network: SkillMLP, actions: int, std: float = 1.0) -> None:
         """Start near the default pose: the mean's last layer is scaled down."""
         super().__init__()
         self.network = network
-        self.log_std = nn.Parameter(torch.zeros(actions))
+        self.log_std = nn.Parameter(torch.full((actions,), math.log(std)))
         with torch.no_grad():
             network.head.weight *= 0.1
             network.head.bias.zero_()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from torch.utils.tensorboard import SummaryWriter
 
-METRICS_FILE = "metrics.jsonl"
+from solo_doi.metrics_log import MetricsLog
 
 
 class RunLog:
@@ -19,22 +17,15 @@ class RunLog:
 
     def __init__(self, run: Path, iterations: int, num_skills: int, first: int = 0) -> None:
         """Append to the run's files from iteration `first` on; lines a killed run wrote beyond it are dropped."""
-        self._file = run / METRICS_FILE
         self._num_skills = num_skills
-        kept = [line for line in self._lines() if json.loads(line)["iteration"] <= first]
-        self._file.write_text("".join(f"{line}\n" for line in kept))
-        self._stream = self._file.open("a")
-        self._tensorboard = SummaryWriter(str(run / "tensorboard"), purge_step=first + 1)
+        self._metrics = MetricsLog(run, "iteration", first)
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[status]}"))
         self._progress = Progress(*columns, console=Console(stderr=True), refresh_per_second=2)
         self._bar = self._progress.add_task("", total=iterations, completed=first, status="")
 
     def iteration(self, number: int, metrics: dict[str, float]) -> None:
         """Record one finished iteration."""
-        self._stream.write(json.dumps({"iteration": number, **metrics}) + "\n")
-        self._stream.flush()
-        for name, value in metrics.items():
-            self._tensorboard.add_scalar(name, value, number)
+        self._metrics.write(number, metrics)
         self._progress.update(self._bar, completed=number, status=self._status(metrics))
 
     def __enter__(self) -> Self:
@@ -47,8 +38,7 @@ class RunLog:
     ) -> None:
         """Close files."""
         self._progress.stop()
-        self._stream.close()
-        self._tensorboard.close()
+        self._metrics.close()
 
     def _status(self, metrics: dict[str, float]) -> str:
         parts = [
@@ -60,8 +50,3 @@ class RunLog:
             slack = min(metrics[f"skills/slack_{skill}"] for skill in range(1, self._num_skills))
             parts += [f"slack {slack:+.2f}", f"distance {metrics['skills/distance']:.2f}"]
         return " · ".join(parts)
-
-    def _lines(self) -> list[str]:
-        """Return whole lines of an earlier part of the run; a line cut by a kill is dropped."""
-        text = self._file.read_text() if self._file.exists() else ""
-        return text.split("\n")[:-1]

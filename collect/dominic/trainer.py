@@ -68,7 +68,7 @@ class Trainer:
     def start_from(self, run: Path) -> None:
         """Take over the weights of another run, to train them further on other episodes."""
         try:
-            self.learner.load_state_dict(_read_state(run)["learner"])
+            self.learner.take_over(_read_state(run)["learner"])
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
             raise SoloError(

@@ -7,7 +7,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from .shard import DataError, reason, write_shard
+from solo_doi.files import reason
+
+from .shard import DataError, write_shard
 from .transitions import Transitions, named
 
 REQUIRED = ("observations", "actions", "rewards", "terminals")

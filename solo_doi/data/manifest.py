@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from solo_doi.files import reason, replacing
+
 from .schema import VERSION, Field
-from .shard import DataError, reason, replacing
+from .shard import DataError
 
 FORMAT = "solo-doi dataset"
 MANIFEST_FILE = "manifest.json"

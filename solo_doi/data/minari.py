@@ -11,8 +11,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from solo_doi.files import reason
+
 from .d4rl import FOREIGN_TERM
-from .shard import DataError, reason
+from .shard import DataError
 from .transitions import Transitions, named
 
 DATA_FILE = "main_data.hdf5"

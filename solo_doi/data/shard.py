@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import h5py
 import numpy as np
 
 from solo_doi.errors import SoloError
+from solo_doi.files import reason, replacing
 
 from .schema import Field
 
@@ -24,25 +22,6 @@ NOT_SUMMED = ("episodes/start", "episodes/crc32")
 
 class DataError(SoloError):
     """Files that are not what they should be."""
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a place to write to that becomes `path` if the block ends well: a reader sees the old or the new file."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        yield partial
-        with partial.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be written ({reason(error)}). What was there before is kept; free space or choose "
-            "another place, then run the same command again to continue."
-        ) from error
-    finally:
-        with suppress(OSError):  # it is gone after the replacement, and was never there in a read-only folder
-            partial.unlink()
 
 
 def write_shard(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -112,13 +91,3 @@ def file_hash(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({reason(error)}).") from error
-
-
-def reason(error: Exception) -> str:
-    """Say in a few words why a file was refused; HDF5 hides the system's reason in a paragraph of its own."""
-    hidden = re.search(r"errno = (\d+)", str(error))
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    if hidden:
-        return os.strerror(int(hidden[1]))
-    return (str(error) or type(error).__name__).splitlines()[0]

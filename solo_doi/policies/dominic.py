@@ -8,7 +8,6 @@ skills), the older velocity task (48 numbers, 512-256) and our own are one forma
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 
 from solo_doi.errors import SoloError
+from solo_doi.files import replacing
 from solo_doi.solo12.constants import NUM_JOINTS
 
 from .masked import Float32, MaskedPolicy
@@ -67,16 +67,8 @@ def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # no
 
 def save_atomically(content: object, path: Path) -> None:
     """Like `torch.save`, but a reader never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as partial, partial.open("wb") as file:
+        torch.save(content, file)
 
 
 def _load(path: Path) -> Mapping[str, Any]:

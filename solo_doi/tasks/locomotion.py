@@ -40,6 +40,8 @@ class LocomotionConfig:
     command_vx: tuple[float, float] = (-0.5, 1.0)
     command_vy: tuple[float, float] = (-0.4, 0.4)
     command_yaw: tuple[float, float] = (-0.8, 0.8)
+    single_share: float = 0.0
+    """Share of those drawn commands that keep one of their three numbers: straight, sideways or turning alone."""
     command_steps: int = 250
     """Control steps until a new command is drawn."""
 
@@ -163,7 +165,10 @@ class LocomotionTask:
     def _draw_commands(self, robots: np.ndarray) -> None:
         ranges = np.array([self.config.command_vx, self.config.command_vy, self.config.command_yaw])
         command = self._rng.uniform(ranges[:, 0], ranges[:, 1], (len(robots), 3))
-        command[np.linalg.norm(command, axis=-1) < 2 * MOVING] = 0.0
+        kept = np.eye(3)[self._rng.integers(0, 3, len(robots))]
+        kept[self._rng.random(len(robots)) >= self.config.single_share] = 1.0
+        command *= kept
+        command[np.linalg.norm(command, axis=-1) < MOVING] = 0.0
         forward = self._rng.random(len(robots)) < self.forward_share
         self.command[robots] = np.where(forward[:, None], FORWARD, command)
 

@@ -20,6 +20,7 @@ from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest
 from solo_doi.data.shard import DataError, checksums, file_hash
 from solo_doi.errors import SoloError
+from solo_doi.files import WriteError
 from solo_doi.policies.dominic import CheckpointError, read_policy, write_policy
 from solo_doi.sim import SimulationError
 from solo_doi.sim.domain import NOMINAL
@@ -347,7 +348,7 @@ def test_a_full_disk_keeps_what_was_made_and_more_space_lets_it_go_on(
     out = tmp_path / "disk"
     out.mkdir()
     with small_disk(out, "200k"):
-        with pytest.raises(DataError, match=r"shard-0000\d\.h5: cannot be written \(No space left on device\)"):
+        with pytest.raises(WriteError, match=r"shard-0000\d\.h5: cannot be written \(No space left on device\)"):
             collect(config, out, 1)
         expert = Dataset(out / "expert")
         assert len(expert)

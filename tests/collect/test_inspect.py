@@ -15,7 +15,8 @@ from rich.table import Table
 from collect import inspect
 from collect.shard_job import FIELDS
 from solo_doi.data.dataset import Dataset
-from solo_doi.data.shard import DataError, map_shard, write_shard
+from solo_doi.data.shard import map_shard, write_shard
+from solo_doi.files import WriteError
 from tests.disks import read_only
 
 from .recipes import DATASETS
@@ -113,7 +114,7 @@ def test_a_read_only_dataset_is_one_clear_line(collection: Path, tmp_path: Path)
     shutil.copytree(collection / "expert", tmp_path / "expert")
     dataset = Dataset(tmp_path / "expert")
     with read_only(tmp_path / "expert"):
-        with pytest.raises(DataError, match=r"README\.md: cannot be written"):
+        with pytest.raises(WriteError, match=r"README\.md: cannot be written"):
             inspect.write_card(dataset)
-        with pytest.raises(DataError, match=r"overview\.png: cannot be written"):
+        with pytest.raises(WriteError, match=r"overview\.png: cannot be written"):
             inspect.picture(dataset, tmp_path / "expert" / inspect.PICTURE_FILE)

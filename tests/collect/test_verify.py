@@ -16,7 +16,8 @@ from collect.verify import repair, verify, whole_trajectories
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import Manifest
 from solo_doi.data.schema import Field
-from solo_doi.data.shard import DataError, checksums, file_hash, map_shard, write_shard
+from solo_doi.data.shard import checksums, file_hash, map_shard, write_shard
+from solo_doi.files import WriteError
 from tests.disks import no_file_above
 
 from .recipes import DATASETS, collect_here, fingerprint
@@ -190,7 +191,7 @@ def test_a_full_disk_while_repairing_keeps_the_damaged_shard(offline: Path) -> N
     """Nothing that is whole is lost on the way."""
     flip(offline / SHARD, "observations", 0)
     damaged = (offline / SHARD).read_bytes()
-    with no_file_above(10_000), pytest.raises(DataError, match=f"{SHARD}: cannot be written"):
+    with no_file_above(10_000), pytest.raises(WriteError, match=f"{SHARD}: cannot be written"):
         repair(offline)
     assert (offline / SHARD).read_bytes() == damaged
     assert repair(offline) == (31, 1)

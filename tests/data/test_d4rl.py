@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from solo_doi.data.d4rl import read_d4rl, write_d4rl
 from solo_doi.data.shard import DataError
+from solo_doi.files import WriteError
 from tests.disks import no_file_above
 
 from .datasets import assert_same, made_up_transitions
@@ -68,7 +69,7 @@ def test_states_alone_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_a_clear_error(tmp_path: Path) -> None:
     """Nothing half-written is left."""
-    with no_file_above(100), pytest.raises(DataError, match=r"data\.hdf5: cannot be written"):
+    with no_file_above(100), pytest.raises(WriteError, match=r"data\.hdf5: cannot be written"):
         write_d4rl(tmp_path / "data.hdf5", made_up_transitions())
     assert not list(tmp_path.iterdir())
 

@@ -14,6 +14,7 @@ import pytest
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.schema import VERSION
 from solo_doi.data.shard import DataError
+from solo_doi.files import WriteError
 from tests.disks import no_file_above, read_only
 
 from .datasets import made_up_manifest
@@ -75,7 +76,7 @@ def test_a_file_and_its_reading_have_no_differences(tmp_path: Path) -> None:
 def test_a_failed_write_keeps_the_old_manifest(tmp_path: Path) -> None:
     """On a full disk the dataset stays as readable as it was."""
     MANIFEST.write(tmp_path)
-    with no_file_above(50), pytest.raises(DataError, match=r"manifest\.json: cannot be written \(File too large\)"):
+    with no_file_above(50), pytest.raises(WriteError, match=r"manifest\.json: cannot be written \(File too large\)"):
         replace(MANIFEST, seed=2).write(tmp_path)
     assert Manifest.read(tmp_path) == MANIFEST
     assert os.listdir(tmp_path) == [MANIFEST_FILE]
@@ -85,7 +86,7 @@ def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
     """And the manifest in it can be read."""
     MANIFEST.write(tmp_path)
     with read_only(tmp_path):
-        with pytest.raises(DataError, match=r"manifest\.json: cannot be written \((Read-only|Permission denied)"):
+        with pytest.raises(WriteError, match=r"manifest\.json: cannot be written \((Read-only|Permission denied)"):
             MANIFEST.write(tmp_path)
         assert Manifest.read(tmp_path) == MANIFEST
 

@@ -10,7 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from solo_doi.data.shard import DataError, checksums, file_hash, map_shard, replacing, write_shard
+from solo_doi.data.shard import DataError, checksums, file_hash, map_shard, write_shard
+from solo_doi.files import WriteError, replacing
 from tests.disks import no_file_above, read_only, small_disk
 
 from .datasets import FIELDS, made_up_arrays
@@ -105,7 +106,7 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(DataError, match=r"shard\.h5: cannot be written \(Input/output error\)"):
+    with pytest.raises(WriteError, match=r"shard\.h5: cannot be written \(Input/output error\)"):
         write_shard(shard, {**arrays, "rewards": arrays["rewards"] + 1})
     assert shard.read_bytes() == old
     assert os.listdir(shard.parent) == [shard.name]
@@ -129,7 +130,7 @@ def test_a_file_that_cannot_grow_is_one_clear_line(tmp_path: Path, size: int, ar
     """Wherever in the file the space ends, also while HDF5 closes it, the old file stays as it was."""
     path = tmp_path / "shard.h5"
     path.write_text("old")
-    with no_file_above(size), pytest.raises(DataError, match=r"cannot be written \(File too large\)") as caught:
+    with no_file_above(size), pytest.raises(WriteError, match=r"cannot be written \(File too large\)") as caught:
         write_shard(path, arrays)
     assert "\n" not in str(caught.value)
     assert path.read_text() == "old"
@@ -143,7 +144,7 @@ def test_a_full_disk_is_one_clear_line_and_what_was_written_stays_readable(
     large = {name: np.repeat(array, 60, axis=0) for name, array in arrays.items()}
     with small_disk(tmp_path, "64k"):
         write_shard(tmp_path / "one.h5", arrays)
-        with pytest.raises(DataError, match=r"two\.h5: cannot be written \(No space left on device\)") as caught:
+        with pytest.raises(WriteError, match=r"two\.h5: cannot be written \(No space left on device\)") as caught:
             write_shard(tmp_path / "two.h5", large)
         assert "\n" not in str(caught.value)
         assert os.listdir(tmp_path) == ["one.h5"]
@@ -154,7 +155,7 @@ def test_a_full_disk_is_one_clear_line_and_what_was_written_stays_readable(
 def test_a_read_only_folder_is_one_clear_line(shard: Path, arrays: dict[str, np.ndarray]) -> None:
     """And what lies there can be read."""
     with read_only(shard.parent):
-        with pytest.raises(DataError, match=r"cannot be written \((Read-only file system|Permission denied)\)"):
+        with pytest.raises(WriteError, match=r"cannot be written \((Read-only file system|Permission denied)\)"):
             write_shard(shard, arrays)
         np.testing.assert_array_equal(map_shard(shard, FIELDS)["rewards"], arrays["rewards"])
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
+from solo_doi.files import WriteError
 from solo_doi.policies.dominic import CheckpointError, read_policy, save_atomically, write_policy
 from solo_doi.policies.masked import MaskedPolicy
 
@@ -348,7 +349,7 @@ def test_writing_that_fails_keeps_the_old_file_and_leaves_nothing(
 
     target = {"save": (torch, "save"), "fsync": (os, "fsync"), "replace": (Path, "replace")}[step]
     monkeypatch.setattr(*target, fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(WriteError, match="No space left"):
         write_policy(path, small_policy(seed=2))
     assert os.listdir(tmp_path) == ["model.pt"]
     assert same(read_policy(path), small_policy(seed=1))

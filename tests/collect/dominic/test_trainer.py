@@ -17,9 +17,10 @@ import torch
 import yaml
 
 from collect.dominic.cli import PretrainCommand, main, pretrain
-from collect.dominic.progress import METRICS_FILE, RunLog
+from collect.dominic.progress import RunLog
 from collect.dominic.trainer import STATE_FILE, Trainer
 from solo_doi.errors import SoloError
+from solo_doi.metrics_log import METRICS_FILE
 from solo_doi.policies.dominic import read_policy
 from solo_doi.tasks.locomotion import LocomotionConfig
 

@@ -1,0 +1,51 @@
+"""Files that are written completely or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from solo_doi.errors import SoloError
+
+
+class WriteError(SoloError):
+    """A file that could not be written; what was there before is untouched."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a place to write to that becomes `path` if the block ends well: a reader sees the old or the new file."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        with partial.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise WriteError(
+            f"{path}: cannot be written ({reason(error)}). What was there before is kept; free space or choose "
+            "another place, then run the same command again to continue."
+        ) from error
+    finally:
+        with suppress(OSError):  # it is gone after the replacement, and was never there in a read-only folder
+            partial.unlink()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with replacing(path) as partial:
+        partial.write_text(text)
+
+
+def reason(error: Exception) -> str:
+    """Say in a few words why a file was refused; HDF5 hides the system's reason in a paragraph of its own."""
+    hidden = re.search(r"errno = (\d+)", str(error))
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if hidden:
+        return os.strerror(int(hidden[1]))
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,41 @@
+"""Metrics of a run, kept twice: JSON lines for programs, TensorBoard events for the eye."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from torch.utils.tensorboard import SummaryWriter
+
+METRICS_FILE = "metrics.jsonl"
+
+
+class MetricsLog:
+    """Appends a line per step; a continued run drops what was written beyond the step it continues from."""
+
+    def __init__(self, run: Path, counter: str, first: int) -> None:
+        """Continue the run's files after step `first`; `counter` is the step's name in every line."""
+        self._counter = counter
+        self._file = run / METRICS_FILE
+        run.mkdir(parents=True, exist_ok=True)
+        kept = [line for line in self._lines() if json.loads(line)[counter] <= first]
+        self._file.write_text("".join(f"{line}\n" for line in kept))
+        self._stream = self._file.open("a")
+        self._tensorboard = SummaryWriter(str(run / "tensorboard"), purge_step=first + 1)
+
+    def write(self, number: int, metrics: dict[str, float]) -> None:
+        """Record one finished step, counted from 1."""
+        self._stream.write(json.dumps({self._counter: number, **metrics}) + "\n")
+        self._stream.flush()
+        for name, value in metrics.items():
+            self._tensorboard.add_scalar(name, value, number)
+
+    def close(self) -> None:
+        """Close files."""
+        self._stream.close()
+        self._tensorboard.close()
+
+    def _lines(self) -> list[str]:
+        """Return whole lines of an earlier part of the run; a line cut by a kill is dropped."""
+        text = self._file.read_text() if self._file.exists() else ""
+        return text.split("\n")[:-1]
