@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 APPLICATIONS = ("solo_doi", "collect", "deploy")
 OURS = {*APPLICATIONS, "tests"}
 ENGINES = frozenset({"mujoco", "pybullet", "isaacgym"})
-EVERYONE_MAY = ("solo_doi.errors", "solo_doi.__version__")
+EVERYONE_MAY = ("solo_doi.errors", "solo_doi.files", "solo_doi.__version__")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ RULES = {  # the most specific name counts
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),
     "solo_doi.policies.dominic": Rule(may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES),  # checkpoints
     "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
-    "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data"}, never=ENGINES),
+    "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES),
     "solo_doi.evaluate": Rule(may={"solo_doi"}),
     "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm"}),  # nor deploy, which is not among `may`
     "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),

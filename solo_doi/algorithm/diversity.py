@@ -1,0 +1,136 @@
+"""Phase 2: what tells skills apart, and the reward for being told apart."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from . import equations
+from .config import TrainConfig
+from .networks import Ensemble
+from .problem import Problem
+
+
+class Diversity(Protocol):
+    """A measure of difference between skills that can be learned and followed."""
+
+    def fit(self, rows: Tensor, log_w: Tensor) -> dict[str, float]:
+        """Learn from transitions (B,) and every skill's log weights (Z, B) on them; return what to log."""
+
+    def term(self, rows: Tensor, outer: int) -> Tensor:
+        """Diversity (Z, B) of transitions in an outer step."""
+
+    def parts(self) -> dict[str, Any]:
+        """All that changes in training, as objects with `state_dict` and `load_state_dict`."""
+
+
+class Discriminator:
+    """An ensemble q(z | s), and log(q |Z|) / |Z| with a bonus where its members disagree."""
+
+    def __init__(self, problem: Problem, config: TrainConfig, generator: torch.Generator) -> None:
+        """Draw weights from `generator`, which also draws minibatches."""
+        self._problem, self._skills, self._generator = problem, config.skills, generator
+        self.options = options = config.discriminator
+        inputs = problem.discriminator_input.shape[1]
+        self.network = Ensemble(inputs, options.hidden, config.skills, options.members, generator).to(problem.device)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=options.lr)
+
+    def fit(self, rows: Tensor, log_w: Tensor) -> dict[str, float]:
+        """Maximise E_z E_dz[log q(z|s)].
+
+        States are drawn from the mixture of all skills, and labelled with how likely each skill is there: the same
+        expectation as weighting evenly drawn states by eta_z, with far less variance.
+        """
+        seen = ~self._problem.held_out[rows]
+        rows, w = rows[seen], log_w[:, seen].exp()
+        mixture = w.mean(0)
+        posterior = (w / w.sum(0).clamp(min=1e-300)).float()  # (Z, B)
+        loss, accuracy = torch.zeros(()), 0.0
+        for _ in range(self.options.updates):
+            drawn = torch.multinomial(mixture.cpu(), self.options.batch, replacement=True, generator=self._generator)
+            drawn = drawn.to(rows.device)
+            log_q = self.network(self._problem.discriminator_input[rows[drawn]])
+            label = posterior[:, drawn]
+            loss = equations.discriminator_loss(log_q, label * self._skills)
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            self.optimiser.step()
+            accuracy = float(named_right(log_q.detach(), label))
+        return {"loss/discriminator": float(loss.detach()), "discriminator_accuracy": accuracy}
+
+    @torch.no_grad()
+    def term(self, rows: Tensor, outer: int) -> Tensor:
+        """log(q |Z|) / |Z| and the bonus, which fades."""
+        options = self.options
+        members = self.network(self._problem.discriminator_input[rows])
+        log_q = equations.ensemble_log_prob(members)
+        term = equations.diversity_term(log_q, self._skills, options.log_floor)
+        fade = 1 - outer / options.disdain_steps if options.disdain_steps else 1.0
+        return term + options.disdain * max(0.0, fade) * equations.disdain_bonus(members)
+
+    @torch.no_grad()
+    def held_out_accuracy(self, log_w: Tensor) -> float | None:
+        """How often it names the skill, on trajectories it never saw, given log weights (Z, N) of all data."""
+        rows = self._problem.held_out.nonzero()[:, 0]
+        w = log_w[:, rows].exp()
+        if not len(rows) or not float(w.sum()):
+            return None
+        named = torch.cat([
+            equations.ensemble_log_prob(self.network(self._problem.discriminator_input[chunk])).argmax(0)
+            for chunk in rows.split(8192)
+        ])  # fmt: skip
+        w = w / w.sum(1, keepdim=True).clamp(min=1e-300)
+        return float(w.gather(0, named[None]).sum() / len(w))
+
+    def parts(self) -> dict[str, Any]:
+        """Weights and optimiser."""
+        return {"discriminator": self.network, "discriminator_optimiser": self.optimiser}
+
+
+class VanDerWaals:
+    """A force between the skills' mean features [Dual-Force]: no network, nothing that could collapse."""
+
+    def __init__(self, problem: Problem, config: TrainConfig, generator: torch.Generator) -> None:
+        """Start with random mean features from `generator`, or all forces would be zero."""
+        self._features, self._reach = problem.discriminator_input, config.reach
+        size = (config.skills, self._features.shape[1])
+        self.expected = torch.randn(size, generator=generator).to(problem.device)
+
+    def fit(self, rows: Tensor, log_w: Tensor) -> dict[str, float]:
+        """Mean features of every skill."""
+        self.expected = (log_w.exp() @ self._features[rows].double()).float()
+        _, distance = equations.nearest(self.expected)
+        return {"skills/distance": float(distance.mean())}
+
+    def term(self, rows: Tensor, outer: int) -> Tensor:
+        """Reward for features away from the nearest skill's; `outer` plays no part."""
+        _, distance = equations.nearest(self.expected)
+        strength = equations.van_der_waals(distance, self._reach)
+        return equations.successor_reward(self._features[rows], self.expected, strength) / len(self.expected)
+
+    def parts(self) -> dict[str, Any]:
+        """Mean features."""
+        return {"features": self}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Mean features, as a file can hold them."""
+        return {"expected": self.expected}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue from what `state_dict` returned."""
+        self.expected = state["expected"].clone()
+
+
+def make_diversity(problem: Problem, config: TrainConfig, generator: torch.Generator) -> Diversity:
+    """Build what `config.diversity` names."""
+    kinds: dict[str, type[Discriminator] | type[VanDerWaals]] = {
+        "discriminator": Discriminator, "van_der_waals": VanDerWaals,
+    }  # fmt: skip
+    return kinds[config.diversity](problem, config, generator)
+
+
+def named_right(log_q: Tensor, label: Tensor) -> Tensor:
+    """Mean probability (Z, B) of the skill that the members (K, Z, B) name together."""
+    return label.gather(0, equations.ensemble_log_prob(log_q).argmax(0)[None]).mean()

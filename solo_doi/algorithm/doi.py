@@ -1,0 +1,120 @@
+"""Diverse Offline Imitation: the paper's three phases, one after another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import equations
+from .config import TrainConfig
+from .diversity import make_diversity
+from .health import finite
+from .multipliers import Multipliers
+from .policy import PolicyLearner
+from .problem import Problem
+from .ratios import CHUNK, normalised, state_values
+from .smodice import DualValue, Expert
+
+
+class Doi:
+    """Values, diversity and multipliers of Z skills, given the expert's ratios."""
+
+    def __init__(self, problem: Problem, expert: Expert, config: TrainConfig, generator: torch.Generator) -> None:
+        """Draw all weights from `generator`."""
+        self.problem, self.config, self._generator = problem, config, generator
+        self.expert = expert
+        # Ratios have mean one over the data, weights sum to one.
+        self._log_eta_expert = (expert.log_w + torch.log(torch.tensor(float(problem.num_rows)))).float()
+        self.value = DualValue(problem, config.skills, config, generator)
+        self.diversity = make_diversity(problem, config, generator)
+        self.multipliers = Multipliers(config, problem.device)
+        self.policy = PolicyLearner(problem, config.skills, config.policy, generator) if config.policy.in_loop else None
+        self.outer = 0
+
+    def step(self) -> dict[str, float]:
+        """One outer step: phase 1, ratios on a subset of the data, phase 2, phase 3; return what to log."""
+        metrics = self._fit_values()
+        rows = self.problem.draw(self.config.subset, self._generator)
+        log_w = self.log_weights(rows)
+        if self.outer < (1 - self.config.discriminator.hold) * self.config.outer:
+            metrics |= self.diversity.fit(rows, log_w)
+        phi = equations.kl_estimate(log_w, equations.log_weights(self.expert.log_w[rows]))
+        self.multipliers.step(phi)
+        self.outer += 1
+        per_skill = {
+            "phi": phi,
+            "sigma": self.multipliers.sigma(),
+            "exponent": self.exponent(),
+            "effective_share": equations.effective_samples(log_w) / len(rows),
+        }
+        for name, values in per_skill.items():
+            metrics |= {f"{name}/{skill}": float(value) for skill, value in enumerate(values)}
+        return finite(metrics, self.outer)
+
+    def reward(self, rows: Tensor) -> Tensor:
+        """Reward (Z, B) of transitions: diversity against imitation, weighed by the multipliers."""
+        config = self.config
+        diversity = self.diversity.term(rows, self.outer)
+        if config.alpha is not None:
+            return equations.unconstrained_reward(diversity, self.expert.logit[rows], config.alpha)
+        imitation = config.imitation_scale * self._log_eta_expert[rows]
+        return equations.skill_reward(
+            diversity, imitation, self.multipliers.sigma(), config.diversity_weight, config.data_pull
+        )
+
+    @torch.no_grad()
+    def log_weights(self, rows: Tensor) -> Tensor:
+        """Log weights (Z, B) of some transitions, normalised among themselves."""
+        states = torch.cat([self.problem.here[rows], self.problem.there[rows]])
+        here, there = self.value.network(self.problem.states[states])[..., 0].chunk(2, dim=1)
+        delta = equations.td_error(self.reward(rows), here, there, self.config.gamma)
+        return normalised(delta, self.config)
+
+    @torch.no_grad()
+    def full_log_weights(self) -> Tensor:
+        """Log weights (Z, N) of all transitions."""
+        values = state_values(self.problem, self.value.network)
+        here, there = values[:, self.problem.here], values[:, self.problem.there]
+        rows = torch.arange(self.problem.num_rows, device=self.problem.device)
+        reward = torch.cat([self.reward(chunk) for chunk in rows.split(CHUNK)], dim=1)
+        return normalised(equations.td_error(reward, here, there, self.config.gamma), self.config)
+
+    def exponent(self) -> Tensor:
+        """Above one, skills can grow apart, (Z,)."""
+        config = self.config
+        return equations.separation_exponent(
+            self.multipliers.sigma(), config.skills, config.diversity_weight, config.data_pull
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return all that changes in training."""
+        parts = {name: part.state_dict() for name, part in self._parts().items()}
+        return {"outer": self.outer, "mu": self.multipliers.mu.detach().clone(), **parts}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self.outer = state["outer"]
+        with torch.no_grad():
+            self.multipliers.mu.copy_(state["mu"])
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _fit_values(self) -> dict[str, float]:
+        """Phase 1: a few steps on every skill's dual problem, and on its policy, with the rest fixed."""
+        loss = policy_loss = 0.0
+        for _ in range(self.config.value.updates):
+            loss, rows, delta = self.value.step(self.reward)
+            if self.policy is not None:
+                policy_loss = self.policy.weighted_step(rows, equations.log_ratios(delta).exp())
+        return {"loss/value": loss} | ({} if self.policy is None else {"loss/policy": policy_loss})
+
+    def _parts(self) -> dict[str, Any]:
+        parts = {
+            "value": self.value.network,
+            "value_optimiser": self.value.optimiser,
+            "multiplier_optimiser": self.multipliers.optimiser,
+            **self.diversity.parts(),
+        }
+        return parts if self.policy is None else parts | {"policy": self.policy}

@@ -1,0 +1,84 @@
+"""Networks, batched over skills or ensemble members: what differs between skills is one bias of the first layer."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+def xavier(shape: tuple[int, ...], fan_in: int, fan_out: int, generator: torch.Generator) -> nn.Parameter:
+    """Return Xavier-uniform weights drawn from `generator`."""
+    bound = math.sqrt(6 / (fan_in + fan_out))
+    return nn.Parameter((2 * torch.rand(shape, generator=generator) - 1) * bound)
+
+
+class SkillNetwork(nn.Module):
+    """Two hidden layers of an input with the skill's one-hot code beside it, for all skills at once.
+
+    The product of the first layer with the input is the same for all skills and computed once; the one-hot
+    code adds a row of `skill`.
+    """
+
+    def __init__(self, inputs: int, hidden: int, outputs: int, skills: int, generator: torch.Generator) -> None:
+        """Draw all weights from `generator`."""
+        super().__init__()
+        fan_in = inputs + skills
+        self.first = xavier((hidden, inputs), fan_in, hidden, generator)
+        self.skill = xavier((skills, hidden), fan_in, hidden, generator)
+        self.second = xavier((hidden, hidden), hidden, hidden, generator)
+        self.head = xavier((outputs, hidden), hidden, outputs, generator)
+        self.second_bias = nn.Parameter(torch.zeros(hidden))
+        self.head_bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs (Z, B, outputs) of inputs (B, inputs) under every skill."""
+        return self._upper(functional.relu((x @ self.first.T)[None] + self.skill[:, None]))
+
+    def of_skill(self, x: Tensor, skill: Tensor) -> Tensor:
+        """Outputs (B, outputs) of inputs (B, inputs), each under its own skill (B,)."""
+        return self._upper(functional.relu(x @ self.first.T + self.skill[skill]))
+
+    def _upper(self, hidden: Tensor) -> Tensor:
+        hidden = functional.relu(functional.linear(hidden, self.second, self.second_bias))
+        return functional.linear(hidden, self.head, self.head_bias)
+
+
+class Classifier(nn.Module):
+    """c(s): two hidden layers of tanh, whose logit is log(d_E / d_O)."""
+
+    def __init__(self, inputs: int, hidden: int, generator: torch.Generator) -> None:
+        """Draw all weights from `generator`; all layers are trained."""
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, 1)
+        )
+        for layer in self.layers:
+            if isinstance(layer, nn.Linear):
+                layer.weight = xavier(tuple(layer.weight.shape), layer.in_features, layer.out_features, generator)
+                nn.init.zeros_(layer.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (B,)."""
+        return self.layers(x)[..., 0]
+
+
+class Ensemble(nn.Module):
+    """K skill discriminators q_k(z | x), multiplied as one batch of matrices."""
+
+    def __init__(self, inputs: int, hidden: int, skills: int, members: int, generator: torch.Generator) -> None:
+        """Draw all weights from `generator`."""
+        super().__init__()
+        sizes = ((inputs, hidden), (hidden, hidden), (hidden, skills))
+        self.weights = nn.ParameterList(xavier((members, a, b), a, b, generator) for a, b in sizes)
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(members, 1, b)) for _, b in sizes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Log probabilities (K, Z, B) of inputs (B, inputs)."""
+        hidden = x.expand(len(self.weights[0]), *x.shape)
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            hidden = functional.relu(torch.baddbmm(bias, hidden, weight))
+        logits = torch.baddbmm(self.biases[-1], hidden, self.weights[-1])
+        return torch.log_softmax(logits, dim=-1).transpose(1, 2)

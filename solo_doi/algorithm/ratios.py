@@ -1,0 +1,56 @@
+"""Ratios over all of the data, in chunks, and what they say."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from . import equations
+from .config import TrainConfig
+from .networks import SkillNetwork
+from .problem import Problem
+
+CHUNK = 8192
+"""Rows per pass: larger chunks spend their time on fresh memory."""
+
+
+@torch.no_grad()
+def state_values(problem: Problem, network: SkillNetwork) -> Tensor:
+    """Values of all states, (Z, M)."""
+    return torch.cat([network(chunk)[..., 0] for chunk in problem.states.split(CHUNK)], dim=1)
+
+
+def normalised(delta: Tensor, config: TrainConfig) -> Tensor:
+    """Log weights from temporal differences: capped at a quantile, then summing to one, in double precision."""
+    log_eta = equations.chi_square_log_ratios(delta) if config.divergence == "chi2" else delta
+    if config.truncation < 1:
+        log_eta = equations.truncated(log_eta, config.truncation)
+    return equations.log_weights(log_eta)
+
+
+def per_trajectory(w: Tensor, problem: Problem) -> Tensor:
+    """Weight of whole trajectories (Z, trajectories), from weights (Z, N)."""
+    total = torch.zeros(len(w), len(problem.first), dtype=w.dtype, device=w.device)
+    return total.index_add_(1, problem.trajectory, w)
+
+
+def describe(log_w: Tensor, log_w_expert: Tensor, problem: Problem) -> dict[str, list[float] | float]:
+    """phi and effective samples per skill and over all; distances between skills by sample and by trajectory."""
+    phi = equations.kl_estimate(log_w, log_w_expert)
+    samples = equations.effective_samples(log_w)
+    measures: dict[str, list[float] | float] = {
+        "phi": phi.tolist(),
+        "phi_mean": float(phi.mean()),
+        "effective_samples": samples.tolist(),
+        "effective_share": (samples / log_w.shape[-1]).tolist(),
+        "effective_share_mean": float(samples.mean() / log_w.shape[-1]),
+    }
+    if len(log_w) == 1:
+        return measures  # nothing to differ from
+    trajectory = per_trajectory(log_w.exp(), problem).clamp(min=equations.SMALLEST_RATIO).log()
+    return measures | {
+        "ratio_l1": float(equations.ratio_distance(log_w)),
+        "ratio_l1_per_skill": equations.ratio_distances(log_w).mean(1).tolist(),
+        "ratio_l1_trajectory": float(equations.ratio_distance(trajectory)),
+        "ratio_l1_trajectory_per_skill": equations.ratio_distances(trajectory).mean(1).tolist(),
+    }

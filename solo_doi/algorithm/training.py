@@ -1,0 +1,199 @@
+"""A run of training: data in, run directory out. Killed, it continues to the same weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+import h5py
+import torch
+from torch import Tensor
+
+from solo_doi.data.transitions import Transitions
+from solo_doi.errors import SoloError
+from solo_doi.files import replacing, write_text
+from solo_doi.policies.skills import SkillPolicy
+
+from .config import TrainConfig
+from .diversity import Discriminator
+from .doi import Doi
+from .health import Health
+from .memory import keep_memory
+from .networks import SkillNetwork
+from .policy import clone
+from .problem import Problem
+from .ratios import describe
+from .smodice import Expert, recover_expert, updates
+
+STATE_FILE = "state.pt"
+RATIOS_FILE = "ratios.h5"
+SUMMARY_FILE = "summary.json"
+POLICY_FILE = "policy.h5"
+EXPERT_FILE = "expert.h5"
+CHECKPOINTS = "checkpoints"
+
+
+class TrainingLog(Protocol):
+    """Who is told how training goes."""
+
+    def stage(self, name: str, steps: int) -> None:
+        """A stage with this many steps begins."""
+
+    def advance(self) -> None:
+        """One step of the stage is done."""
+
+    def outer(self, number: int, metrics: dict[str, float]) -> None:
+        """Outer step `number`, counted from 1, is done."""
+
+    def warn(self, text: str) -> None:
+        """Something the user should know."""
+
+
+class Training:
+    """Everything from data to policies, in the paper's order."""
+
+    def __init__(self, config: TrainConfig, data: Transitions, expert: Transitions, run: Path) -> None:
+        """Prepare tensors; nothing random happens before `train`."""
+        # Denormal numbers, which tiny weights produce, make values several times slower on CPUs.
+        torch.set_flush_denormal(True)
+        torch.set_num_threads(config.torch_threads)
+        keep_memory()
+        self.config, self.run = config, run
+        self._generator = torch.Generator().manual_seed(config.seed)
+        self.problem = Problem.build(data, expert, config, pick_device(config.device))
+
+    def train(self, log: TrainingLog) -> None:
+        """Run all that is not done yet."""
+        if self.config.objective == "smodice":
+            self._finish_expert(self._recover_expert(log), log)
+            return
+        doi = self._resumed() or Doi(self.problem, self._recover_expert(log), self.config, self._generator)
+        health = Health(self.config)
+        for text in health.warnings:
+            log.warn(text)
+        log.stage("skills", self.config.outer - doi.outer)
+        while doi.outer < self.config.outer:
+            metrics = doi.step()
+            log.outer(doi.outer, metrics)
+            for text in health.observe(metrics):
+                log.warn(text)
+            self._keep(doi)
+        self._finish(doi, health, log)
+
+    def steps_done(self) -> int:
+        """Outer steps after which the saved state was written."""
+        path = self.run / STATE_FILE
+        return int(torch.load(path, weights_only=True)["doi"]["outer"]) if path.is_file() else 0
+
+    def load(self, checkpoint: Path) -> Doi:
+        """Return training as it was at a checkpoint."""
+        state: dict[str, Any] = torch.load(checkpoint, map_location=self.problem.device, weights_only=True)
+        expert = Expert(**torch.load(self.run / "expert.pt", map_location=self.problem.device, weights_only=True))
+        if len(expert.log_w) != self.problem.num_rows:
+            raise SoloError(
+                f"{checkpoint}: made from {len(expert.log_w)} transitions, the data have {self.problem.num_rows}. "
+                "Continue with the data the run began with."
+            )
+        doi = Doi(self.problem, expert, self.config, self._generator)
+        doi.load(state["doi"])
+        self._generator.set_state(state["generator"].cpu())
+        return doi
+
+    def policy(self, network: SkillNetwork, skills: slice) -> SkillPolicy:
+        """Return some skills of a cloned network, detached from training; their spread is left behind."""
+        actions = self.problem.actions.shape[1]
+        arrays = {name: value.detach().cpu().numpy() for name, value in network.named_parameters()}
+        state, action = self.problem.state_scale, self.problem.action_scale
+        return SkillPolicy(
+            state_mean=state.mean, state_std=state.std,
+            first=arrays["first"], skill=arrays["skill"][skills],
+            second=arrays["second"], second_bias=arrays["second_bias"],
+            head=arrays["head"][:actions], head_bias=arrays["head_bias"][:actions],
+            action_mean=action.mean, action_std=action.std,
+            squashed=self.config.policy.squashed,
+        )  # fmt: skip
+
+    def _recover_expert(self, log: TrainingLog) -> Expert:
+        log.stage("expert", updates(self.config))
+        expert = recover_expert(self.problem, self.config, self._generator, log.advance)
+        with replacing(self.run / "expert.pt") as partial:
+            torch.save({"logit": expert.logit, "log_w": expert.log_w}, partial)
+        return expert
+
+    def _finish(self, doi: Doi, health: Health, log: TrainingLog) -> None:
+        """Ratios over all of the data, what they say, and policies."""
+        log_w, expert = doi.full_log_weights(), doi.expert.log_w
+        self._write_ratios(expert, log_w)
+        summary: dict[str, Any] = describe(log_w, expert, self.problem)
+        summary |= {"sigma": doi.multipliers.sigma().tolist(), "exponent": doi.exponent().tolist()}
+        if isinstance(doi.diversity, Discriminator):
+            summary["held_out_accuracy"] = doi.diversity.held_out_accuracy(log_w)
+        if doi.policy is None:
+            log.stage("policies", self.config.policy.updates)
+            # One network for the expert and all skills: shared layers learn from all of the data.
+            network = clone(
+                self.problem, torch.cat([expert[None], log_w]), self.config.policy, self._generator, log.advance
+            )
+            self.policy(network, slice(0, 1)).write(self.run / EXPERT_FILE)
+            self.policy(network, slice(1, None)).write(self.run / POLICY_FILE)
+        else:
+            self.policy(doi.policy.network, slice(None)).write(self.run / POLICY_FILE)
+        self._write_summary(summary | {"warnings": health.warnings})
+
+    def _finish_expert(self, expert: Expert, log: TrainingLog) -> None:
+        """SMODICE alone: its policy is the only skill."""
+        log_w = expert.log_w[None]
+        self._write_ratios(expert.log_w, log_w)
+        log.stage("policies", self.config.policy.updates)
+        network = clone(self.problem, log_w, self.config.policy, self._generator, log.advance)
+        self.policy(network, slice(None)).write(self.run / EXPERT_FILE)
+        self.policy(network, slice(None)).write(self.run / POLICY_FILE)
+        self._write_summary(describe(log_w, expert.log_w, self.problem) | {"warnings": []})
+
+    def _write_ratios(self, log_w_expert: Tensor, log_w: Tensor) -> None:
+        with replacing(self.run / RATIOS_FILE) as partial, h5py.File(partial, "w") as file:
+            file["log_w_expert"] = log_w_expert.cpu().numpy()
+            file["log_w_skills"] = log_w.cpu().numpy()
+            file.attrs["meaning"] = "log of weights that sum to 1 over the transitions, in the order of the data"
+
+    def _write_summary(self, summary: dict[str, Any]) -> None:
+        content = {"eps": self.config.eps, "skills": self.config.skills, "seed": self.config.seed, **summary}
+        write_text(self.run / SUMMARY_FILE, json.dumps(content, indent=1) + "\n")
+
+    def _keep(self, doi: Doi) -> None:
+        """Save to continue from, and now and then to look at later."""
+        config = self.config
+        state = {"doi": doi.state(), "generator": self._generator.get_state()}
+        last = doi.outer == config.outer
+        if doi.outer % config.save_every == 0 or last:
+            _save(state, self.run / STATE_FILE)
+        if config.checkpoints and doi.outer in kept_steps(config.outer, config.checkpoints):
+            _save(state, self.run / CHECKPOINTS / f"outer_{doi.outer:04d}.pt")
+
+    def _resumed(self) -> Doi | None:
+        path = self.run / STATE_FILE
+        return self.load(path) if path.is_file() else None
+
+
+def kept_steps(outer: int, count: int) -> set[int]:
+    """Outer steps after which a checkpoint is kept: `count` of them, evenly spaced, the last among them."""
+    return {max(1, round(outer * (number + 1) / count)) for number in range(count)}
+
+
+def pick_device(name: str) -> torch.device:
+    """Return the device that the configuration names."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise SoloError(f"device {name!r}: expected cpu, cuda or auto.") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise SoloError("device cuda: PyTorch finds no CUDA device here. Use --device cpu.")
+    return device
+
+
+def _save(state: dict[str, Any], path: Path) -> None:
+    with replacing(path) as partial:
+        torch.save(state, partial)

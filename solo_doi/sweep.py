@@ -1,0 +1,148 @@
+"""solo-sweep: many runs of solo-train, one table. Killed, it goes on where it was."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from solo_doi.errors import SoloError
+from solo_doi.files import replacing, write_text
+
+TABLE_FILE, CSV_FILE = "table.md", "table.csv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepCommand:
+    """Train a grid of variants x eps x seeds and tabulate what came out.
+
+    Examples: `solo-sweep --eps 0 1 2 4 --seeds 1 2 3`; `solo-sweep --variants configs/sweep/ablation.yaml --seeds 1`.
+    """
+
+    eps: tuple[float, ...] = (2.0,)
+    seeds: tuple[int, ...] = (1, 2, 3)
+    variants: Path | None = None
+    """YAML file: names and, under each, what differs from the default configuration; eps may be among it."""
+    data: Path | None = None
+    """Coverage data, as in solo-train."""
+    expert: Path | None = None
+    """Expert's states, as in solo-train."""
+    out: Path = Path("runs/sweep")
+    """Directory of the runs and the table; runs in it that are finished are not run again."""
+    workers: int = 1
+    """Runs at a time; each takes one core."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of the grid."""
+
+    variant: str
+    settings: dict[str, Any]
+    run: Path
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has written its summary, which comes last."""
+        return (self.run / "summary.json").is_file()
+
+
+def sweep(command: SweepCommand) -> Path:
+    """Train what is missing, write the table, return its path."""
+    jobs = grid(command)
+    with ThreadPoolExecutor(max_workers=max(1, command.workers)) as pool:
+        failed = [reason for reason in pool.map(lambda job: _train(job, command), jobs) if reason]
+    write_tables(jobs, command.out)
+    if failed:
+        raise SoloError(f"{len(failed)} of {len(jobs)} runs failed; the table lacks them. First: {failed[0]}")
+    return command.out / TABLE_FILE
+
+
+def grid(command: SweepCommand) -> list[Job]:
+    """All runs: every variant with every eps it does not set itself, and every seed."""
+    variants: dict[str, Any] = {"default": {}}
+    if command.variants is not None:
+        try:
+            variants = yaml.safe_load(command.variants.read_text())
+        except (OSError, yaml.YAMLError) as error:
+            raise SoloError(f"{command.variants}: cannot be read as YAML ({error}).") from error
+        if not isinstance(variants, dict) or not all(isinstance(value, dict | None) for value in variants.values()):
+            raise SoloError(f"{command.variants}: expected names, each with settings under it.")
+    jobs = []
+    for name, settings in variants.items():
+        settings = settings or {}
+        for eps in (settings["eps"],) if "eps" in settings else command.eps:
+            for seed in command.seeds:
+                run = command.out / f"{name}-eps{eps:g}-seed{seed}"
+                jobs.append(Job(name, {**settings, "eps": float(eps), "seed": seed}, run))
+    return jobs
+
+
+def write_tables(jobs: Sequence[Job], out: Path) -> None:
+    """Medians over seeds as Markdown, every run as CSV."""
+    rows = [_row(job) for job in jobs if job.finished]
+    if not rows:
+        raise SoloError(f"{out}: no run is finished, there is nothing to tabulate. See log.txt in the runs.")
+    with replacing(out / CSV_FILE) as partial, partial.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    measures = [name for name in rows[0] if name not in ("variant", "eps", "seed")]
+    lines = [f"| variant | eps | seeds | {' | '.join(measures)} |", "|" + "---|" * (3 + len(measures))]
+    for variant, eps in dict.fromkeys((row["variant"], row["eps"]) for row in rows):
+        same = [row for row in rows if (row["variant"], row["eps"]) == (variant, eps)]
+        cells = [_spread([row[name] for row in same]) for name in measures]
+        lines.append(f"| {variant} | {eps:g} | {len(same)} | {' | '.join(cells)} |")
+    write_text(out / TABLE_FILE, "\n".join(lines) + "\n")
+
+
+def _spread(values: list[float]) -> str:
+    values = [value for value in values if value is not None]
+    if not values:
+        return ""
+    low, middle, high = min(values), statistics.median(values), max(values)
+    return f"{middle:.2f}" if low == high else f"{middle:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _row(job: Job) -> dict[str, Any]:
+    summary = json.loads((job.run / "summary.json").read_text())
+    sigma = summary.get("sigma")
+    return {
+        "variant": job.variant,
+        "eps": job.settings["eps"],
+        "seed": job.settings["seed"],
+        "phi min": min(summary["phi"]),
+        "phi max": max(summary["phi"]),
+        "sigma min": min(sigma) if sigma else None,
+        "sigma max": max(sigma) if sigma else None,
+        "l1": summary.get("ratio_l1"),
+        "l1 per trajectory": summary.get("ratio_l1_trajectory"),
+        "skills named": summary.get("held_out_accuracy"),
+        "effective share": summary["effective_share_mean"],
+    }
+
+
+def _train(job: Job, command: SweepCommand) -> str | None:
+    """Run solo-train for a job; return why it failed, if it did."""
+    if job.finished:
+        return None
+    program = (sys.executable, "-c", "from solo_doi.cli import train_main; train_main()")
+    if (job.run / "config.yaml").is_file():
+        arguments = ["--resume", str(job.run)]
+    else:
+        write_text(command.out / f"{job.run.name}.yaml", yaml.safe_dump(job.settings))
+        arguments = ["--config", str(command.out / f"{job.run.name}.yaml"), "--out", str(job.run)]
+        arguments += ["--data", str(command.data)] if command.data else []
+        arguments += ["--expert", str(command.expert)] if command.expert else []
+    result = subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
+    write_text(command.out / f"{job.run.name}.log", result.stdout + result.stderr)
+    return f"{job.run.name}: {result.stderr.strip().splitlines()[-1]}" if result.returncode else None
