@@ -9,24 +9,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from solo_doi import config as configuration
 from solo_doi.algorithm.config import TrainConfig
-from solo_doi.errors import SoloError
+from solo_doi.errors import SoloError, UnknownNameError
 
 if TYPE_CHECKING:
     from solo_doi.data.transitions import Transitions
 
 CONFIG_FILE = "config.yaml"
 PROVENANCE_FILE = "provenance.json"
+Task = Literal["locomotion", "gym"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(TrainConfig):
     """What a run is made of: its data, and how it is trained."""
 
-    task: Literal["locomotion", "gym"] = "locomotion"
+    task: Task = "locomotion"
     """Where data are looked for, and which defaults fit: our robot, or D4RL and Minari data of Gym tasks."""
     data: Path | None = None
     """Coverage data with actions: a dataset directory, a D4RL file or a Minari dataset; datasets/TASK/coverage."""
@@ -59,8 +60,8 @@ def train_main() -> None:
     except SoloError as error:
         print(f"solo-train: {error}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("solo-train: stopped. Continue with --resume and the run's directory.", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"solo-train: stopped. {stop}".rstrip(), file=sys.stderr)
         sys.exit(130)
 
 
@@ -71,11 +72,14 @@ def sweep_main() -> None:
     from solo_doi.sweep import SweepCommand, sweep
 
     try:
-        table = sweep(tyro.cli(SweepCommand, prog="solo-sweep"))
+        table = sweep(tyro.cli(SweepCommand, prog="solo-sweep"), tell=lambda text: print(text, file=sys.stderr))
         print(f"{table.read_text()}\n{table}")
     except SoloError as error:
         print(f"solo-sweep: {error}", file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        print("solo-sweep: stopped. The same command goes on where it was.", file=sys.stderr)
+        sys.exit(130)
 
 
 def train(command: TrainCommand) -> Path:
@@ -86,12 +90,17 @@ def train(command: TrainCommand) -> Path:
     run, config = _run(command)
     config.check()
     data, expert = read_data(config)
-    print(f"run: {run}")
-    _write_provenance(run, config, data)
-    training = Training(config, data, expert, run)
+    made_from = {"data": _fingerprint(data), "expert": _fingerprint(expert)}
+    _check_made_from(run, made_from)
+    training = Training(config, data, expert, run)  # refuses what does not fit before anything is written
     del data, expert  # the tensors made of them remain
-    with TrainLog(run, config.skills, first=training.steps_done()) as log:
-        training.train(log)
+    print(f"run: {run}", flush=True)
+    _write_origin(run, config, made_from)
+    try:
+        with TrainLog(run, config.skills, first=training.steps_done()) as log:
+            training.train(log)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Continue with --resume {run}.") from None
     _show(json.loads((run / SUMMARY_FILE).read_text()))
     return run
 
@@ -115,7 +124,10 @@ def read_data(config: RunConfig) -> tuple[Transitions, Transitions]:
 def _defaults(early: Callable[[str, str], str]) -> TrainCommand:
     from solo_doi.algorithm.presets import preset
 
-    chosen = preset(early("preset", "default"), early("task", "locomotion"))
+    task = early("task", "locomotion")
+    if task not in get_args(Task):
+        raise UnknownNameError("task", task, get_args(Task))
+    chosen = preset(early("preset", "default"), task)
     return TrainCommand(**{field.name: getattr(chosen, field.name) for field in fields(TrainConfig)})
 
 
@@ -131,21 +143,34 @@ def _run(command: TrainCommand) -> tuple[Path, RunConfig]:
     return run, RunConfig(**{field.name: getattr(command, field.name) for field in fields(RunConfig)})
 
 
-def _write_provenance(run: Path, config: RunConfig, data: Transitions) -> None:
-    """Say what the run is made from; refuse to continue one with other data."""
-    from solo_doi.files import write_text
-    from solo_doi.provenance import software
-
-    made_from = {
+def _fingerprint(data: Transitions) -> dict[str, int]:
+    """Numbers that other data do not share."""
+    numbers = {
         "transitions": len(data),
         "trajectories": len(data.starts),
         "crc32": zlib.crc32(data.observations.data),
     }
+    return numbers if data.actions is None else numbers | {"crc32_actions": zlib.crc32(data.actions.data)}
+
+
+def _check_made_from(run: Path, made_from: dict[str, dict[str, int]]) -> None:
+    """Refuse to continue a run with other data."""
     path = run / PROVENANCE_FILE
-    if path.is_file() and (before := json.loads(path.read_text())["data"]) != made_from:
-        raise SoloError(f"{run}: was trained on other data ({before}), found {made_from}. Continue with the same data.")
-    write_text(path, json.dumps({"data": made_from, "software": software()}, indent=1) + "\n")
+    if not path.is_file():
+        return
+    before = json.loads(path.read_text())
+    for name, found in made_from.items():
+        if any(found.get(number) != value for number, value in before.get(name, {}).items()):
+            raise SoloError(f"{run}: began with other {name} ({before[name]}), found {found}. Continue with the same.")
+
+
+def _write_origin(run: Path, config: RunConfig, made_from: dict[str, dict[str, int]]) -> None:
+    """Say how the run is made and from what; the configuration first, which alone makes it a run to continue."""
+    from solo_doi.files import write_text
+    from solo_doi.provenance import software
+
     write_text(run / CONFIG_FILE, configuration.to_yaml(config))
+    write_text(run / PROVENANCE_FILE, json.dumps({**made_from, "software": software()}, indent=1) + "\n")
 
 
 def _show(summary: dict) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 import types
 import typing
@@ -44,14 +45,15 @@ def from_command_line(
         if place + 1 == len(arguments):
             raise ConfigError("--config needs the path of a YAML file.")
         where = arguments[place + 1]
-        content = _load(Path(where))
+        content = load(Path(where))
         del arguments[place : place + 2]
 
     def early(name: str, otherwise: str) -> str:
-        for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        found = str(content.get(name, otherwise))
+        for word, following in itertools.pairwise([*arguments, ""]):
             if word == f"--{name}" or word.startswith(f"--{name}="):
-                return word.partition("=")[2] or following
-        return str(content.get(name, otherwise))
+                found = word.partition("=")[2] or following  # the last one counts
+        return found
 
     default = from_dict(kind, content, where, kind() if start is None else start(early))
     return tyro.cli(kind, prog=program, args=arguments, default=default, config=(tyro.conf.FlagConversionOff,))
@@ -59,7 +61,7 @@ def from_command_line(
 
 def read(kind: type[Config], path: Path) -> Config:
     """Read a YAML file that lists what differs from the defaults."""
-    return from_dict(kind, _load(path), str(path))
+    return from_dict(kind, load(path), str(path))
 
 
 def from_dict(kind: type[Config], content: object, where: str, default: Config | None = None) -> Config:
@@ -96,7 +98,8 @@ def write(config: object, path: Path) -> None:
     path.write_text(to_yaml(config))
 
 
-def _load(path: Path) -> Mapping[str, Any]:
+def load(path: Path) -> Mapping[str, Any]:
+    """Read the names and values of a YAML file, as they are; an empty file has none."""
     try:
         content = yaml.safe_load(path.read_text())
     except OSError as error:

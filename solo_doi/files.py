@@ -44,7 +44,7 @@ def write_text(path: Path, text: str) -> None:
 def reason(error: Exception) -> str:
     """Say in a few words why a file was refused; HDF5 hides the system's reason in a paragraph of its own."""
     hidden = re.search(r"errno = (\d+)", str(error))
-    if isinstance(error, OSError) and error.strerror:
+    if isinstance(error, OSError) and error.strerror and not hidden:
         return error.strerror
     if hidden:
         return os.strerror(int(hidden[1]))

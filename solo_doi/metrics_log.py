@@ -7,6 +7,8 @@ from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
 
+from solo_doi.files import WriteError, reason, write_text
+
 METRICS_FILE = "metrics.jsonl"
 
 
@@ -19,14 +21,19 @@ class MetricsLog:
         self._file = run / METRICS_FILE
         run.mkdir(parents=True, exist_ok=True)
         kept = [line for line in self._lines() if json.loads(line)[counter] <= first]
-        self._file.write_text("".join(f"{line}\n" for line in kept))
+        write_text(self._file, "".join(f"{line}\n" for line in kept))  # killed here, it loses nothing
         self._stream = self._file.open("a")
         self._tensorboard = SummaryWriter(str(run / "tensorboard"), purge_step=first + 1)
 
     def write(self, number: int, metrics: dict[str, float]) -> None:
         """Record one finished step, counted from 1."""
-        self._stream.write(json.dumps({self._counter: number, **metrics}) + "\n")
-        self._stream.flush()
+        try:
+            self._stream.write(json.dumps({self._counter: number, **metrics}) + "\n")
+            self._stream.flush()
+        except OSError as error:
+            raise WriteError(
+                f"{self._file}: cannot be written ({reason(error)}). Free space, then continue the run with --resume."
+            ) from error
         for name, value in metrics.items():
             self._tensorboard.add_scalar(name, value, number)
 

@@ -7,7 +7,7 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from solo_doi.config import load
 from solo_doi.errors import SoloError
 from solo_doi.files import replacing, write_text
 
@@ -29,7 +30,9 @@ class SweepCommand:
     """
 
     eps: tuple[float, ...] = (2.0,)
+    """Largest divergences of skills from the expert."""
     seeds: tuple[int, ...] = (1, 2, 3)
+    """Seeds of every variant; the table has their medians."""
     variants: Path | None = None
     """YAML file: names and, under each, what differs from the default configuration; eps may be among it."""
     data: Path | None = None
@@ -55,13 +58,29 @@ class Job:
         """Whether the run has written its summary, which comes last."""
         return (self.run / "summary.json").is_file()
 
+    @property
+    def settings_file(self) -> Path:
+        """What the run is started with."""
+        return self.run.with_name(f"{self.run.name}.yaml")
 
-def sweep(command: SweepCommand) -> Path:
-    """Train what is missing, write the table, return its path."""
+    @property
+    def log_file(self) -> Path:
+        """What it prints."""
+        return self.run.with_name(f"{self.run.name}.log")
+
+
+def sweep(command: SweepCommand, tell: Callable[[str], None]) -> Path:
+    """Train what is missing, write the table, return its path; `tell` hears of every run that ended."""
     jobs = grid(command)
+    for job in jobs:
+        _check_settings(job)
+    failed = []
     with ThreadPoolExecutor(max_workers=max(1, command.workers)) as pool:
-        failed = [reason for reason in pool.map(lambda job: _train(job, command), jobs) if reason]
-    write_tables(jobs, command.out)
+        for number, (job, reason) in enumerate(zip(jobs, pool.map(_train, jobs), strict=True), start=1):
+            tell(f"{number}/{len(jobs)} {job.run}: {reason or 'done'}")
+            failed += [f"{job.run.name}: {reason}"] if reason else []
+    if any(job.finished for job in jobs):
+        write_tables(jobs, command.out)
     if failed:
         raise SoloError(f"{len(failed)} of {len(jobs)} runs failed; the table lacks them. First: {failed[0]}")
     return command.out / TABLE_FILE
@@ -69,29 +88,27 @@ def sweep(command: SweepCommand) -> Path:
 
 def grid(command: SweepCommand) -> list[Job]:
     """All runs: every variant with every eps it does not set itself, and every seed."""
-    variants: dict[str, Any] = {"default": {}}
-    if command.variants is not None:
-        try:
-            variants = yaml.safe_load(command.variants.read_text())
-        except (OSError, yaml.YAMLError) as error:
-            raise SoloError(f"{command.variants}: cannot be read as YAML ({error}).") from error
-        if not isinstance(variants, dict) or not all(isinstance(value, dict | None) for value in variants.values()):
-            raise SoloError(f"{command.variants}: expected names, each with settings under it.")
-    jobs = []
-    for name, settings in variants.items():
-        settings = settings or {}
+    variants = {"default": {}} if command.variants is None else load(command.variants)
+    if not variants or not all(isinstance(value, dict | None) for value in variants.values()):
+        raise SoloError(f"{command.variants}: expected names, each with settings under it.")
+    if not command.eps or not command.seeds:
+        raise SoloError("There is nothing to train: expected at least one number after --eps and --seeds.")
+    places = {name: str(path) for name in ("data", "expert") if (path := getattr(command, name)) is not None}
+    jobs: dict[Path, Job] = {}  # a number given twice is one run
+    for name, changes in variants.items():
+        settings = changes or {}
         for eps in (settings["eps"],) if "eps" in settings else command.eps:
+            if not isinstance(eps, int | float):
+                raise SoloError(f"{command.variants}: eps of {name!r} is {eps!r}, expected a number.")
             for seed in command.seeds:
-                run = command.out / f"{name}-eps{eps:g}-seed{seed}"
-                jobs.append(Job(name, {**settings, "eps": float(eps), "seed": seed}, run))
-    return jobs
+                run = command.out / f"{str(name).replace('/', '_')}-eps{eps:.12g}-seed{seed}"
+                jobs[run] = Job(str(name), {**places, **settings, "eps": float(eps), "seed": seed}, run)
+    return list(jobs.values())
 
 
 def write_tables(jobs: Sequence[Job], out: Path) -> None:
     """Medians over seeds as Markdown, every run as CSV."""
     rows = [_row(job) for job in jobs if job.finished]
-    if not rows:
-        raise SoloError(f"{out}: no run is finished, there is nothing to tabulate. See log.txt in the runs.")
     with replacing(out / CSV_FILE) as partial, partial.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
@@ -131,18 +148,27 @@ def _row(job: Job) -> dict[str, Any]:
     }
 
 
-def _train(job: Job, command: SweepCommand) -> str | None:
+def _check_settings(job: Job) -> None:
+    """Refuse to take a run for another: names do not tell all that a variant sets."""
+    if job.run.exists() and job.settings_file.is_file() and load(job.settings_file) != job.settings:
+        raise SoloError(
+            f"{job.settings_file}: the run was begun with other settings. Choose another --out, or delete {job.run}."
+        )
+
+
+def _train(job: Job) -> str | None:
     """Run solo-train for a job; return why it failed, if it did."""
     if job.finished:
         return None
-    program = (sys.executable, "-c", "from solo_doi.cli import train_main; train_main()")
     if (job.run / "config.yaml").is_file():
         arguments = ["--resume", str(job.run)]
     else:
-        write_text(command.out / f"{job.run.name}.yaml", yaml.safe_dump(job.settings))
-        arguments = ["--config", str(command.out / f"{job.run.name}.yaml"), "--out", str(job.run)]
-        arguments += ["--data", str(command.data)] if command.data else []
-        arguments += ["--expert", str(command.expert)] if command.expert else []
-    result = subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
-    write_text(command.out / f"{job.run.name}.log", result.stdout + result.stderr)
-    return f"{job.run.name}: {result.stderr.strip().splitlines()[-1]}" if result.returncode else None
+        write_text(job.settings_file, yaml.safe_dump(job.settings))
+        arguments = ["--config", str(job.settings_file), "--out", str(job.run)]
+    program = (sys.executable, "-c", "from solo_doi.cli import train_main; train_main()")
+    with job.log_file.open("w") as log:  # not only at the end: it is there to be followed
+        code = subprocess.run([*program, *arguments], stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+    if not code:
+        return None
+    last = job.log_file.read_text().strip().rpartition("\n")[2]
+    return last if code == 1 and last else f"ended with exit code {code}, see {job.log_file}"

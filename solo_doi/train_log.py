@@ -1,18 +1,35 @@
-"""What solo-train tells while it works: a bar per stage, and the state of every skill."""
+"""What solo-train tells while it works: a bar per stage and the state of every skill, or plain lines in a file."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from solo_doi.metrics_log import MetricsLog
 
-SHOWN = {"sigma": "sigma", "phi": "phi", "effective_share": "ESS %"}
-"""Metrics of every skill that the bar shows."""
+SHOWN = {"sigma": ("sigma", 1), "phi": ("phi", 1), "effective_share": ("ESS %", 100)}
+"""Metrics of every skill that are shown, with their label and scale."""
+LINES = 10
+"""Lines per stage where bars cannot be drawn."""
+NAME_WIDTH = 8
+
+
+class Bars(Progress):
+    """A bar per stage, and below them the state of the skills: beside the bars it would leave them no room."""
+
+    status = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Bars, then the state."""
+        yield self.make_tasks_table(self.tasks)
+        if self.status:
+            yield Padding(self.status, (0, 0, 0, NAME_WIDTH + 1))
 
 
 class TrainLog:
@@ -22,49 +39,56 @@ class TrainLog:
         """Continue the run's files after outer step `first`."""
         self._skills = range(skills)
         self._metrics = MetricsLog(run, "outer", first)
+        self._console = Console(stderr=True, highlight=False)
         columns = (
-            TextColumn("{task.description:>8}"), BarColumn(bar_width=20), MofNCompleteColumn(), TimeRemainingColumn(),
-            TextColumn("{task.fields[status]}"),
+            TextColumn(f"{{task.description:>{NAME_WIDTH}}}"), BarColumn(bar_width=20), MofNCompleteColumn(),
+            TimeRemainingColumn(),
         )  # fmt: skip
-        self._progress = Progress(*columns, console=Console(stderr=True), refresh_per_second=2)
-        self._bar = self._progress.add_task("", total=None, status="")
+        self._bars = Bars(*columns, console=self._console, refresh_per_second=2, disable=not self._console.is_terminal)
 
     def stage(self, name: str, steps: int) -> None:
         """Begin a bar for a stage."""
-        self._bar = self._progress.add_task(name, total=steps, status="")
+        self._bars.add_task(name, total=steps)
 
     def advance(self) -> None:
         """One step of the stage is done."""
-        self._progress.advance(self._bar)
+        self._advance("")
 
     def outer(self, number: int, metrics: dict[str, float]) -> None:
         """Record an outer step."""
         self._metrics.write(number, metrics)
-        self._progress.update(self._bar, advance=1, status=self._status(metrics))
+        state = self._state(metrics)
+        self._bars.status = "\n".join(state)
+        self._advance(" · ".join(["", *state]))
 
     def warn(self, text: str) -> None:
         """Print a warning above the bars."""
-        self._progress.console.print(f"warning: {text}", highlight=False)
+        self._console.print(f"warning: {text}", soft_wrap=self._bars.disable)
 
     def __enter__(self) -> Self:
         """Show the bars."""
-        self._progress.remove_task(self._bar)
-        self._progress.start()
+        self._bars.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close files."""
-        self._progress.stop()
+        self._bars.stop()
         self._metrics.close()
 
-    def _status(self, metrics: dict[str, float]) -> str:
+    def _advance(self, status: str) -> None:
+        task = self._bars.tasks[-1]
+        self._bars.advance(task.id)
+        done, total = int(task.completed), int(task.total or 1)
+        if self._bars.disable and done * LINES // total > (done - 1) * LINES // total:
+            self._console.print(f"{task.description} {done}/{total}{status}", soft_wrap=True)
+
+    def _state(self, metrics: dict[str, float]) -> list[str]:
         parts = []
-        for name, label in SHOWN.items():
-            scale = 100 if name == "effective_share" else 1
+        for name, (label, scale) in SHOWN.items():
             values = " ".join(f"{scale * metrics[f'{name}/{skill}']:.2f}".removeprefix("0") for skill in self._skills)
             parts.append(f"{label} {values}")
         if "discriminator_accuracy" in metrics:
             parts.append(f"named {metrics['discriminator_accuracy']:.0%}")
-        return " · ".join(parts)
+        return parts

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 from solo_doi.errors import SoloError
+
+SIZES = ("hidden", "batch", "windows", "window", "initial_batch", "members")
+"""Settings of the parts that count something there must be one of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,9 +173,14 @@ class TrainConfig:
 
     def check(self) -> None:
         """Refuse what cannot be trained, before any data is read."""
-        sigma, _ = self.fixed_sigma, self.alpha
+        sigma, alpha = self.fixed_sigma, self.alpha
         rules = {
-            "eps": (self.eps >= 0, "0 or more"),
+            "eps": (0 <= self.eps < math.inf, "0 or more"),
+            "seed": (0 <= self.seed < 2**63, "0 or more, and below 2^63"),
+            "torch_threads": (self.torch_threads >= 1, "1 or more"),
+            "objective": (alpha is None or math.isfinite(alpha), "a finite weight"),
+            "classifier.terms": (bool(self.classifier.terms), "one term or more"),
+            "discriminator.terms": (bool(self.discriminator.terms), "one term or more"),
             "skills": (self.skills >= (1 if self.objective == "smodice" else 2), "2 or more; smodice needs 1"),
             "gamma": (0 < self.gamma < 1, "between 0 and 1"),
             "outer": (self.outer >= 1, "1 or more"),
@@ -184,6 +193,10 @@ class TrainConfig:
             "discriminator.held_out": (0 <= self.discriminator.held_out <= 0.5, "between 0 and 0.5"),
             "policy.entropy": (self.policy.squashed or not self.policy.entropy, "off unless policy.squashed is on"),
         }
+        for part in ("classifier", "value", "discriminator", "policy"):
+            options = vars(getattr(self, part))
+            rules |= {f"{part}.{name}": (options[name] >= 1, "1 or more") for name in SIZES if name in options}
+            rules[f"{part}.lr"] = (0 < options["lr"] < math.inf, "above 0")
         for name, (holds, expected) in rules.items():
             if not holds:
                 parts = name.split(".")

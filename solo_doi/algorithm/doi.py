@@ -35,13 +35,14 @@ class Doi:
 
     def step(self) -> dict[str, float]:
         """One outer step: phase 1, ratios on a subset of the data, phase 2, phase 3; return what to log."""
-        metrics = self._fit_values()
+        metrics = finite(self._fit_values(), self.outer + 1)
         rows = self.problem.draw(self.config.subset, self._generator)
         log_w = self.log_weights(rows)
-        if self.outer < (1 - self.config.discriminator.hold) * self.config.outer:
+        left = hold_left(self.outer, self.config)
+        if left == 1:
             metrics |= self.diversity.fit(rows, log_w)
         phi = equations.kl_estimate(log_w, equations.log_weights(self.expert.log_w[rows]))
-        self.multipliers.step(phi)
+        self.multipliers.step(phi, left)
         self.outer += 1
         per_skill = {
             "phi": phi,
@@ -49,6 +50,7 @@ class Doi:
             "exponent": self.exponent(),
             "effective_share": equations.effective_samples(log_w) / len(rows),
         }
+        metrics["ratio_l1"] = float(equations.ratio_distance(log_w))
         for name, values in per_skill.items():
             metrics |= {f"{name}/{skill}": float(value) for skill, value in enumerate(values)}
         return finite(metrics, self.outer)
@@ -118,3 +120,9 @@ class Doi:
             **self.diversity.parts(),
         }
         return parts if self.policy is None else parts | {"policy": self.policy}
+
+
+def hold_left(outer: int, config: TrainConfig) -> float:
+    """What is left of the steps in which the discriminator is held: 1 before them, falling to 0 at the end."""
+    held = config.discriminator.hold * config.outer
+    return min(1.0, (config.outer - 1 - outer) / held) if held else 1.0

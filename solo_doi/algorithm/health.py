@@ -70,7 +70,7 @@ class Health:
         told = []
         for name, (present, text) in complaints.items():
             self._lasting[name] = self._lasting.get(name, 0) + 1 if present else 0
-            if self._lasting[name] == PATIENCE and not any(text[:30] in told for told in self.warnings):
+            if self._lasting[name] == PATIENCE and not any(text[:25] in told for told in self.warnings):
                 told.append(text)
         self.warnings += told
         return told

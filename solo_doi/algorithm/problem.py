@@ -82,6 +82,11 @@ class Problem:
         discriminator_terms = config.projection or config.discriminator.terms
         seen = projected(data, classifier_terms, config.classifier.average, "the coverage data")
         demonstrated = projected(expert, classifier_terms, config.classifier.average, "the expert data")
+        if demonstrated.shape[1] != seen.shape[1]:
+            raise SoloError(
+                f"{', '.join(classifier_terms)}: {seen.shape[1]} numbers in the coverage data, {demonstrated.shape[1]} "
+                "in the expert data. Expected data of the same robot."
+            )
         classifier_scale = Scale.of(seen)
         averaged = projected(data, discriminator_terms, config.discriminator.average, "the coverage data")
         low, high = data.actions.min(axis=0), data.actions.max(axis=0)
@@ -89,6 +94,7 @@ class Problem:
 
         # By the seed, but not from the generator: what is held out must not change what else is drawn.
         held_out = np.random.default_rng(config.seed).random(len(data.starts)) < config.discriminator.held_out
+        held_out &= not held_out.all()  # of a few trajectories, something must remain to learn from
 
         def tensor(array: np.ndarray) -> Tensor:
             return torch.from_numpy(np.ascontiguousarray(array)).to(device)

@@ -21,7 +21,7 @@ def columns(terms: Mapping[str, slice], names: Sequence[str], where: str) -> np.
             raise UnknownNameError(f"observation term of {where}", term, terms)
         numbers = list(range(terms[term].start, terms[term].stop))
         if part:
-            index = AXES.find(part) if part in AXES else int(part) if part.isdigit() else -1
+            index = AXES.find(part) if part in tuple(AXES) else int(part) if part.isdecimal() else -1
             if not 0 <= index < len(numbers):
                 raise SoloError(
                     f"{name!r}: {term} of {where} has {len(numbers)} numbers; expected one of them after the dot."

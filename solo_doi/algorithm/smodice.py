@@ -33,7 +33,7 @@ def recover_expert(
 ) -> Expert:
     """Train classifier and dual value; `advance` is called after each of `updates(config)` updates."""
     logit = train_classifier(problem, config, generator, advance)
-    value = DualValue(problem, 1, config, generator)
+    value, loss = DualValue(problem, 1, config, generator), 0.0
     for _ in range(config.value.expert_updates):
         loss, _, _ = value.step(lambda rows: logit[rows][None])
         advance()

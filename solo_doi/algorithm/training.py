@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any, Protocol
@@ -60,7 +61,7 @@ class Training:
         torch.set_num_threads(config.torch_threads)
         keep_memory()
         self.config, self.run = config, run
-        self._generator = torch.Generator().manual_seed(config.seed)
+        self._generator = self.fresh_generator()
         self.problem = Problem.build(data, expert, config, pick_device(config.device))
 
     def train(self, log: TrainingLog) -> None:
@@ -80,6 +81,10 @@ class Training:
                 log.warn(text)
             self._keep(doi)
         self._finish(doi, health, log)
+
+    def fresh_generator(self) -> torch.Generator:
+        """Return a generator as it was when the run began."""
+        return torch.Generator().manual_seed(self.config.seed)
 
     def steps_done(self) -> int:
         """Outer steps after which the saved state was written."""
@@ -117,8 +122,7 @@ class Training:
     def _recover_expert(self, log: TrainingLog) -> Expert:
         log.stage("expert", updates(self.config))
         expert = recover_expert(self.problem, self.config, self._generator, log.advance)
-        with replacing(self.run / "expert.pt") as partial:
-            torch.save({"logit": expert.logit, "log_w": expert.log_w}, partial)
+        _save({"logit": expert.logit, "log_w": expert.log_w}, self.run / "expert.pt")
         return expert
 
     def _finish(self, doi: Doi, health: Health, log: TrainingLog) -> None:
@@ -187,13 +191,17 @@ def pick_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-    except RuntimeError as error:
-        raise SoloError(f"device {name!r}: expected cpu, cuda or auto.") from error
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise SoloError(f"device {name!r}: expected cpu, cuda or auto.")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SoloError("device cuda: PyTorch finds no CUDA device here. Use --device cpu.")
     return device
 
 
 def _save(state: dict[str, Any], path: Path) -> None:
+    buffer = io.BytesIO()  # on a full disk torch.save itself raises errors of its own, which do not say so
+    torch.save(state, buffer)
     with replacing(path) as partial:
-        torch.save(state, partial)
+        partial.write_bytes(buffer.getbuffer())

@@ -1,0 +1,116 @@
+"""solo-eval: do the skills walk, do they differ, do they keep the constraint."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from solo_doi.errors import SoloError
+from solo_doi.files import write_text
+from solo_doi.policies.dominic import read_policy
+
+from .config import EvalConfig
+from .report import show
+
+SELECTION_FILE = "selection.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalCommand(EvalConfig):
+    """Roll every skill of a run out and write metrics.json, figures and report.html.
+
+    Examples: `solo-eval runs/NAME`; `solo-eval runs/NAME --select` tells which skills are robust;
+    `solo-eval --compare runs/sweep/*` puts runs side by side.
+    """
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Directories written by solo-train."""
+    compare: bool = False
+    """Also compare the runs: medians and quartiles over seeds."""
+    select: bool = False
+    """Pick the robust skills, and record them in the run; includes the transfer table."""
+    expert: Path | None = None
+    """Checkpoint of the expert that returns are measured against; the shipped one by default."""
+    out: Path | None = None
+    """Where results go: RUN/evaluation by default, runs/comparison if runs are compared."""
+    again: bool = False
+    """Evaluate anew what was evaluated with the same settings before."""
+
+
+def main() -> None:
+    """Run the command; errors the user can mend are one line."""
+    try:
+        command = tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagConversionOff,))
+        evaluate_all(command)
+    except SoloError as error:
+        print(f"solo-eval: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def evaluate_all(command: EvalCommand) -> None:
+    """Evaluate every run, then compare them if asked to."""
+    if not command.runs:
+        raise SoloError("No run is named. Expected directories written by solo-train: solo-eval runs/NAME")
+    values = {field.name: getattr(command, field.name) for field in fields(EvalConfig)}
+    config = EvalConfig(**values | {"transfer": command.transfer or command.select})
+    config.check()
+    done = []
+    for run in command.runs:
+        out = run / "evaluation" if command.compare or command.out is None else command.out
+        metrics = _evaluate(run, command, config, out)
+        print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
+        _show(metrics)
+        if command.select:
+            write_text(run / SELECTION_FILE, json.dumps({"selected": metrics["selected"]}) + "\n")
+            print(f"selected skills: {metrics['selected']}")
+        done.append(metrics)
+    if command.compare:
+        from .compare import compare
+
+        print(compare(done, command.out or Path("runs/comparison")))
+
+
+def _evaluate(run: Path, command: EvalCommand, config: EvalConfig, out: Path) -> dict[str, Any]:
+    from solo_doi.config import to_dict
+
+    from .run import METRICS_JSON, evaluate_run, read_summary
+
+    read_summary(run)  # says what is wrong with the directory before anything is rolled out
+    path = out / METRICS_JSON
+    if path.is_file() and not command.again:
+        before = json.loads(path.read_text())
+        if before["evaluation"] == to_dict(config) and path.stat().st_mtime > (run / "policy.h5").stat().st_mtime:
+            return before
+    expert = command.expert or shipped_expert()
+    return evaluate_run(run, read_policy(expert), config, out)
+
+
+def shipped_expert() -> Path:
+    """Return the checkpoint of the expert that comes with the package."""
+    # By its place, not by import: the library knows no application.
+    path = Path(str(importlib.resources.files("collect"))) / "checkpoints" / "locomotion" / "expert.pt"
+    if not path.is_file():
+        raise SoloError(f"{path}: no such file. Name the expert's checkpoint with --expert.")
+    return path
+
+
+def _show(metrics: dict[str, Any]) -> None:
+    table = Table("skill", "return %", "vx", "falls", "height mm", "± mm", "lift mm", "stride Hz", "pairs")
+    for skill in [*metrics["skills"], metrics["expert"]]:
+        table.add_row(
+            str(skill.get("skill", "expert")), f"{skill.get('return_pct', 100):.0f}", f"{skill['vx']:.2f}",
+            str(skill["falls"]), f"{1000 * skill['height_mean']:.0f}", f"{1000 * skill['height_std']:.1f}",
+            f"{1000 * skill['clearance']:.0f}", f"{skill['frequency']:.1f}", f"{skill['pair_phase']:.2f}",
+        )  # fmt: skip
+    Console().print(table)
+    if "told_apart" in metrics:
+        names = ("return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart", "visibly_different")
+        print(" · ".join(f"{name} {show(metrics[name])}" for name in names if name in metrics))

@@ -1,0 +1,108 @@
+"""Several runs side by side: medians and quartiles over seeds, and what is gained and lost with eps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solo_doi.files import write_text
+
+from . import figures
+from .report import Report, show
+
+MEASURES = {
+    "return_pct_mean": "return, mean over skills [% of expert]",
+    "return_pct_worst": "return, worst skill [%]",
+    "ratio_l1": "ratio l1",
+    "ratio_l1_trajectory": "ratio l1 per trajectory",
+    "sf_l2_standardised": "SF l2, standardised",
+    "height_std": "height spread [m]",
+    "told_apart": "told apart",
+    "mutual_information": "information [nats]",
+    "visibly_different": "visibly different skills",
+}
+TABLE_FILE = "compare.md"
+
+
+def label(metrics: dict[str, Any]) -> str:
+    """Name what a run has in common with others of other seeds."""
+    if metrics["objective"] != "doi":
+        return str(metrics["objective"])
+    if metrics["multipliers"] != "learned":
+        return f"sigma {metrics['multipliers'].removeprefix('fixed:')}"
+    return f"eps {metrics['eps']:g}"
+
+
+def value(metrics: dict[str, Any], name: str) -> float:
+    """One measure of one run, NaN if it has none."""
+    if name == "visibly_different":
+        return float(len(metrics.get(name, [])))
+    if name.startswith("return_pct") and name not in metrics:
+        return float(metrics["skills"][0]["return_pct"])  # a single skill
+    found = metrics.get(name)
+    return float("nan") if found is None else float(found)
+
+
+def compare(runs: Sequence[dict[str, Any]], out: Path) -> Path:
+    """Write table, figures and a page about evaluated runs; return the page."""
+    out.mkdir(parents=True, exist_ok=True)
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for metrics in runs:
+        groups.setdefault(label(metrics), []).append(metrics)
+    rows = [
+        {"": name, "runs": len(group)} | {MEASURES[m]: spread(group, m) for m in MEASURES}
+        for name, group in groups.items()
+    ]
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    lines += ["| " + " | ".join(show(cell) for cell in row.values()) + " |" for row in rows]
+    write_text(out / TABLE_FILE, "\n".join(lines) + "\n")
+    report = Report("Runs compared")
+    report.text("Medians over runs of the same kind, with quartiles where there is more than one.")
+    report.table(rows)
+    report.figure(_trade_off(groups, out / "trade_off"), "Return against diversity; every dot is a run.")
+    report.figure(_by_group(groups, out / "groups"), "Return and spread of heights; bars are quartiles.")
+    report.write(out / "report.html")
+    return out / "report.html"
+
+
+def spread(group: Sequence[dict[str, Any]], name: str) -> str:
+    """Median and quartiles of a measure, as text."""
+    values = np.array([value(metrics, name) for metrics in group])
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return ""
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return (
+        show(float(middle))
+        if len(values) == 1
+        else f"{show(float(middle))} ({show(float(low))} to {show(float(high))})"
+    )
+
+
+def _trade_off(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
+    figure, axes = figures.panels(1, 2, height=3.0)
+    rows = []
+    for number, (name, group) in enumerate(groups.items()):
+        for axis, measure in zip(axes[0], ("ratio_l1_trajectory", "sf_l2_standardised"), strict=True):
+            points = [(value(metrics, measure), value(metrics, "return_pct_mean")) for metrics in group]
+            axis.scatter(*zip(*points, strict=True), color=figures.colour(number), label=name, s=18)
+            axis.set(xlabel=MEASURES[measure], ylabel="return [% of expert]", ylim=(0, 110))
+            rows += [[name, measure, *point] for point in points]
+    axes[0, 0].legend(fontsize=7)
+    return figures.save(figure, path, ["group", "measure", "diversity", "return_pct"], rows)
+
+
+def _by_group(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
+    figure, axes = figures.panels(1, 2, height=2.6)
+    rows = []
+    for axis, measure in zip(axes[0], ("return_pct_mean", "height_std"), strict=True):
+        for number, (name, group) in enumerate(groups.items()):
+            low, middle, high = np.nanquantile([value(metrics, measure) for metrics in group], [0.25, 0.5, 0.75])
+            axis.bar(number, middle, yerr=[[middle - low], [high - middle]], color=figures.colour(number), capsize=2)
+            rows.append([name, measure, low, middle, high])
+        axis.set_xticks(range(len(groups)), list(groups), rotation=30, ha="right", fontsize=7)
+        axis.set_ylabel(MEASURES[measure], fontsize=8)
+    return figures.save(figure, path, ["group", "measure", "low", "median", "high"], rows)

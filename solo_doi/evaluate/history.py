@@ -1,0 +1,56 @@
+"""Returns along training: policies cloned from the states a run kept, on demand, and kept beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from solo_doi.algorithm.policy import clone
+from solo_doi.algorithm.training import CHECKPOINTS, Training
+from solo_doi.cli import RunConfig, read_data
+from solo_doi.errors import SoloError
+from solo_doi.policies.skills import SkillPolicy
+
+from .config import EvalConfig
+from .skills import describe_skills, evaluate
+
+if TYPE_CHECKING:
+    from .skills import Policy
+
+SHOWN = ("return_pct_mean", "return_pct_worst", "height_std", "sf_l2_standardised", "told_apart")
+
+
+def returns_over_training(run: Path, trained: RunConfig, expert: Policy, config: EvalConfig) -> list[dict[str, float]]:
+    """Measures of the skills at every checkpoint of a run."""
+    quiet = dataclasses.replace(config, pictures=False)
+    rows = []
+    for outer, policy in policies_over_training(run, trained):
+        described: dict[str, Any] = describe_skills(evaluate(policy, expert, quiet))
+        rows.append({"outer": float(outer)} | {name: described[name] for name in SHOWN})
+    return rows
+
+
+def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, SkillPolicy]]:
+    """Outer step and policy of every checkpoint; what was cloned before is read."""
+    checkpoints = sorted((run / CHECKPOINTS).glob("outer_*.pt"))
+    if not checkpoints:
+        raise SoloError(f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more.")
+    training: Training | None = None
+    found = []
+    for checkpoint in checkpoints:
+        cached = checkpoint.with_suffix(".policy.h5")
+        if not cached.is_file():
+            training = training or Training(trained, *read_data(trained), run)
+            _extract(training, checkpoint).write(cached)
+        found.append((int(checkpoint.stem.split("_")[1]), SkillPolicy.read(cached)))
+    return found
+
+
+def _extract(training: Training, checkpoint: Path) -> SkillPolicy:
+    doi = training.load(checkpoint)
+    if doi.policy is not None:  # trained in the loop: it is there already
+        return training.policy(doi.policy.network, slice(None))
+    generator = training.fresh_generator()
+    network = clone(training.problem, doi.full_log_weights(), training.config.policy, generator, lambda: None)
+    return training.policy(network, slice(None))

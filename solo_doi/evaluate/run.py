@@ -1,0 +1,165 @@
+"""Evaluates a run of solo-train: its policies, its log, its ratios; writes metrics, figures and the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from solo_doi import config as configuration
+from solo_doi.algorithm.training import POLICY_FILE, RATIOS_FILE, SUMMARY_FILE
+from solo_doi.cli import CONFIG_FILE, RunConfig
+from solo_doi.errors import SoloError
+from solo_doi.files import write_text
+from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.policies.skills import SkillPolicy
+from solo_doi.provenance import software
+
+from . import diversity, figures
+from .config import COMMANDED, EvalConfig
+from .history import returns_over_training
+from .report import Report
+from .skills import (
+    CONDITIONS,
+    ROBUST_SHARE,
+    SUCCESS_SPEED,
+    Evaluation,
+    Policy,
+    describe_skills,
+    evaluate,
+    feature_scale,
+    roll_out,
+    select,
+    transfer,
+)
+from .walk import GAMMA, measure
+
+METRICS_JSON, REPORT_FILE = "metrics.json", "report.html"
+EXPERT_ROBOTS = 200
+"""Rollouts of the expert that the map of successor features is fitted on."""
+FROM_TRAINING = ("phi", "sigma", "ratio_l1", "ratio_l1_trajectory", "held_out_accuracy", "effective_share", "warnings")
+DIVERSITY = (
+    "ratio_l1", "ratio_l1_trajectory", "sf_l2", "sf_l2_standardised", "height_std", "told_apart",
+    "mutual_information", "silhouette", "visibly_different",
+)  # fmt: skip
+DEFINITIONS = {
+    "return": "mean over the episode of exp(-((vx - 1) / 0.3)^2), vx true, in m/s; return_pct: of the expert's",
+    "sf_l2": f"mean over pairs of skills of the l2 distance of mean successor features, gamma {GAMMA}, 33 features: "
+    "velocities, gravity, joint positions and velocities in SI units; standardised: divided by the expert's deviation",
+    "told_apart": "accuracy of a logistic regression on successor features of rollouts in domains it never saw",
+    "mutual_information": "log |Z| minus that regression's cross entropy there, nats",
+    "height_std": "standard deviation over skills of the mean base height, m; within a skill: over time",
+    "success": f"share of rollouts without a fall at {SUCCESS_SPEED:.0%} of 1 m/s or more",
+}
+
+
+def evaluate_run(run: Path, expert: Policy, config: EvalConfig, out: Path) -> dict[str, Any]:
+    """Evaluate and write; return what `metrics.json` holds."""
+    config.check()
+    summary, policy = read_summary(run), SkillPolicy.read(run / POLICY_FILE)
+    trained: RunConfig = configuration.read(RunConfig, run / CONFIG_FILE)
+    evaluation = evaluate(policy, expert, config)
+    metrics: dict[str, Any] = {
+        "run": run.name,
+        "eps": trained.eps,
+        "objective": trained.objective,
+        "multipliers": trained.multipliers,
+        "seed": trained.seed,
+        "evaluation": configuration.to_dict(config),
+        **{name: summary[name] for name in FROM_TRAINING if name in summary},
+        **describe_skills(evaluation),
+        "definitions": DEFINITIONS,
+        "software": software(),
+    }
+    if config.transfer:
+        metrics["transfer"] = transfer(policy, config)
+        metrics["selected"] = select(metrics["transfer"])
+    if config.history:
+        metrics["history"] = returns_over_training(run, trained, expert, config)
+    if config.pictures:
+        _report(run, trained, evaluation, expert, config, metrics, out)
+    write_text(out / METRICS_JSON, json.dumps(metrics, indent=1) + "\n")
+    return metrics
+
+
+def read_summary(run: Path) -> dict[str, Any]:
+    """Read what training said of itself, or say what is wrong with the directory."""
+    if not (run / CONFIG_FILE).is_file():
+        raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
+    if not (run / SUMMARY_FILE).is_file():
+        raise SoloError(f"{run}: training has not finished. Continue it with `solo-train --resume {run}`.")
+    return json.loads((run / SUMMARY_FILE).read_text())
+
+
+def _report(
+    run: Path, trained: RunConfig, evaluation: Evaluation, expert: Policy,
+    config: EvalConfig, metrics: dict[str, Any], out: Path,
+) -> None:  # fmt: skip
+    """Draw all figures and put them into one page."""
+    out.mkdir(parents=True, exist_ok=True)
+    report = Report(f"Skills of {run.name}")
+    report.text(
+        f"{config.episodes} rollouts of {config.steps} control steps per skill in {config.sim}, randomisation "
+        f"{config.randomisation}, commanded {COMMANDED:g} m/s, no exploration noise; the expert in the same domains."
+    )
+    shown = ("return_pct", "vx", "falls", "height_mean", "height_std", "clearance", "frequency", "pair_phase", "power")
+    rows = [{"": f"skill {skill['skill']}"} | {name: skill[name] for name in shown} for skill in metrics["skills"]]
+    report.table([*rows, {"": "expert"} | {name: metrics["expert"].get(name, 100.0) for name in shown}])
+    report.figure(figures.skill_bars(metrics, out / "skills"), "Return, velocity, height and clearance of every skill.")
+    if len(evaluation.walks) > 1:
+        _diversity(report, evaluation, expert, config, metrics, out)
+    _training(report, run, trained, metrics, out)
+    _pictures(report, evaluation, out)
+    if "transfer" in metrics:
+        report.heading("Transfer")
+        chosen = ", ".join(map(str, metrics["selected"])) or "none"
+        places = ", ".join(f"{sim} {kind}" for sim, kind in CONDITIONS)
+        report.text(
+            f"Selected: {chosen}. Rule: at least {ROBUST_SHARE:.0%} of the rollouts succeed in each of {places}."
+        )
+        report.table(metrics["transfer"])
+    report.heading("What the numbers mean")
+    for name, meaning in DEFINITIONS.items():
+        report.text(f"{name}: {meaning}.")
+    report.write(out / REPORT_FILE)
+
+
+def _diversity(
+    report: Report, evaluation: Evaluation, expert: Policy, config: EvalConfig, metrics: dict[str, Any], out: Path
+) -> None:
+    many = measure(roll_out(expert, 0, config, robots=EXPERT_ROBOTS), COMMANDED)
+    points = diversity.embed(many, evaluation.walks, feature_scale(many), config.seed)
+    metrics["silhouette"] = diversity.silhouette(points[1:])
+    report.heading("Diversity")
+    report.table([{"measure": name, "value": metrics.get(name)} for name in DIVERSITY])
+    report.figure(figures.embedding(points, out / "umap"), "Rollouts of skills among those of the expert.")
+
+
+def _training(report: Report, run: Path, trained: RunConfig, metrics: dict[str, Any], out: Path) -> None:
+    log = run / METRICS_FILE
+    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+    report.heading("Training")
+    if lines:
+        path = figures.over_training(lines, trained.skills, trained.eps, out / "training")
+        report.figure(path, "Multipliers, violation of the constraint and distance of the ratios over training.")
+    with h5py.File(run / RATIOS_FILE) as file:
+        path = figures.ratios(file["log_w_skills"][:], out / "ratios")
+    report.figure(path, "Which transitions of the data each skill is made of.")
+    if "history" in metrics:
+        path = figures.history(metrics["history"], out / "history")
+        report.figure(path, "Policies cloned at the run's checkpoints.")
+    for warning in metrics.get("warnings", []):
+        report.text(f"Warning from training: {warning}")
+
+
+def _pictures(report: Report, evaluation: Evaluation, out: Path) -> None:
+    from .pictures import filmstrip, gait_diagram
+
+    named = {f"skill {skill}": film for skill, film in enumerate(evaluation.films)}
+    gait_diagram(named, out / "gait.png")
+    filmstrip(named, out / "film.png")
+    report.heading("Gaits")
+    report.figure(out / "gait.png", "Feet on the ground over time, diagonal pairs in one colour.")
+    report.figure(out / "film.png", "One stride of each skill, undisturbed.")

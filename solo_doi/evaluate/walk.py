@@ -1,0 +1,105 @@
+"""What one policy's rollouts look like in numbers, robot by robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from solo_doi.solo12.constants import CONTROL_DT
+from solo_doi.solo12.rotations import projected_gravity
+from solo_doi.tasks.rewards import bell
+
+from .gait import describe_gait
+from .rollout import Recording
+
+SETTLED = round(1.0 / CONTROL_DT)
+"""Control steps left out of averages of the gait: the first second, in which the robot gets going."""
+GAMMA = 0.99
+"""Discount of successor features."""
+RETURN_WIDTH = 0.3
+"""Velocity error at which the reward of a step has fallen to 1/e [m/s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk:
+    """Measures of N robots under one policy, (N,) each unless said."""
+
+    reward: np.ndarray
+    """Return: mean over the whole episode of exp(-((vx - commanded) / 0.3)^2), in (0, 1]."""
+    vx: np.ndarray
+    """Mean forward velocity once settled [m/s]."""
+    fallen: np.ndarray
+    height_mean: np.ndarray
+    height_std: np.ndarray
+    """Standard deviation of the base height over time [m]."""
+    clearance: np.ndarray
+    """Height of the soles at the top of the swing, mean of the feet [m]."""
+    frequency: np.ndarray
+    diagonal_phase: np.ndarray
+    pair_phase: np.ndarray
+    power: np.ndarray
+    """Mean of |torque x velocity| over all joints [W]."""
+    successor: np.ndarray
+    """Successor features (N, 33)."""
+
+    def __len__(self) -> int:
+        """Number of robots."""
+        return len(self.reward)
+
+    def means(self) -> dict[str, float]:
+        """Averages over robots; over those on their feet for the gait, unless none is. Phases: medians."""
+        up = ~self.fallen if not self.fallen.all() else np.ones(len(self), dtype=bool)
+        gait = {name: float(np.median(getattr(self, name)[up])) for name in MEDIANS}
+        shape = {name: float(getattr(self, name)[up].mean()) for name in ("height_mean", "height_std", "clearance")}
+        whole = {"return": float(self.reward.mean()), "vx": float(self.vx.mean()), "power": float(self.power.mean())}
+        return {**whole, "falls": int(self.fallen.sum()), **shape, **gait}
+
+
+MEDIANS = ("frequency", "diagonal_phase", "pair_phase")
+
+
+def measure(recording: Recording, commanded: float) -> Walk:
+    """Measure rollouts under a forward command [m/s]."""
+    forward = recording.linear_velocity_b[..., 0]
+    settled = recording.position_w[SETTLED:, :, 2]
+    gait = describe_gait(recording.foot_position_w[SETTLED:, ..., 2], recording.foot_contact[SETTLED:])
+    return Walk(
+        reward=bell(forward - commanded, RETURN_WIDTH).mean(0),
+        vx=forward[SETTLED:].mean(0),
+        fallen=recording.ever_fallen,
+        height_mean=settled.mean(0),
+        height_std=settled.std(0),
+        clearance=gait.clearance.mean(-1),
+        frequency=gait.frequency,
+        diagonal_phase=gait.diagonal_phase,
+        pair_phase=gait.pair_phase,
+        power=np.abs(recording.torque * recording.joint_velocity).sum(-1).mean(0),
+        successor=successor_features(recording),
+    )
+
+
+def successor_features(recording: Recording) -> np.ndarray:
+    """(1 - gamma) sum_t gamma^t phi(s_t) / (1 - gamma^T) of every robot, (N, 33).
+
+    phi: linear and angular velocity and gravity in the base frame, joint positions and velocities, as they truly
+    were: the observation without noise, previous action and command.
+    """
+    features = np.concatenate([
+        recording.linear_velocity_b, recording.angular_velocity_b, projected_gravity(recording.quaternion),
+        recording.joint_position, recording.joint_velocity,
+    ], axis=-1)  # fmt: skip
+    weights = GAMMA ** np.arange(len(features))
+    return np.einsum("t,tnf->nf", weights / weights.sum(), features)
+
+
+def joined(walks: list[Walk]) -> Walk:
+    """Several groups of robots as one."""
+    return Walk(**{field.name: np.concatenate([getattr(walk, field.name) for walk in walks]) for field in fields(Walk)})
+
+
+def interval(values: np.ndarray, seed: int = 0, resamples: int = 2000) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of a mean over robots."""
+    draws = np.random.default_rng(seed).integers(0, len(values), (resamples, len(values)))
+    low, high = np.quantile(values[draws].mean(1), [0.025, 0.975])
+    return float(low), float(high)
