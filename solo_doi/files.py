@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from solo_doi.errors import SoloError
 
@@ -39,6 +41,21 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with replacing(path) as partial:
         partial.write_text(text)
+
+
+def write_hdf5(
+    path: Path, arrays: Mapping[str, Any], attributes: Mapping[str, Any] | None = None, **options: object
+) -> None:
+    """Write named arrays as one HDF5 file, whole or not at all."""
+    import h5py  # here, so that programs without it can write other files
+
+    content = io.BytesIO()  # HDF5 may crash when it meets a full disk itself
+    with h5py.File(content, "w", **options) as file:
+        file.attrs.update(attributes or {})
+        for name, array in arrays.items():
+            file.create_dataset(name, data=array)
+    with replacing(path) as partial:
+        partial.write_bytes(content.getbuffer())
 
 
 def reason(error: Exception) -> str:

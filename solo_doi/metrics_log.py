@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
@@ -27,20 +29,27 @@ class MetricsLog:
 
     def write(self, number: int, metrics: dict[str, float]) -> None:
         """Record one finished step, counted from 1."""
-        try:
+        with self._writing():
             self._stream.write(json.dumps({self._counter: number, **metrics}) + "\n")
             self._stream.flush()
-        except OSError as error:
-            raise WriteError(
-                f"{self._file}: cannot be written ({reason(error)}). Free space, then continue the run with --resume."
-            ) from error
-        for name, value in metrics.items():
-            self._tensorboard.add_scalar(name, value, number)
+            for name, value in metrics.items():
+                self._tensorboard.add_scalar(name, value, number)
 
     def close(self) -> None:
         """Close files."""
-        self._stream.close()
-        self._tensorboard.close()
+        with self._writing():
+            self._stream.close()
+            self._tensorboard.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise WriteError(
+                f"{self._file.parent}: metrics cannot be written ({reason(error)}). Free space, then continue the run "
+                "with --resume."
+            ) from error
 
     def _lines(self) -> list[str]:
         """Return whole lines of an earlier part of the run; a line cut by a kill is dropped."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,11 @@ from hypothesis import strategies as st
 from collect.dominic.cli import PretrainCommand
 from collect.dominic.config import PretrainConfig
 from solo_doi import config
+from solo_doi.algorithm.config import TrainConfig
+from solo_doi.algorithm.presets import PAPER, preset
+from solo_doi.cli import RunConfig
 from solo_doi.config import ConfigError
+from solo_doi.errors import UnknownNameError
 
 ROOT = Path(__file__).parents[1]
 
@@ -118,6 +123,88 @@ def test_help_tells_what_a_field_means(capsys: pytest.CaptureFixture[str]) -> No
     text = capsys.readouterr().out
     assert "--num-skills" in text
     assert "which never trades the task for diversity" in " ".join(text.replace("│", " ").split())
+
+
+# --- Where defaults come from --------------------------------------------------------------------
+
+
+def by_kind(early: Callable[[str, str], str]) -> Outer:
+    """Defaults that depend on what is asked for."""
+    count, kind = (7, "slow") if early("kind", "fast") == "slow" else (3, "fast")
+    return Outer(count=count, kind=kind, name=early("name", "none asked for"), inner=Inner(rate=0.7))  # type: ignore[arg-type]
+
+
+def from_start(*arguments: object) -> Outer:
+    """What a command line gives on top of those."""
+    return config.from_command_line(Outer, "solo-test", list(map(str, arguments)), start=by_kind)
+
+
+def test_defaults_may_depend_on_a_flag() -> None:
+    """In either form, wherever it is; without it, on what is answered instead."""
+    assert from_start() == Outer(count=3, name="none asked for", inner=Inner(rate=0.7))
+    for words in (("--kind", "slow"), ("--kind=slow",), ("--width", "2", "--kind", "slow")):
+        assert from_start(*words).count == 7
+
+
+def test_of_a_flag_given_twice_the_last_counts() -> None:
+    """For the defaults as for the value."""
+    assert (from_start("--kind", "slow", "--kind=fast").count, from_start("--kind", "slow", "--kind=fast").kind) == (
+        3,
+        "fast",
+    )
+    assert from_start("--kind=fast", "--kind", "slow").count == 7
+
+
+def test_defaults_may_depend_on_the_file_and_give_way_to_both(tmp_path: Path) -> None:
+    """Defaults < file < flags; a part of which the file sets one thing keeps the others."""
+    path = file(tmp_path, "kind: slow\nwidth: 9\ninner: {labels: [x]}\n")
+    assert from_start("--config", path, "--name", "flag") == Outer(
+        count=7, kind="slow", width=9.0, name="flag", inner=Inner(rate=0.7, labels=("x",))
+    )
+    assert from_start("--config", path, "--count", "1").count == 1
+    assert from_start("--kind", "fast", "--config", path).count == 3  # the flag, not the file
+
+
+def test_a_flag_that_only_begins_alike_is_another() -> None:
+    """`--names` is not `--name`."""
+    with pytest.raises(SystemExit):
+        from_start("--kinds", "slow")
+
+
+def test_a_mapping_lies_on_top_of_a_default() -> None:
+    """Named settings replace, nested ones inside their part, and the default stays as it was."""
+    default = Outer(count=9, inner=Inner(rate=0.1, labels=("q",)))
+    result = config.from_dict(Outer, {"width": 4, "inner": {"rate": 2}}, "here", default)
+    assert result == Outer(count=9, width=4.0, inner=Inner(rate=2.0, labels=("q",)))
+    assert default.inner.rate == 0.1
+    assert config.from_dict(Outer, {}, "here", default) == default
+
+
+@pytest.mark.parametrize("name", ["default", "paper"])
+@pytest.mark.parametrize("task", ["locomotion", "gym"])
+def test_every_preset_can_be_trained_and_is_read_back(name: str, task: str, tmp_path: Path) -> None:
+    """As every run writes it."""
+    chosen = preset(name, task)
+    chosen.check()
+    config.write(chosen, tmp_path / "config.yaml")
+    assert config.read(TrainConfig, tmp_path / "config.yaml") == chosen
+
+
+def test_presets_differ_and_fit_their_task() -> None:
+    """Foreign data have one term, so no preset may ask for others."""
+    assert preset("default", "locomotion") == TrainConfig()
+    assert preset("paper", "locomotion") == PAPER != TrainConfig()
+    for name in ("default", "paper"):
+        foreign = preset(name, "gym")
+        assert (foreign.classifier.terms, foreign.discriminator.terms) == (("observation",), ("observation",))
+        assert foreign.projection == ()
+    assert preset("paper", "gym").policy == PAPER.policy
+
+
+def test_an_unknown_preset_names_the_nearest() -> None:
+    """And all there are."""
+    with pytest.raises(UnknownNameError, match=r"'papper'\. Did you mean 'paper'\? Known: default, paper"):
+        preset("papper", "locomotion")
 
 
 # --- Files ---------------------------------------------------------------------------------------
@@ -283,7 +370,9 @@ def test_the_default_pretraining_is_read_back(tmp_path: Path) -> None:
 
 KINDS: dict[str, type[Any]] = {"pretrain": PretrainCommand}
 """What the files in each folder of configs/ configure."""
-SHIPPED = sorted((ROOT / "configs").rglob("*.yaml"))
+SWEEPS = sorted((ROOT / "configs" / "sweep").glob("*.yaml"))
+"""Files of named variants; see below."""
+SHIPPED = sorted({*(ROOT / "configs").rglob("*.yaml")} - {*SWEEPS})
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
@@ -294,3 +383,25 @@ def test_every_shipped_file_loads_and_changes_something(path: Path) -> None:
         pytest.skip(f"no configuration class is known here for {path.parent.name}")
     loaded = config.read(kind, path)
     assert loaded != kind()
+
+
+def shipped_variants() -> list[tuple[Path, str, dict[str, Any]]]:
+    """Every variant of every sweep, with its file and name."""
+    return [(path, name, settings) for path in SWEEPS for name, settings in yaml.safe_load(path.read_text()).items()]
+
+
+@pytest.mark.parametrize(("path", "name", "settings"), shipped_variants(), ids=lambda value: str(value)[-30:])
+def test_every_shipped_variant_can_be_trained(path: Path, name: str, settings: dict[str, Any]) -> None:
+    """Each is a valid configuration, and all but the default's change something."""
+    result = config.from_dict(RunConfig, settings, f"{path}: {name}", RunConfig())
+    result.check()
+    assert (result == RunConfig()) == (name == "default")
+
+
+def test_shipped_variants_differ_from_each_other() -> None:
+    """Two names for the same runs would waste one of them."""
+    assert len(SWEEPS) >= 2
+    for path in SWEEPS:
+        variants = yaml.safe_load(path.read_text())
+        resolved = [config.from_dict(RunConfig, settings, str(path), RunConfig()) for settings in variants.values()]
+        assert all(one not in resolved[:number] for number, one in enumerate(resolved))

@@ -46,6 +46,7 @@ class Problem:
     states: Tensor  # (M, observation) normalised
     here: Tensor  # (N,) state of each transition
     there: Tensor  # (N,) state it leads to
+    linked: bool  # every transition leads to the state the next one of its trajectory starts from
     first: Tensor  # (trajectories,) first transition of each
     length: Tensor  # (trajectories,)
     trajectory: Tensor  # (N,)
@@ -76,7 +77,7 @@ class Problem:
         """Prepare coverage data and expert states."""
         if data.actions is None:
             raise SoloError("The coverage data have no actions to learn from; only the expert's may be states alone.")
-        states, here, there = state_table(data)
+        states, here, there, linked = state_table(data)
         scale = Scale.of(data.observations)
         classifier_terms = config.projection or config.classifier.terms
         discriminator_terms = config.projection or config.discriminator.terms
@@ -103,6 +104,7 @@ class Problem:
             states=tensor(scale(states)),
             here=tensor(here),
             there=tensor(there),
+            linked=linked,
             first=tensor(data.starts),
             length=tensor(np.diff(data.starts, append=len(data))),
             trajectory=tensor(data.trajectory),
@@ -120,8 +122,8 @@ ACTION_RANGE = 0.999
 """Largest scaled action in the data: a tanh policy cannot reach 1."""
 
 
-def state_table(data: Transitions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States (M, observation), and for every transition the state it starts from and the one it leads to.
+def state_table(data: Transitions) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """States (M, observation), for every transition the state it starts from and the one it leads to, and if linked.
 
     Where each transition leads to the next one's state, a state is kept once, which halves the work on values.
     """
@@ -133,10 +135,10 @@ def state_table(data: Transitions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
     rows = np.arange(len(data))
     if not linked:
-        return np.concatenate([data.observations, data.next_observations]), rows, rows + len(data)
+        return np.concatenate([data.observations, data.next_observations]), rows, rows + len(data), False
     # One more state per trajectory: the one its last transition leads to.
     here = rows + data.trajectory
     states = np.empty((len(data) + len(data.starts), data.observations.shape[1]), dtype=np.float32)
     states[here] = data.observations
     states[here[last] + 1] = data.next_observations[last]
-    return states, here, here + 1
+    return states, here, here + 1, True

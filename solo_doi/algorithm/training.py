@@ -7,13 +7,12 @@ import json
 from pathlib import Path
 from typing import Any, Protocol
 
-import h5py
 import torch
 from torch import Tensor
 
 from solo_doi.data.transitions import Transitions
 from solo_doi.errors import SoloError
-from solo_doi.files import replacing, write_text
+from solo_doi.files import replacing, write_hdf5, write_text
 from solo_doi.policies.skills import SkillPolicy
 
 from .config import TrainConfig
@@ -156,10 +155,9 @@ class Training:
         self._write_summary(describe(log_w, expert.log_w, self.problem) | {"warnings": []})
 
     def _write_ratios(self, log_w_expert: Tensor, log_w: Tensor) -> None:
-        with replacing(self.run / RATIOS_FILE) as partial, h5py.File(partial, "w") as file:
-            file["log_w_expert"] = log_w_expert.cpu().numpy()
-            file["log_w_skills"] = log_w.cpu().numpy()
-            file.attrs["meaning"] = "log of weights that sum to 1 over the transitions, in the order of the data"
+        arrays = {"log_w_expert": log_w_expert.cpu().numpy(), "log_w_skills": log_w.cpu().numpy()}
+        meaning = "log of weights that sum to 1 over the transitions, in the order of the data"
+        write_hdf5(self.run / RATIOS_FILE, arrays, {"meaning": meaning})
 
     def _write_summary(self, summary: dict[str, Any]) -> None:
         content = {"eps": self.config.eps, "skills": self.config.skills, "seed": self.config.seed, **summary}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ import h5py
 import numpy as np
 
 from solo_doi.errors import SoloError
-from solo_doi.files import reason, replacing
+from solo_doi.files import reason, write_hdf5
 
 from .schema import Field
 
@@ -26,13 +25,8 @@ class DataError(SoloError):
 
 def write_shard(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write contiguous, uncompressed arrays; a reader sees the whole file or none."""
-    content = io.BytesIO()  # HDF5 may crash when it meets a full disk itself
     # Aligned, since numpy is slow with numbers that begin at odd places of a file.
-    with h5py.File(content, "w", libver="v110", alignment_threshold=1, alignment_interval=8) as file:
-        for name, array in arrays.items():
-            file.create_dataset(name, data=array)
-    with replacing(path) as partial:
-        partial.write_bytes(content.getbuffer())
+    write_hdf5(path, arrays, libver="v110", alignment_threshold=1, alignment_interval=8)
 
 
 def map_shard(path: Path, fields: Iterable[Field]) -> dict[str, np.ndarray]:

@@ -21,6 +21,8 @@ from .config import EvalConfig
 from .report import show
 
 SELECTION_FILE = "selection.json"
+SHIPPED = Path(__file__).parents[1] / "skills" / "locomotion"
+"""The run that comes with the package."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,7 @@ class EvalCommand(EvalConfig):
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Directories written by solo-train."""
+    """Directories written by solo-train; the skills that come with the package if none is named."""
     compare: bool = False
     """Also compare the runs: medians and quartiles over seeds."""
     select: bool = False
@@ -57,13 +59,13 @@ def main() -> None:
 
 def evaluate_all(command: EvalCommand) -> None:
     """Evaluate every run, then compare them if asked to."""
-    if not command.runs:
-        raise SoloError("No run is named. Expected directories written by solo-train: solo-eval runs/NAME")
+    if not command.runs and command.out is None:
+        raise SoloError("The shipped skills need a place for their results: solo-eval --out DIRECTORY")
     values = {field.name: getattr(command, field.name) for field in fields(EvalConfig)}
     config = EvalConfig(**values | {"transfer": command.transfer or command.select})
     config.check()
-    done = []
-    for run in command.runs:
+    done: dict[Path, dict[str, Any]] = {}
+    for run in command.runs or (SHIPPED,):
         out = run / "evaluation" if command.compare or command.out is None else command.out
         metrics = _evaluate(run, command, config, out)
         print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
@@ -71,7 +73,7 @@ def evaluate_all(command: EvalCommand) -> None:
         if command.select:
             write_text(run / SELECTION_FILE, json.dumps({"selected": metrics["selected"]}) + "\n")
             print(f"selected skills: {metrics['selected']}")
-        done.append(metrics)
+        done[run] = metrics
     if command.compare:
         from .compare import compare
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from solo_doi.files import write_text
+from solo_doi.metrics_log import METRICS_FILE
 
 from . import figures
 from .report import Report, show
@@ -46,11 +48,11 @@ def value(metrics: dict[str, Any], name: str) -> float:
     return float("nan") if found is None else float(found)
 
 
-def compare(runs: Sequence[dict[str, Any]], out: Path) -> Path:
+def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
     """Write table, figures and a page about evaluated runs; return the page."""
     out.mkdir(parents=True, exist_ok=True)
     groups: dict[str, list[dict[str, Any]]] = {}
-    for metrics in runs:
+    for metrics in runs.values():
         groups.setdefault(label(metrics), []).append(metrics)
     rows = [
         {"": name, "runs": len(group)} | {MEASURES[m]: spread(group, m) for m in MEASURES}
@@ -64,6 +66,8 @@ def compare(runs: Sequence[dict[str, Any]], out: Path) -> Path:
     report.table(rows)
     report.figure(_trade_off(groups, out / "trade_off"), "Return against diversity; every dot is a run.")
     report.figure(_by_group(groups, out / "groups"), "Return and spread of heights; bars are quartiles.")
+    if any((run / METRICS_FILE).is_file() for run in runs):
+        report.figure(_over_steps(runs, out / "over_steps"), "Distance between the skills' ratios over training.")
     report.write(out / "report.html")
     return out / "report.html"
 
@@ -93,6 +97,22 @@ def _trade_off(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
             rows += [[name, measure, *point] for point in points]
     axes[0, 0].legend(fontsize=7)
     return figures.save(figure, path, ["group", "measure", "diversity", "return_pct"], rows)
+
+
+def _over_steps(runs: Mapping[Path, dict[str, Any]], path: Path) -> Path:
+    figure, axes = figures.panels(height=2.8)
+    rows, labels = [], list(dict.fromkeys(label(metrics) for metrics in runs.values()))
+    for run, metrics in runs.items():
+        name, log = label(metrics), run / METRICS_FILE
+        lines = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+        points = [(line["outer"], line["ratio_l1"]) for line in lines]
+        if points:
+            axes[0, 0].plot(*zip(*points, strict=True), color=figures.colour(labels.index(name)), label=name, lw=1)
+            rows += [[name, run.name, *point] for point in points]
+    handles = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))  # one per label
+    axes[0, 0].legend(handles.values(), handles, fontsize=7)
+    axes[0, 0].set(xlabel="outer step", ylabel="ratio l1", ylim=(0, 2.05))
+    return figures.save(figure, path, ["group", "run", "outer", "ratio_l1"], rows)
 
 
 def _by_group(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:

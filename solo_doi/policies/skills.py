@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from solo_doi.errors import SoloError
-from solo_doi.files import replacing
+from solo_doi.files import write_hdf5
 
 from .masked import Float32
 
@@ -58,10 +58,7 @@ class SkillPolicy:
 
     def write(self, path: Path) -> None:
         """Write one small HDF5 file."""
-        with replacing(path) as partial, h5py.File(partial, "w") as file:
-            file.attrs["version"] = VERSION
-            for field in fields(self):
-                file[field.name] = getattr(self, field.name)
+        write_hdf5(path, {field.name: getattr(self, field.name) for field in fields(self)}, {"version": VERSION})
 
     @classmethod
     def read(cls, path: Path) -> SkillPolicy:

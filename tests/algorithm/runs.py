@@ -1,0 +1,158 @@
+"""Datasets and runs small enough for tests."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import torch
+
+from solo_doi.algorithm.config import (
+    ClassifierConfig,
+    DiscriminatorConfig,
+    PolicyConfig,
+    TrainConfig,
+    ValueConfig,
+)
+from solo_doi.algorithm.training import POLICY_FILE, RATIOS_FILE, SUMMARY_FILE, Training
+from solo_doi.data.manifest import ShardEntry
+from solo_doi.data.schema import ACTIONS, INFO_FIELDS, episode_fields, transition_fields
+from solo_doi.data.shard import file_hash, write_shard
+from solo_doi.data.transitions import Transitions
+from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.train_log import TrainLog
+from tests.data.datasets import made_up_arrays, made_up_manifest
+
+TERMS = {"linear_velocity": 3, "angular_velocity": 3, "gravity": 3, "joint_position": 12}
+"""Observation terms of made-up coverage data, with their sizes."""
+EXPERT_TERMS = {"angular_velocity": 3, "linear_velocity": 3}
+"""The expert's: fewer, and in another order."""
+LENGTHS = ((30, 20, 25, 30, 25), (20, 30, 25, 30, 25, 40))
+"""Trajectories of coverage data, by shard: 300 transitions."""
+ROWS = sum(map(sum, LENGTHS))
+FLAGS = shlex.split(
+    "--skills 3 --outer 4 --subset 200 --save-every 2 --checkpoints 2 "
+    "--classifier.updates 5 --classifier.hidden 8 --classifier.batch 32 --classifier.average 5 "
+    "--value.expert-updates 5 --value.updates 3 --value.hidden 8 --value.windows 4 --value.window 8 "
+    "--value.initial-batch 4 "
+    "--discriminator.updates 3 --discriminator.hidden 8 --discriminator.batch 32 --discriminator.members 2 "
+    "--discriminator.average 5 --discriminator.held-out 0.3 --policy.updates 5 --policy.hidden 8 --policy.batch 32"
+)
+"""What makes a run take a fraction of a second."""
+
+
+def tiny(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
+    """What `FLAGS` say."""
+    sizes: dict[str, Any] = {"updates": 5, "hidden": 8, "batch": 32}
+    config = TrainConfig(
+        skills=3,
+        outer=4,
+        subset=200,
+        save_every=2,
+        checkpoints=2,
+        classifier=ClassifierConfig(average=5, **sizes),
+        value=ValueConfig(expert_updates=5, updates=3, hidden=8, windows=4, window=8, initial_batch=4),
+        discriminator=DiscriminatorConfig(updates=3, hidden=8, batch=32, members=2, average=5, held_out=0.3),
+        policy=PolicyConfig(**sizes),
+    )
+    return replace(config, **changes)
+
+
+def write_made_up(
+    folder: Path,
+    *,
+    terms: dict[str, int] = TERMS,
+    lengths: Sequence[Sequence[int]] = LENGTHS,
+    actions: bool = True,
+    seed: int = 0,
+    label_seed: int = 0,
+) -> Path:
+    """A dataset directory as `solo-collect` makes them; states flow, and `label_seed` changes nothing but labels."""
+    rng, labels = np.random.default_rng(seed), np.random.default_rng(1000 + label_seed)
+    size = sum(terms.values())
+    fields = [*transition_fields(size, actions=actions), *INFO_FIELDS, *episode_fields(("friction",))]
+    folder.mkdir(parents=True)
+    entries = []
+    for number, shard in enumerate(lengths):
+        arrays = made_up_arrays(labels, shard, fields)
+        rows, end = sum(shard), np.cumsum(shard) - 1
+        walk = np.repeat(rng.normal(size=(len(shard), size)), shard, axis=0) + 0.3 * rng.normal(size=(rows, size))
+        arrays["observations"] = walk.astype(np.float32)
+        arrays["next_observations"] = np.roll(arrays["observations"], -1, axis=0)
+        arrays["next_observations"][end] = rng.normal(size=(len(shard), size))
+        arrays["rewards"] = rng.normal(size=rows).astype(np.float32)
+        if actions:
+            arrays["actions"] = rng.normal(size=(rows, *ACTIONS[0].shape)).astype(np.float32)
+        path = folder / f"shard-{number:05}.h5"
+        write_shard(path, arrays)
+        entries.append(ShardEntry(path.name, len(shard), rows, file_hash(path)))
+    layout = tuple({"name": name, "size": size, "unit": "", "frame": "", "noise": 0.0} for name, size in terms.items())
+    replace(made_up_manifest(entries, fields), layout=layout).write(folder)
+    return folder
+
+
+def write_made_up_task(root: Path) -> Path:
+    """Both datasets of the locomotion task, where `solo-train` started in `root` looks for them."""
+    folder = root / "datasets" / "locomotion"
+    write_made_up(folder / "coverage")
+    write_made_up(folder / "demonstrations", terms=EXPERT_TERMS, lengths=((20, 30),), actions=False, seed=1)
+    return root
+
+
+def train(config: TrainConfig, data: Transitions, expert: Transitions, run: Path) -> Training:
+    """Train all that is left of a run."""
+    run.mkdir(parents=True, exist_ok=True)
+    training = Training(config, data, expert, run)
+    with TrainLog(run, config.skills, first=training.steps_done()) as log:
+        training.train(log)
+    return training
+
+
+def arrays_of(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an HDF5 file."""
+    with h5py.File(path) as file:
+        return {name: file[name][()] for name in file}
+
+
+def metrics_of(run: Path) -> list[dict[str, float]]:
+    """Lines of the metrics file."""
+    return [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
+
+
+def summary_of(run: Path) -> dict[str, Any]:
+    """What the run says of itself."""
+    return json.loads((run / SUMMARY_FILE).read_text())
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Weights, ratios, what was saved and every line of the metrics equal to the last bit."""
+    names = sorted(path.name for path in one.glob("*.h5"))
+    assert {POLICY_FILE, RATIOS_FILE} <= set(names)
+    for name in names:
+        first, second = arrays_of(one / name), arrays_of(other / name)
+        assert first.keys() == second.keys()
+        for array in first:
+            np.testing.assert_array_equal(first[array], second[array], err_msg=f"{name}: {array}")
+    assert (one / METRICS_FILE).read_bytes() == (other / METRICS_FILE).read_bytes()
+    checkpoints = [sorted(path.name for path in run.glob("checkpoints/*")) for run in (one, other)]
+    assert checkpoints[0] == checkpoints[1]
+    for name in checkpoints[0]:
+        assert not differing(*(torch.load(run / "checkpoints" / name, weights_only=True) for run in (one, other)))
+
+
+def differing(one: object, other: object, name: str = "") -> list[str]:
+    """Names of tensors and numbers in which two nested structures differ by as much as a bit."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return [] if torch.equal(one, other) else [name]
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        return [found for key in one for found in differing(one[key], other[key], f"{name}.{key}")]
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
+        return [found for i, (a, b) in pairs for found in differing(a, b, f"{name}[{i}]")]
+    return [] if one == other else [name]

@@ -1,0 +1,236 @@
+"""Small MDPs whose problems can be solved exactly, by the code under test and by independent solvers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+
+from solo_doi.algorithm import equations
+from solo_doi.algorithm.config import TrainConfig
+from solo_doi.algorithm.doi import hold_left
+from solo_doi.algorithm.multipliers import Multipliers
+
+
+@dataclass(frozen=True)
+class Mdp:
+    """An MDP with S states and A actions, and the occupancy of a behaviour policy in it."""
+
+    transition: np.ndarray  # (S, A, S)
+    initial: np.ndarray  # (S,)
+    gamma: float
+    data: np.ndarray  # (S, A) occupancy d_O of a stochastic policy, all positive
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """States and actions."""
+        states, actions = self.data.shape
+        return states, actions
+
+    def flow_residual(self, occupancy: np.ndarray) -> float:
+        """Largest violation of sum_a d(s, a) = (1 - gamma) rho_0(s) + gamma sum d(s', a') P(s | s', a')."""
+        inflow = (1 - self.gamma) * self.initial + self.gamma * np.einsum("sa,sat->t", occupancy, self.transition)
+        return float(np.abs(occupancy.sum(1) - inflow).max())
+
+    def occupancy(self, policy: np.ndarray) -> np.ndarray:
+        """Discounted state-action occupancy of a policy (S, A)."""
+        chain = np.einsum("sa,sat->st", policy, self.transition)
+        states = np.linalg.solve(np.eye(len(chain)) - self.gamma * chain.T, (1 - self.gamma) * self.initial)
+        return states[:, None] * policy
+
+
+def with_uniform_data(transition: np.ndarray, initial: np.ndarray, gamma: float) -> Mdp:
+    """Return an MDP whose data come from the policy that draws actions evenly."""
+    states, actions = transition.shape[:2]
+    empty = Mdp(transition, initial, gamma, np.ones((states, actions)))
+    return Mdp(transition, initial, gamma, empty.occupancy(np.full((states, actions), 1 / actions)))
+
+
+def random_mdp(states: int, actions: int, gamma: float, seed: int) -> Mdp:
+    """Draw transitions, initial states and a behaviour policy."""
+    rng = np.random.default_rng(seed)
+    transition = rng.dirichlet(np.full(states, 0.3), (states, actions))
+    initial = rng.dirichlet(np.ones(states))
+    empty = Mdp(transition, initial, gamma, np.ones((states, actions)))
+    policy = 0.05 + rng.dirichlet(np.ones(actions), states)
+    return Mdp(transition, initial, gamma, empty.occupancy(policy / policy.sum(1, keepdims=True)))
+
+
+def rooms_mdp(rooms: int = 3, gamma: float = 0.9, seed: int = 0) -> Mdp:
+    """Return a hall from which actions lead to rooms of two states each: skills can tell themselves by their room."""
+    rng = np.random.default_rng(seed)
+    states = 1 + 2 * rooms
+    transition = np.zeros((states, rooms, states))
+    for action in range(rooms):
+        transition[0, action, 1 + 2 * action] = 0.9
+        transition[0, action, 1::2] += 0.1 / rooms
+        for state in range(1, states):
+            leave = (0.02, 0.1, 0.3)[action % 3]
+            other = state + 1 if state % 2 else state - 1
+            transition[state, action, other] = (1 - leave) * rng.uniform(0.2, 0.8)
+            transition[state, action, 0] = leave
+            transition[state, action, state] = 1 - transition[state, action].sum()
+    initial = np.full(states, 0.2 / (states - 1))
+    initial[0] = 0.8
+    return with_uniform_data(transition, initial, gamma)
+
+
+def solve_dual(mdp: Mdp, reward: Tensor) -> tuple[Tensor, float]:
+    """Minimise the dual loss over a table of values with exact expectations; log ratios (Z, S A) and the optimum."""
+    states, actions = mdp.shape
+    transition = torch.from_numpy(mdp.transition).reshape(states * actions, states)
+    log_data, log_initial = torch.from_numpy(np.log(mdp.data)).flatten(), torch.from_numpy(np.log(mdp.initial))
+    value = torch.zeros(len(reward), states, dtype=torch.float64, requires_grad=True)
+
+    def delta() -> Tensor:
+        here = value.repeat_interleave(actions, dim=1)
+        return equations.td_error(reward, here, value @ transition.T, mdp.gamma)
+
+    def loss() -> Tensor:
+        return equations.dual_loss(value, delta(), mdp.gamma, log_initial, log_data).sum()
+
+    optimiser = torch.optim.LBFGS(
+        [value], max_iter=2000, tolerance_grad=1e-12, tolerance_change=1e-16, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        objective = loss()
+        objective.backward()
+        return objective
+
+    optimiser.step(closure)
+    with torch.no_grad():
+        return equations.log_ratios(delta(), log_data), float(loss())
+
+
+def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Return the same log ratios (S A,) by Newton's method, hundreds of times faster; `value` (S,) is moved along."""
+    states, actions = mdp.shape
+    step = mdp.gamma * mdp.transition.reshape(-1, states) - np.repeat(np.eye(states), actions, axis=0)
+    log_data, start = np.log(mdp.data).ravel(), (1 - mdp.gamma) * mdp.initial
+
+    def weights(value: np.ndarray) -> tuple[float, np.ndarray]:
+        exponent = reward + step @ value + log_data
+        top = exponent.max()
+        total = np.exp(exponent - top).sum()
+        return start @ value + top + np.log(total), np.exp(exponent - top) / total
+
+    objective, w = weights(value)
+    for _ in range(60):
+        mean = step.T @ w
+        gradient = start + mean
+        if np.abs(gradient).max() < 1e-9:
+            break
+        hessian = step.T @ (w[:, None] * step) - np.outer(mean, mean)
+        direction = np.linalg.lstsq(hessian, -gradient, rcond=1e-14)[0]
+        size = 1.0
+        while (trial := weights(value + size * direction))[0] > objective + 1e-4 * size * (gradient @ direction):
+            size /= 2
+            if size < 1e-10:
+                break
+        value += size * direction
+        objective, w = trial
+    return np.log(w) - log_data
+
+
+def solve_primal(mdp: Mdp, reward: np.ndarray) -> tuple[np.ndarray, float]:
+    """Maximise E_d[R] - KL(d || d_O) under the flow constraint as a convex program; occupancy (S, A) and optimum."""
+    states, actions = mdp.shape
+    occupancy = cp.Variable((states, actions), nonneg=True)
+    inflow = [
+        (1 - mdp.gamma) * mdp.initial[s] + mdp.gamma * cp.sum(cp.multiply(occupancy, mdp.transition[:, :, s]))
+        for s in range(states)
+    ]
+    flow = [cp.sum(occupancy[s]) == inflow[s] for s in range(states)]
+    divergence = cp.sum(cp.kl_div(occupancy, mdp.data))  # both sum to one: the generalised divergence is the usual
+    problem = cp.Problem(cp.Maximize(cp.sum(cp.multiply(occupancy, reward)) - divergence), flow)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    return occupancy.value, float(problem.value)
+
+
+def mutual_information(occupancy: np.ndarray) -> float:
+    """I(S; Z) of skills with state-action occupancies (Z, S, A), all as likely."""
+    states = occupancy.sum(-1)
+    terms = np.where(states > 0, states * np.log(np.maximum(states, 1e-300) / states.mean(0)), 0.0)
+    return float(terms.sum(-1).mean())
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the three phases ended."""
+
+    information: float
+    phi: np.ndarray  # (Z,)
+    sigma: np.ndarray  # (Z,)
+
+
+def train_exactly(mdp: Mdp, log_eta_expert: np.ndarray, config: TrainConfig, seed: int = 0) -> Outcome:
+    """Run the method with tables for networks: values at their optimum, q at its own, multipliers as in training."""
+    states, actions = mdp.shape
+    log_data, expert = np.log(mdp.data).ravel(), torch.from_numpy(log_eta_expert)
+    noise = np.random.default_rng(seed).normal(size=(config.skills, states))
+    log_q = torch.log_softmax(torch.from_numpy(0.1 * noise), dim=0)
+    multipliers = Multipliers(config, torch.device("cpu"))
+    value = np.zeros((config.skills, states))
+    for outer in range(config.outer):
+        term = equations.diversity_term(log_q, config.skills, config.discriminator.log_floor)
+        reward = equations.skill_reward(
+            term.repeat_interleave(actions, dim=1), expert, multipliers.sigma().double(),
+            config.diversity_weight, config.data_pull,
+        )  # fmt: skip
+        log_eta = np.stack([newton_dual(mdp, row, start) for row, start in zip(reward.numpy(), value, strict=True)])
+        occupancy = np.exp(log_eta + log_data)
+        visited = torch.from_numpy(occupancy.reshape(config.skills, states, actions).sum(-1))
+        left = hold_left(outer, config)
+        if left == 1:
+            log_q = torch.log(visited / visited.sum(0) + 1e-300)
+        phi = (occupancy * (log_eta - log_eta_expert)).sum(-1)
+        multipliers.step(torch.from_numpy(phi), left)
+    information = mutual_information(occupancy.reshape(config.skills, states, actions))
+    return Outcome(information, phi, multipliers.sigma().numpy())
+
+
+def best_information(mdp: Mdp, log_eta_expert: np.ndarray, skills: int, eps: float, restarts: int) -> float:
+    """Maximise I(S; Z) over policies under every skill's constraint, by sequential quadratic programming."""
+    states, actions = mdp.shape
+    transition, initial = torch.from_numpy(mdp.transition), torch.from_numpy(mdp.initial)
+    log_expert = torch.from_numpy(log_eta_expert.reshape(states, actions) + np.log(mdp.data))
+    eye = torch.eye(states, dtype=torch.float64)
+
+    def occupancy(x: Tensor) -> Tensor:
+        policy = torch.softmax(x.reshape(skills, states, actions), -1)
+        chain = torch.einsum("zsa,sat->zst", policy, transition)
+        start = ((1 - mdp.gamma) * initial).expand(skills, states)[..., None]
+        return torch.linalg.solve(eye - mdp.gamma * chain.transpose(1, 2), start) * policy
+
+    def information(x: Tensor) -> Tensor:
+        visited = occupancy(x).sum(-1)
+        return (visited * torch.log(visited / visited.mean(0))).sum(-1).mean()
+
+    def slack(x: Tensor) -> Tensor:
+        d = occupancy(x)
+        return eps - (d * (d.log() - log_expert)).sum((-1, -2))
+
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
+        point = torch.tensor(x, requires_grad=True)
+        value = -information(point)
+        value.backward()
+        return value.item(), point.grad.numpy()  # type: ignore[union-attr]  # just computed
+
+    constraint = {
+        "type": "ineq",
+        "fun": lambda x: slack(torch.tensor(x)).numpy(),
+        "jac": lambda x: torch.autograd.functional.jacobian(slack, torch.tensor(x)).numpy(),
+    }
+    rng, best = np.random.default_rng(0), 0.0
+    for _ in range(restarts):
+        first = rng.normal(size=skills * states * actions)
+        result = minimize(loss, first, jac=True, constraints=[constraint], method="SLSQP", options={"maxiter": 300})
+        if slack(torch.tensor(result.x)).min() > -1e-4:
+            best = max(best, -result.fun)
+    return best

@@ -1,0 +1,113 @@
+"""The method against exact solutions of small MDPs."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from solo_doi.algorithm.config import TrainConfig
+from solo_doi.algorithm.presets import PAPER
+from tests.algorithm.tabular import (
+    Mdp,
+    best_information,
+    newton_dual,
+    random_mdp,
+    rooms_mdp,
+    solve_dual,
+    solve_primal,
+    train_exactly,
+)
+
+SKILLS = 3
+
+
+@functools.cache
+def best(eps: float) -> float:
+    """Most information that the independent solver finds between skills in the rooms."""
+    return best_information(rooms_mdp(), recovered_expert(rooms_mdp()), SKILLS, eps, restarts=4)
+
+
+def recovered_expert(mdp: Mdp, seed: int = 5) -> np.ndarray:
+    """Log ratios (S A,) of the policy that SMODICE would recover for a random preference of states."""
+    states, actions = mdp.shape
+    preference = 0.5 * np.random.default_rng(seed).normal(size=states)
+    return solve_dual(mdp, torch.from_numpy(preference).repeat_interleave(actions)[None])[0][0].numpy()
+
+
+@pytest.mark.parametrize(
+    ("states", "actions", "gamma", "seed"), [(4, 2, 0.9, 0), (6, 3, 0.9, 1), (10, 4, 0.99, 2), (20, 3, 0.95, 3)]
+)
+def test_the_dual_equals_the_convex_program(states: int, actions: int, gamma: float, seed: int) -> None:
+    """Same ratios, same optimum, and the occupancy they stand for is one that a policy can have."""
+    mdp = random_mdp(states, actions, gamma, seed)
+    reward = 2 * np.random.default_rng(seed).normal(size=(states, actions))
+    log_eta, dual = solve_dual(mdp, torch.from_numpy(reward).reshape(1, -1))
+    occupancy, primal = solve_primal(mdp, reward)
+    ratios = np.exp(log_eta[0].numpy()).reshape(states, actions)
+    np.testing.assert_allclose(ratios, occupancy / mdp.data, atol=1e-4)
+    assert mdp.flow_residual(mdp.data * ratios) <= 1e-6
+    assert abs(dual - primal) <= 1e-6
+
+
+def test_skills_solved_together_are_solved_as_if_alone() -> None:
+    """Nothing leaks between the rows of a batch of dual problems."""
+    mdp = random_mdp(6, 3, 0.9, 4)
+    reward = torch.from_numpy(np.random.default_rng(4).normal(size=(3, 18)))
+    together, _ = solve_dual(mdp, reward)
+    for skill in range(3):
+        torch.testing.assert_close(together[skill], solve_dual(mdp, reward[skill : skill + 1])[0][0], atol=1e-6, rtol=0)
+
+
+def test_newton_finds_the_same_ratios() -> None:
+    """What the tests below use for speed solves the same problem as the loss of training."""
+    mdp = rooms_mdp()
+    reward = np.random.default_rng(0).normal(size=mdp.data.size)
+    fast = newton_dual(mdp, reward, np.zeros(mdp.shape[0]))
+    np.testing.assert_allclose(fast, solve_dual(mdp, torch.from_numpy(reward)[None])[0][0], atol=1e-6)
+
+
+@pytest.mark.parametrize("eps", [0.5, 1.0])
+def test_the_default_preset_solves_the_constrained_problem(eps: float) -> None:
+    """Every skill keeps its constraint, and skills differ nearly as much as any solver can make them.
+
+    eps 0.5 is below log 3, where multipliers chase a moving discriminator forever: holding it at the end cures that.
+    """
+    mdp = rooms_mdp()
+    expert = recovered_expert(mdp)
+    outcome = train_exactly(mdp, expert, TrainConfig(eps=eps, skills=SKILLS, outer=400))
+    assert (outcome.phi <= eps + 1e-2).all()
+    assert outcome.information >= 0.9 * best(eps)
+    if eps == 1.0:
+        assert best(eps) >= 0.5 * math.log(SKILLS)
+
+
+def test_without_pull_to_the_data_the_method_is_the_exact_lagrangian() -> None:
+    """The derived reward reaches what the independent solver finds, and no more."""
+    mdp = rooms_mdp()
+    expert = recovered_expert(mdp)
+    outcome = train_exactly(mdp, expert, TrainConfig(eps=1.0, skills=SKILLS, outer=400, data_pull=0.0))
+    assert outcome.information == pytest.approx(best(1.0), rel=0.01)
+    np.testing.assert_allclose(outcome.phi, 1.0, atol=1e-2)
+
+
+def test_the_printed_reward_contracts_to_identical_skills() -> None:
+    """With weight one the exponent is (1 - sigma) / |Z| < 1: whatever skills differ in at first dies out."""
+    config = TrainConfig(
+        eps=1.0, skills=SKILLS, outer=200, diversity_weight=PAPER.diversity_weight, data_pull=PAPER.data_pull,
+        discriminator=PAPER.discriminator, multiplier=PAPER.multiplier,
+    )  # fmt: skip
+    mdp = rooms_mdp()
+    assert train_exactly(mdp, recovered_expert(mdp), config).information < 1e-3
+
+
+def test_eps_zero_leaves_nothing_but_the_expert() -> None:
+    """Multipliers go to one and every skill is the expert."""
+    mdp = rooms_mdp()
+    outcome = train_exactly(mdp, recovered_expert(mdp), TrainConfig(eps=0.0, skills=SKILLS, outer=300))
+    assert outcome.sigma.min() > 0.9
+    assert outcome.phi.max() < 1e-2
+    assert outcome.information < 1e-2

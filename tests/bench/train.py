@@ -1,0 +1,204 @@
+"""Training: one joint update against a plain loop and against its bare matrix products; whole runs against limits."""
+
+from __future__ import annotations
+
+import functools
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from solo_doi.algorithm import equations
+from solo_doi.algorithm.config import TrainConfig
+from solo_doi.algorithm.doi import Doi
+from solo_doi.algorithm.policy import clone
+from solo_doi.algorithm.presets import DEFAULT, PAPER
+from solo_doi.algorithm.problem import Problem
+from solo_doi.algorithm.smodice import DualValue, Expert, train_classifier
+from solo_doi.data.transitions import Transitions
+from solo_doi.solo12.observation import LAYOUTS
+
+from .eager_loop import EagerLoop
+from .harness import Pairs, benchmark, interleaved, seconds
+
+LENGTH = 250
+REPEATS = 10
+
+
+def random_data(rows: int) -> Transitions:
+    """Return trajectories of noise, of the locomotion task's shape."""
+    layout = LAYOUTS["locomotion"]
+    rng = np.random.default_rng(0)
+    states = rng.standard_normal((rows + rows // LENGTH, layout.size), dtype=np.float32)
+    here = np.arange(rows) + np.arange(rows) // LENGTH
+    ends = np.cumsum([term.size for term in layout.terms])
+    return Transitions(
+        observations=states[here], next_observations=states[here + 1],
+        actions=rng.standard_normal((rows, 12), dtype=np.float32), rewards=np.zeros(rows, dtype=np.float32),
+        terminals=np.zeros(rows, dtype=bool), timeouts=np.zeros(rows, dtype=bool), starts=np.arange(0, rows, LENGTH),
+        terms={term.name: slice(end - term.size, end) for term, end in zip(layout.terms, ends.tolist(), strict=True)},
+    )  # fmt: skip
+
+
+@functools.cache
+def problem(rows: int, config: TrainConfig) -> Problem:
+    """Return a problem of noise."""
+    torch.set_flush_denormal(True)
+    torch.set_num_threads(1)
+    return Problem.build(random_data(rows), random_data(50 * LENGTH), config, torch.device("cpu"))
+
+
+def trainer(rows: int, config: TrainConfig) -> Doi:
+    """Return training that could begin, with an expert made up."""
+    data = problem(rows, config)
+    generator = torch.Generator().manual_seed(0)
+    log_w = equations.log_weights(torch.randn(rows, generator=generator))
+    return Doi(data, Expert(torch.randn(rows, generator=generator), log_w), config, generator)
+
+
+def joint_update(doi: Doi) -> Callable[[], None]:
+    """Return one update of values, policy and discriminator of all skills, as the paper preset makes it."""
+    rows = doi.problem.draw(doi.config.subset, torch.Generator().manual_seed(1))
+    log_w = doi.log_weights(rows)
+    once = replace(doi.config.discriminator, updates=1)
+    doi.diversity.options = once  # type: ignore[attr-defined]  # the discriminator's
+
+    def update() -> None:
+        _, drawn, delta = doi.value.step(doi.reward)
+        assert doi.policy is not None
+        doi.policy.weighted_step(drawn, equations.log_ratios(delta).exp())
+        doi.diversity.fit(rows, log_w)
+
+    return update
+
+
+def repeated(work: Callable[[], None]) -> float:
+    """Seconds of one call, the mean of a few."""
+    return seconds(lambda: [work() for _ in range(REPEATS)]) / REPEATS
+
+
+PLAIN = replace(PAPER, policy=replace(PAPER.policy, entropy=False))
+
+
+@benchmark(unit="s", at_least=2.0)
+def train_update() -> Pairs:
+    """Eager PyTorch loop over skills and members, against our joint update, same sizes: how many times faster."""
+    doi = trainer(100_000, PLAIN)
+    update, eager = joint_update(doi), EagerLoop(doi.problem, PLAIN)
+    return interleaved(lambda: repeated(eager.update), lambda: repeated(update))
+
+
+@benchmark(unit="s", at_least=0.6)
+def train_matmul() -> Pairs:
+    """Bare matrix products of the same shapes, forward and backward, against our joint update."""
+    doi = trainer(100_000, PLAIN)
+    update, bare = joint_update(doi), bare_products(doi)
+    return interleaved(lambda: repeated(bare), lambda: repeated(update))
+
+
+def bare_products(doi: Doi) -> Callable[[], None]:
+    """Return the products that a joint update cannot do without: once forward, twice backward."""
+    config, skills = doi.config, doi.config.skills
+    value, states = config.value, config.value.windows * (config.value.window + 2) + config.value.initial_batch
+    batch, hidden = value.windows * value.window, value.hidden
+    inputs, told = doi.problem.states.shape[1], doi.problem.discriminator_input.shape[1]
+    members, actions = config.discriminator.members, 2 * doi.problem.actions.shape[1]
+    shapes = [  # (batch of products, rows, inner, columns, how often: 3 if trained, 1 if only evaluated)
+        (1, states, inputs, hidden, 2), (1, skills * states, hidden, hidden, 3), (1, skills * states, hidden, 1, 3),
+        (1, batch, inputs, hidden, 2), (1, skills * batch, hidden, hidden, 3), (1, skills * batch, hidden, actions, 3),
+        *[(members, batch, a, b, n) for n in (1, 3) for a, b in ((told, hidden), (hidden, hidden), (hidden, skills))],
+    ]  # fmt: skip
+    pairs = [(torch.randn(k, n, i), torch.randn(k, i, o), repeats) for k, n, i, o, repeats in shapes]
+
+    def products() -> None:
+        for left, right, repeats in pairs:
+            result = torch.bmm(left, right)
+            if repeats > 1:
+                torch.bmm(left.transpose(1, 2), result)
+            if repeats > 2:
+                torch.bmm(result, right.transpose(1, 2))
+
+    return products
+
+
+@benchmark(unit="min", at_most=1.0)
+def train_paper_run() -> Pairs:
+    """The paper's full run (1 M transitions, 350 x 200 updates, SMODICE first), extrapolated, against 45 minutes."""
+    doi = trainer(1_000_000, PAPER)
+    before = _expert_minutes(PAPER, share=0.002) + _full_pass_minutes(doi)
+    return [(before + PAPER.outer * seconds(doi.step) / 60, 45.0) for _ in range(5)]
+
+
+@benchmark(unit="min", at_most=1.0)
+def train_default_run() -> Pairs:
+    """The default preset from data to policies (1 M transitions), extrapolated, against 5 minutes."""
+    doi = trainer(1_000_000, DEFAULT)
+    before = _expert_minutes(DEFAULT, share=0.05) + _full_pass_minutes(doi) + _clone_minutes(doi, share=0.05)
+    return [(before + DEFAULT.outer * seconds(doi.step) / 60, 5.0) for _ in range(5)]
+
+
+def _expert_minutes(config: TrainConfig, share: float) -> float:
+    data, generator = problem(1_000_000, config), torch.Generator().manual_seed(0)
+    classifier = replace(config.classifier, updates=max(1, round(share * config.classifier.updates)))
+    work = seconds(lambda: train_classifier(data, replace(config, classifier=classifier), generator, lambda: None))
+    value, logit = DualValue(data, 1, config, generator), torch.randn(1_000_000, generator=generator)
+    steps = max(1, round(share * config.value.expert_updates))
+    work += seconds(lambda: [value.step(lambda rows: logit[rows][None]) for _ in range(steps)])
+    return work / share / 60
+
+
+def _full_pass_minutes(doi: Doi) -> float:
+    return seconds(doi.full_log_weights) / 60
+
+
+def _clone_minutes(doi: Doi, share: float) -> float:
+    options = replace(doi.config.policy, updates=round(share * doi.config.policy.updates))
+    log_w = doi.expert.log_w.expand(doi.config.skills + 1, -1)
+    generator = torch.Generator().manual_seed(0)
+    return seconds(lambda: clone(doi.problem, log_w, options, generator, lambda: None)) / share / 60
+
+
+@benchmark(unit="s", at_most=1.3)
+def train_update_size() -> Pairs:
+    """One outer step on 1 M transitions against one on 100 000: the cost of updates does not grow with the data."""
+    small, large = trainer(100_000, DEFAULT), trainer(1_000_000, DEFAULT)
+    return interleaved(lambda: seconds(large.step), lambda: seconds(small.step))
+
+
+@benchmark(unit="s per row", at_most=1.3)
+def train_full_pass() -> Pairs:
+    """Ratios of all of 1 M transitions against all of 100 000, per row: the cost of a full pass is linear."""
+    small, large = trainer(100_000, DEFAULT), trainer(1_000_000, DEFAULT)
+    return interleaved(
+        lambda: seconds(large.full_log_weights) / 1e6, lambda: seconds(small.full_log_weights) / 1e5, num_pairs=5
+    )
+
+
+@benchmark(unit="MiB", at_most=1.0)
+def train_memory() -> Pairs:
+    """Peak memory of an outer step and a full pass on 1 M transitions against the dataset and 2 GiB."""
+    code = "from tests.bench.train import peak_memory; print(*peak_memory())"
+    pairs = []
+    for _ in range(5):
+        text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        peak, data = map(float, text.split())
+        pairs.append((peak, data + 2048))
+    return pairs
+
+
+def peak_memory() -> tuple[float, float]:
+    """Return the process's peak memory and the size of the dataset [MiB]."""
+    data = random_data(1_000_000)
+    size = sum(array.nbytes for array in vars(data).values() if isinstance(array, np.ndarray)) / 2**20
+    built = Problem.build(data, random_data(50 * LENGTH), DEFAULT, torch.device("cpu"))
+    generator = torch.Generator().manual_seed(0)
+    log_w = equations.log_weights(torch.randn(built.num_rows, generator=generator))
+    doi = Doi(built, Expert(log_w.float(), log_w), DEFAULT, generator)
+    doi.step()
+    everything = doi.full_log_weights()
+    clone(built, everything, replace(DEFAULT.policy, updates=2), generator, lambda: None)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, size

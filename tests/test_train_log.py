@@ -1,0 +1,73 @@
+"""What solo-train shows: bars that fit a terminal, plain lines in a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from solo_doi.train_log import TrainLog
+from tests.algorithm.runs import metrics_of
+
+STAGES = {"expert": 3800, "skills": 30, "policies": 3000}
+SKILLS = 5
+METRICS = {f"{name}/{skill}": 0.25 for name in ("sigma", "phi", "effective_share") for skill in range(SKILLS)}
+
+
+def show(run: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Lines that a run prints; what came later is last."""
+    with TrainLog(run, SKILLS, first=0) as log:
+        for name, steps in STAGES.items():
+            log.stage(name, steps)
+            for number in range(1, steps + 1):
+                if name == "skills":
+                    log.outer(number, METRICS)
+                else:
+                    log.advance()
+            log.warn(f"{name} took long, " + "very " * 30 + "long.")
+    output = capsys.readouterr()
+    assert output.out == ""
+    return re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", output.err).replace("\r", "\n").splitlines()
+
+
+def test_a_terminal_of_80_columns_shows_stages_counts_and_skills_in_full(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is cut off to make room for something else."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    lines = show(tmp_path, capsys)
+    text = "\n".join(lines)
+    assert "…" not in text
+    assert max(map(len, lines)) <= 80
+    for name, steps in STAGES.items():
+        assert re.search(rf"{name} ━+ +{steps}/{steps}", text), name
+    assert "sigma .25 .25 .25 .25 .25" in text
+    assert "ESS % 25.00 25.00 25.00 25.00 25.00" in text
+
+
+def test_a_file_gets_a_plain_line_every_tenth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No bars, no codes for colours, no line broken."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    lines = show(tmp_path, capsys)
+    for name, steps in STAGES.items():
+        of_stage = [line for line in lines if line.startswith(f"{name} ")]
+        assert [line.split()[1] for line in of_stage] == [f"{steps * tenth // 10}/{steps}" for tenth in range(1, 11)]
+    assert lines[10] == (
+        "warning: expert took long, " + "very " * 30 + "long."
+    )  # after the ten lines of its stage, and whole
+    assert lines[11] == (
+        "skills 3/30 · sigma .25 .25 .25 .25 .25 · phi .25 .25 .25 .25 .25 · ESS % 25.00 25.00 25.00 25.00 25.00"
+    )
+    assert len(lines) == 33
+
+
+def test_every_outer_step_is_in_the_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not only those that were shown."""
+    show(tmp_path, capsys)
+    assert metrics_of(tmp_path) == [{"outer": number, **METRICS} for number in range(1, STAGES["skills"] + 1)]
