@@ -392,10 +392,10 @@ def shipped_variants() -> list[tuple[Path, str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(("path", "name", "settings"), shipped_variants(), ids=lambda value: str(value)[-30:])
 def test_every_shipped_variant_can_be_trained(path: Path, name: str, settings: dict[str, Any]) -> None:
-    """Each is a valid configuration, and all but the default's change something."""
+    """Each is a valid configuration, other than what is trained without a sweep."""
     result = config.from_dict(RunConfig, settings, f"{path}: {name}", RunConfig())
     result.check()
-    assert (result == RunConfig()) == (name == "default")
+    assert result != RunConfig()
 
 
 def test_shipped_variants_differ_from_each_other() -> None:

@@ -35,7 +35,7 @@ class Discriminator:
         self.options = options = config.discriminator
         inputs = problem.discriminator_input.shape[1]
         self.network = Ensemble(inputs, options.hidden, config.skills, options.members, generator).to(problem.device)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=options.lr)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), fused=True, lr=options.lr)
 
     def fit(self, rows: Tensor, log_w: Tensor) -> dict[str, float]:
         """Maximise E_z E_dz[log q(z|s)].

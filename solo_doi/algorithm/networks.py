@@ -35,14 +35,14 @@ class SkillNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs (Z, B, outputs) of inputs (B, inputs) under every skill."""
-        return self._upper(functional.relu((x @ self.first.T)[None] + self.skill[:, None]))
+        return self._upper(functional.relu((x @ self.first.T)[None] + self.skill[:, None], inplace=True))
 
     def of_skill(self, x: Tensor, skill: Tensor) -> Tensor:
         """Outputs (B, outputs) of inputs (B, inputs), each under its own skill (B,)."""
-        return self._upper(functional.relu(x @ self.first.T + self.skill[skill]))
+        return self._upper(functional.relu(x @ self.first.T + self.skill[skill], inplace=True))
 
     def _upper(self, hidden: Tensor) -> Tensor:
-        hidden = functional.relu(functional.linear(hidden, self.second, self.second_bias))
+        hidden = functional.relu(functional.linear(hidden, self.second, self.second_bias), inplace=True)
         return functional.linear(hidden, self.head, self.head_bias)
 
 
@@ -79,6 +79,6 @@ class Ensemble(nn.Module):
         """Log probabilities (K, Z, B) of inputs (B, inputs)."""
         hidden = x.expand(len(self.weights[0]), *x.shape)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            hidden = functional.relu(torch.baddbmm(bias, hidden, weight))
+            hidden = functional.relu(torch.baddbmm(bias, hidden, weight), inplace=True)
         logits = torch.baddbmm(self.biases[-1], hidden, self.weights[-1])
         return torch.log_softmax(logits, dim=-1).transpose(1, 2)

@@ -30,7 +30,7 @@ class PolicyLearner:
         observations = problem.states.shape[1]
         network = SkillNetwork(observations, options.hidden, 2 * self._actions, skills, generator)
         self.network = network.to(problem.device)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=options.lr)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), fused=True, lr=options.lr)
         self._log_temperature = torch.zeros((), device=problem.device, requires_grad=True)
         self._temperature_optimiser = torch.optim.Adam([self._log_temperature], lr=options.lr)
 

@@ -85,7 +85,9 @@ class DualValue:
         options = config.value
         network = SkillNetwork(problem.states.shape[1], options.hidden, 1, skills, generator)
         self.network = network.to(problem.device)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=options.lr, weight_decay=options.weight_decay)
+        self.optimiser = torch.optim.Adam(
+            self.network.parameters(), fused=True, lr=options.lr, weight_decay=options.weight_decay
+        )
 
     def step(self, reward_of: RewardOf) -> tuple[float, Tensor, Tensor]:
         """Minimise the dual loss on one minibatch; return the loss, its transitions (B,) and their delta (Z, B)."""
