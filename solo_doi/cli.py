@@ -33,6 +33,8 @@ class RunConfig(TrainConfig):
     """Coverage data with actions: a dataset directory, a D4RL file or a Minari dataset; datasets/TASK/coverage."""
     expert: Path | None = None
     """Expert's states, with fewer terms if need be; datasets/TASK/demonstrations by default."""
+    max_episode_steps: int | None = None
+    """Where trajectories of D4RL files without `timeouts` were cut; 1000 for most MuJoCo tasks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +120,8 @@ def read_data(config: RunConfig) -> tuple[Transitions, Transitions]:
             )
             raise SoloError(f"{folder}: no such directory. {remedy} data with {flag}.")
         paths[number] = paths[number] or folder
-    return read_transitions(paths[0] or Path()), read_transitions(paths[1] or Path())
+    data, expert = (read_transitions(path or Path(), max_episode_steps=config.max_episode_steps) for path in paths)
+    return data, expert
 
 
 def _defaults(early: Callable[[str, str], str]) -> TrainCommand:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 import sys
 import types
 import typing
@@ -16,6 +17,8 @@ import yaml
 from solo_doi.errors import SoloError, UnknownNameError
 
 Config = TypeVar("Config")
+SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+"""Numbers that YAML 1.1 takes for text, such as 1e-3."""
 
 
 class ConfigError(SoloError):
@@ -121,6 +124,12 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
+def _is_number(value: object) -> bool:
+    if isinstance(value, str):
+        return SCIENTIFIC.fullmatch(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # noqa: ANN401  # any value
     if dataclasses.is_dataclass(hint):
         return from_dict(typing.cast(type, hint), value, where, default)
@@ -145,7 +154,7 @@ def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # 
         return None
     elif hint is Path and isinstance(value, str):
         return Path(value)
-    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+    elif hint is float and _is_number(value):
         return float(value)
     elif isinstance(hint, type) and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value

@@ -58,6 +58,16 @@ def write_hdf5(
         partial.write_bytes(content.getbuffer())
 
 
+def write_torch(path: Path, content: object) -> None:
+    """Like `torch.save`, whole or not at all."""
+    import torch  # here, so that programs without it can write other files
+
+    buffer = io.BytesIO()  # on a full disk torch.save raises errors of its own, which do not say so
+    torch.save(content, buffer)
+    with replacing(path) as partial:
+        partial.write_bytes(buffer.getbuffer())
+
+
 def reason(error: Exception) -> str:
     """Say in a few words why a file was refused; HDF5 hides the system's reason in a paragraph of its own."""
     hidden = re.search(r"errno = (\d+)", str(error))

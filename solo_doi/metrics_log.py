@@ -14,6 +14,12 @@ from solo_doi.files import WriteError, reason, write_text
 METRICS_FILE = "metrics.jsonl"
 
 
+def read_metrics(run: Path) -> list[dict[str, float]]:
+    """Read what a run logged, step by step; nothing if it has no log."""
+    log = run / METRICS_FILE
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+
+
 class MetricsLog:
     """Appends a line per step; a continued run drops what was written beyond the step it continues from."""
 

@@ -405,3 +405,10 @@ def test_shipped_variants_differ_from_each_other() -> None:
         variants = yaml.safe_load(path.read_text())
         resolved = [config.from_dict(RunConfig, settings, str(path), RunConfig()) for settings in variants.values()]
         assert all(one not in resolved[:number] for number, one in enumerate(resolved))
+
+
+def test_numbers_as_people_write_them_are_numbers() -> None:
+    """YAML 1.1 takes 1e-3 for text."""
+    assert config.from_dict(PretrainConfig, {"lr": "1e-3"}, "file").lr == 1e-3
+    with pytest.raises(ConfigError, match="expected float, found 'fast'"):
+        config.from_dict(PretrainConfig, {"lr": "fast"}, "file")

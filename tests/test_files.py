@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
-from solo_doi.files import WriteError, reason, replacing, write_text
+from solo_doi.files import WriteError, reason, replacing, write_text, write_torch
 from tests.disks import no_file_above, read_only
 
 
@@ -102,3 +103,13 @@ def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
 def test_reasons_are_a_few_words(error: Exception, expected: str) -> None:
     """The system's own, one hidden in HDF5's text, a first line, or at least the kind."""
     assert reason(error) == expected
+
+
+def test_any_content_is_saved_as_torch_saves_it(tmp_path: Path) -> None:
+    """`write_torch` is `torch.save` with a net."""
+    content = {"numbers": [1, 2.5], "tensor": torch.arange(3), "none": None}
+    write_torch(tmp_path / "any.pt", content)
+    loaded = torch.load(tmp_path / "any.pt", weights_only=True)
+    assert loaded["numbers"] == [1, 2.5]
+    assert loaded["none"] is None
+    assert torch.equal(loaded["tensor"], torch.arange(3))

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from solo_doi.errors import SoloError
-from solo_doi.policies.dominic import save_atomically, write_policy
+from solo_doi.files import write_torch
+from solo_doi.policies.dominic import write_policy
 from solo_doi.policies.masked import MaskedPolicy
 from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.solo12.constants import NUM_JOINTS
@@ -134,7 +135,7 @@ class Trainer:
             "task": {name: torch.from_numpy(value) for name, value in self.task.save().items()},
             "observation": torch.from_numpy(self._observation),
         }
-        save_atomically(state, self.run / STATE_FILE)
+        write_torch(self.run / STATE_FILE, state)
 
     def resume(self) -> None:
         """Continue from the last `save` in this run's directory."""

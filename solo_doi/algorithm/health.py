@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from solo_doi.errors import SoloError
 
@@ -44,6 +45,14 @@ class Health:
                 f"eps {config.eps:g} is below log({config.skills}) = {limit:.2f}, what skills that share nothing cost: "
                 "they may join and part in turns. Fewer skills, or a larger eps, settle."
             )
+
+    def state(self) -> dict[str, Any]:
+        """Return what a continued run must know."""
+        return {"lasting": self._lasting, "warnings": self.warnings}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self._lasting, self.warnings = dict(state["lasting"]), list(state["warnings"])
 
     def observe(self, metrics: dict[str, float]) -> list[str]:
         """Return new complaints about an outer step."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from solo_doi.data.transitions import Transitions
 from solo_doi.errors import SoloError
-from solo_doi.files import replacing, write_hdf5, write_text
+from solo_doi.files import reason, write_hdf5, write_text, write_torch
 from solo_doi.policies.skills import SkillPolicy
 
 from .config import TrainConfig
@@ -68,8 +67,8 @@ class Training:
         if self.config.objective == "smodice":
             self._finish_expert(self._recover_expert(log), log)
             return
-        doi = self._resumed() or Doi(self.problem, self._recover_expert(log), self.config, self._generator)
         health = Health(self.config)
+        doi = self._resumed(health) or Doi(self.problem, self._recover_expert(log), self.config, self._generator)
         for text in health.warnings:
             log.warn(text)
         log.stage("skills", self.config.outer - doi.outer)
@@ -78,7 +77,7 @@ class Training:
             log.outer(doi.outer, metrics)
             for text in health.observe(metrics):
                 log.warn(text)
-            self._keep(doi)
+            self._keep(doi, health)
         self._finish(doi, health, log)
 
     def fresh_generator(self) -> torch.Generator:
@@ -88,12 +87,12 @@ class Training:
     def steps_done(self) -> int:
         """Outer steps after which the saved state was written."""
         path = self.run / STATE_FILE
-        return int(torch.load(path, weights_only=True)["doi"]["outer"]) if path.is_file() else 0
+        return int(_load(path)["doi"]["outer"]) if path.is_file() else 0
 
     def load(self, checkpoint: Path) -> Doi:
         """Return training as it was at a checkpoint."""
-        state: dict[str, Any] = torch.load(checkpoint, map_location=self.problem.device, weights_only=True)
-        expert = Expert(**torch.load(self.run / "expert.pt", map_location=self.problem.device, weights_only=True))
+        state, found = _load(checkpoint), _load(self.run / "expert.pt")
+        expert = Expert(**{name: value.to(self.problem.device) for name, value in found.items()})
         if len(expert.log_w) != self.problem.num_rows:
             raise SoloError(
                 f"{checkpoint}: made from {len(expert.log_w)} transitions, the data have {self.problem.num_rows}. "
@@ -121,7 +120,7 @@ class Training:
     def _recover_expert(self, log: TrainingLog) -> Expert:
         log.stage("expert", updates(self.config))
         expert = recover_expert(self.problem, self.config, self._generator, log.advance)
-        _save({"logit": expert.logit, "log_w": expert.log_w}, self.run / "expert.pt")
+        write_torch(self.run / "expert.pt", {"logit": expert.logit, "log_w": expert.log_w})
         return expert
 
     def _finish(self, doi: Doi, health: Health, log: TrainingLog) -> None:
@@ -163,19 +162,22 @@ class Training:
         content = {"eps": self.config.eps, "skills": self.config.skills, "seed": self.config.seed, **summary}
         write_text(self.run / SUMMARY_FILE, json.dumps(content, indent=1) + "\n")
 
-    def _keep(self, doi: Doi) -> None:
+    def _keep(self, doi: Doi, health: Health) -> None:
         """Save to continue from, and now and then to look at later."""
         config = self.config
-        state = {"doi": doi.state(), "generator": self._generator.get_state()}
+        state = {"doi": doi.state(), "generator": self._generator.get_state(), "health": health.state()}
         last = doi.outer == config.outer
         if doi.outer % config.save_every == 0 or last:
-            _save(state, self.run / STATE_FILE)
+            write_torch(self.run / STATE_FILE, state)
         if config.checkpoints and doi.outer in kept_steps(config.outer, config.checkpoints):
-            _save(state, self.run / CHECKPOINTS / f"outer_{doi.outer:04d}.pt")
+            write_torch(self.run / CHECKPOINTS / f"outer_{doi.outer:04d}.pt", state)
 
-    def _resumed(self) -> Doi | None:
+    def _resumed(self, health: Health) -> Doi | None:
         path = self.run / STATE_FILE
-        return self.load(path) if path.is_file() else None
+        if not path.is_file():
+            return None
+        health.load(_load(path)["health"])
+        return self.load(path)
 
 
 def kept_steps(outer: int, count: int) -> set[int]:
@@ -198,8 +200,10 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-def _save(state: dict[str, Any], path: Path) -> None:
-    buffer = io.BytesIO()  # on a full disk torch.save itself raises errors of its own, which do not say so
-    torch.save(state, buffer)
-    with replacing(path) as partial:
-        partial.write_bytes(buffer.getbuffer())
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # damaged bytes make the unpickler raise nearly anything
+        raise SoloError(
+            f"{path}: cannot be read ({reason(error)}). Delete {STATE_FILE} in the run to begin it anew with --resume."
+        ) from error

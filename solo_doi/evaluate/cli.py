@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,6 @@ from rich.table import Table
 
 from solo_doi.errors import SoloError
 from solo_doi.files import write_text
-from solo_doi.policies.dominic import read_policy
 
 from .config import EvalConfig
 from .report import show
@@ -30,7 +30,7 @@ class EvalCommand(EvalConfig):
     """Roll every skill of a run out and write metrics.json, figures and report.html.
 
     Examples: `solo-eval runs/NAME`; `solo-eval runs/NAME --select` tells which skills are robust;
-    `solo-eval --compare runs/sweep/*` puts runs side by side.
+    `solo-eval --compare runs/sweep/*/` puts runs side by side; `solo-eval runs/NAME --pictures False` writes numbers.
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
@@ -45,16 +45,21 @@ class EvalCommand(EvalConfig):
     """Where results go: RUN/evaluation by default, runs/comparison if runs are compared."""
     again: bool = False
     """Evaluate anew what was evaluated with the same settings before."""
+    pictures: Annotated[bool, tyro.conf.FlagConversionOff] = True
+    """Draw figures and film strips, and write the report."""
 
 
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
     try:
-        command = tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagConversionOff,))
+        command = tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagCreatePairsOff,))
         evaluate_all(command)
     except SoloError as error:
         print(f"solo-eval: {error}", file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        print("solo-eval: stopped. Runs that were evaluated keep their results.", file=sys.stderr)
+        sys.exit(130)
 
 
 def evaluate_all(command: EvalCommand) -> None:
@@ -64,8 +69,12 @@ def evaluate_all(command: EvalCommand) -> None:
     values = {field.name: getattr(command, field.name) for field in fields(EvalConfig)}
     config = EvalConfig(**values | {"transfer": command.transfer or command.select})
     config.check()
+    runs = command.runs or (SHIPPED,)
+    if len(runs) > 1 and command.out is not None and not command.compare:
+        raise SoloError(f"{command.out}: cannot hold the results of {len(runs)} runs. Leave --out, or add --compare.")
+    _check(runs, config)
     done: dict[Path, dict[str, Any]] = {}
-    for run in command.runs or (SHIPPED,):
+    for run in runs:
         out = run / "evaluation" if command.compare or command.out is None else command.out
         metrics = _evaluate(run, command, config, out)
         print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
@@ -80,19 +89,19 @@ def evaluate_all(command: EvalCommand) -> None:
         print(compare(done, command.out or Path("runs/comparison")))
 
 
+def _check(runs: Sequence[Path], config: EvalConfig) -> None:
+    from .run import check_run  # heavy: after the flags are checked
+
+    for run in runs:  # all of them, before any is rolled out
+        check_run(run, config)
+
+
 def _evaluate(run: Path, command: EvalCommand, config: EvalConfig, out: Path) -> dict[str, Any]:
-    from solo_doi.config import to_dict
+    from .run import evaluate_run, evaluated_before
 
-    from .run import METRICS_JSON, evaluate_run, read_summary
-
-    read_summary(run)  # says what is wrong with the directory before anything is rolled out
-    path = out / METRICS_JSON
-    if path.is_file() and not command.again:
-        before = json.loads(path.read_text())
-        if before["evaluation"] == to_dict(config) and path.stat().st_mtime > (run / "policy.h5").stat().st_mtime:
-            return before
     expert = command.expert or shipped_expert()
-    return evaluate_run(run, read_policy(expert), config, out)
+    before = None if command.again else evaluated_before(run, expert, config, out)
+    return before or evaluate_run(run, expert, config, out)
 
 
 def shipped_expert() -> Path:

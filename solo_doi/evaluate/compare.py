@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from solo_doi.files import write_text
-from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.metrics_log import read_metrics
 
 from . import figures
 from .report import Report, show
@@ -27,6 +26,7 @@ MEASURES = {
     "visibly_different": "visibly different skills",
 }
 TABLE_FILE = "compare.md"
+QUARTILES = (0.25, 0.5, 0.75)
 
 
 def label(metrics: dict[str, Any]) -> str:
@@ -40,8 +40,8 @@ def label(metrics: dict[str, Any]) -> str:
 
 def value(metrics: dict[str, Any], name: str) -> float:
     """One measure of one run, NaN if it has none."""
-    if name == "visibly_different":
-        return float(len(metrics.get(name, [])))
+    if name == "visibly_different" and name in metrics:
+        return float(len(metrics[name]))
     if name.startswith("return_pct") and name not in metrics:
         return float(metrics["skills"][0]["return_pct"])  # a single skill
     found = metrics.get(name)
@@ -66,7 +66,7 @@ def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
     report.table(rows)
     report.figure(_trade_off(groups, out / "trade_off"), "Return against diversity; every dot is a run.")
     report.figure(_by_group(groups, out / "groups"), "Return and spread of heights; bars are quartiles.")
-    if any((run / METRICS_FILE).is_file() for run in runs):
+    if any(read_metrics(run) for run in runs):
         report.figure(_over_steps(runs, out / "over_steps"), "Distance between the skills' ratios over training.")
     report.write(out / "report.html")
     return out / "report.html"
@@ -74,16 +74,17 @@ def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
 
 def spread(group: Sequence[dict[str, Any]], name: str) -> str:
     """Median and quartiles of a measure, as text."""
-    values = np.array([value(metrics, name) for metrics in group])
-    values = values[~np.isnan(values)]
+    values = known(group, name)
     if not len(values):
         return ""
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return (
-        show(float(middle))
-        if len(values) == 1
-        else f"{show(float(middle))} ({show(float(low))} to {show(float(high))})"
-    )
+    low, middle, high = (show(float(number)) for number in np.quantile(values, QUARTILES))
+    return middle if len(values) == 1 else f"{middle} ({low} to {high})"
+
+
+def known(group: Sequence[dict[str, Any]], name: str) -> np.ndarray:
+    """Return a measure of the runs that have it."""
+    values = np.array([value(metrics, name) for metrics in group])
+    return values[~np.isnan(values)]
 
 
 def _trade_off(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
@@ -103,9 +104,8 @@ def _over_steps(runs: Mapping[Path, dict[str, Any]], path: Path) -> Path:
     figure, axes = figures.panels(height=2.8)
     rows, labels = [], list(dict.fromkeys(label(metrics) for metrics in runs.values()))
     for run, metrics in runs.items():
-        name, log = label(metrics), run / METRICS_FILE
-        lines = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
-        points = [(line["outer"], line["ratio_l1"]) for line in lines]
+        name = label(metrics)
+        points = [(line["outer"], line["ratio_l1"]) for line in read_metrics(run) if "ratio_l1" in line]
         if points:
             axes[0, 0].plot(*zip(*points, strict=True), color=figures.colour(labels.index(name)), label=name, lw=1)
             rows += [[name, run.name, *point] for point in points]
@@ -120,7 +120,10 @@ def _by_group(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
     rows = []
     for axis, measure in zip(axes[0], ("return_pct_mean", "height_std"), strict=True):
         for number, (name, group) in enumerate(groups.items()):
-            low, middle, high = np.nanquantile([value(metrics, measure) for metrics in group], [0.25, 0.5, 0.75])
+            values = known(group, measure)
+            if not len(values):
+                continue  # a single skill has no spread
+            low, middle, high = np.quantile(values, QUARTILES)
             axis.bar(number, middle, yerr=[[middle - low], [high - middle]], color=figures.colour(number), capsize=2)
             rows.append([name, measure, low, middle, high])
         axis.set_xticks(range(len(groups)), list(groups), rotation=30, ha="right", fontsize=7)

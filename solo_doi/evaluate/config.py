@@ -38,5 +38,7 @@ class EvalConfig:
         """Refuse what cannot be measured."""
         if self.steps < 2 * SETTLED:
             raise SoloError(f"{self.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}.")
+        if self.seed < 0:
+            raise SoloError(f"Seed {self.seed}: expected 0 or more.")
         if self.episodes < 4:
             raise SoloError(f"{self.episodes} episodes are too few to tell skills apart: expected at least 4.")

@@ -65,9 +65,10 @@ def visibly_different(walks: list[Walk], slowest: float = 0.8) -> list[int]:
     95 % intervals of that measure do not meet.
     """
     able = [skill for skill, walk in enumerate(walks) if walk.vx.mean() >= slowest and not walk.fallen.any()]
+    different = {(a, b) for a, b in itertools.combinations(able, 2) if _differ(walks[a], walks[b])}
     for size in range(len(able), 1, -1):
         for group in itertools.combinations(able, size):
-            if all(_differ(walks[a], walks[b]) for a, b in itertools.combinations(group, 2)):
+            if different.issuperset(itertools.combinations(group, 2)):
                 return list(group)
     return able[:1]
 

@@ -63,17 +63,19 @@ def over_training(lines: list[dict[str, float]], skills: int, eps: float, path: 
     """Multipliers, violation of the constraint, and ratio distance, outer step by outer step."""
     figure, axes = panels(3, height=1.9)
     steps = [line["outer"] for line in lines]
+    names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)] + ["ratio_l1"]
+    # What a line does not tell is a gap.
+    found = {name: np.array([line.get(name, np.nan) for line in lines]) for name in names}
     for skill in range(skills):
-        axes[0, 0].plot(steps, [line[f"sigma/{skill}"] for line in lines], color=colour(skill), label=f"skill {skill}")
-        axes[1, 0].plot(steps, [line[f"phi/{skill}"] - eps for line in lines], color=colour(skill))
+        axes[0, 0].plot(steps, found[f"sigma/{skill}"], color=colour(skill), label=f"skill {skill}")
+        axes[1, 0].plot(steps, found[f"phi/{skill}"] - eps, color=colour(skill))
     axes[1, 0].axhline(0, color="black", lw=0.8)
     axes[0, 0].set(ylabel="multiplier", ylim=(0, 1))
     axes[0, 0].legend(fontsize=7, ncols=skills, loc="upper right")
     axes[1, 0].set(ylabel="violation [nats]")
-    axes[2, 0].plot(steps, [line["ratio_l1"] for line in lines], color="black")
+    axes[2, 0].plot(steps, found["ratio_l1"], color="black")
     axes[2, 0].set(ylabel="ratio l1", ylim=(0, 2.05), xlabel="outer step")
-    names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)] + ["ratio_l1"]
-    return save(figure, path, ["outer", *names], ([line["outer"], *(line[name] for name in names)] for line in lines))
+    return save(figure, path, ["outer", *names], zip(steps, *found.values(), strict=True))
 
 
 def skill_bars(metrics: dict[str, Any], path: Path) -> Path:

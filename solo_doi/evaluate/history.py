@@ -33,17 +33,22 @@ def returns_over_training(run: Path, trained: RunConfig, expert: Policy, config:
 
 def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, SkillPolicy]]:
     """Outer step and policy of every checkpoint; what was cloned before is read."""
-    checkpoints = sorted((run / CHECKPOINTS).glob("outer_*.pt"))
-    if not checkpoints:
-        raise SoloError(f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more.")
     training: Training | None = None
     found = []
-    for checkpoint in checkpoints:
+    for checkpoint in kept_checkpoints(run):
         cached = checkpoint.with_suffix(".policy.h5")
         if not cached.is_file():
             training = training or Training(trained, *read_data(trained), run)
             _extract(training, checkpoint).write(cached)
         found.append((int(checkpoint.stem.split("_")[1]), SkillPolicy.read(cached)))
+    return found
+
+
+def kept_checkpoints(run: Path) -> list[Path]:
+    """Return the states a run kept along its way, in order."""
+    found = sorted((run / CHECKPOINTS).glob("outer_*.pt"))
+    if not found:
+        raise SoloError(f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more; smodice keeps none.")
     return found
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from solo_doi.files import write_text
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 0 1rem 3rem; color: #222; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 0 1rem 3rem; color: #222;
+  overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 figure { margin: 0 0 1rem; } img { max-width: 100%; height: auto; } figcaption { color: #666; font-size: .85rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,17 @@ import h5py
 from solo_doi import config as configuration
 from solo_doi.algorithm.training import POLICY_FILE, RATIOS_FILE, SUMMARY_FILE
 from solo_doi.cli import CONFIG_FILE, RunConfig
+from solo_doi.data.shard import file_hash
 from solo_doi.errors import SoloError
 from solo_doi.files import write_text
-from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.metrics_log import read_metrics
+from solo_doi.policies.dominic import read_policy
 from solo_doi.policies.skills import SkillPolicy
 from solo_doi.provenance import software
 
 from . import diversity, figures
 from .config import COMMANDED, EvalConfig
-from .history import returns_over_training
+from .history import kept_checkpoints, returns_over_training
 from .report import Report
 from .skills import (
     CONDITIONS,
@@ -55,19 +58,20 @@ DEFINITIONS = {
 }
 
 
-def evaluate_run(run: Path, expert: Policy, config: EvalConfig, out: Path) -> dict[str, Any]:
+def evaluate_run(run: Path, expert_file: Path, config: EvalConfig, out: Path) -> dict[str, Any]:
     """Evaluate and write; return what `metrics.json` holds."""
     config.check()
-    summary, policy = read_summary(run), SkillPolicy.read(run / POLICY_FILE)
+    summary, policy, expert = read_summary(run), SkillPolicy.read(run / POLICY_FILE), read_policy(expert_file)
     trained: RunConfig = configuration.read(RunConfig, run / CONFIG_FILE)
     evaluation = evaluate(policy, expert, config)
     metrics: dict[str, Any] = {
-        "run": run.name,
+        "run": run.resolve().name,
         "eps": trained.eps,
         "objective": trained.objective,
         "multipliers": trained.multipliers,
         "seed": trained.seed,
         "evaluation": configuration.to_dict(config),
+        "made_from": made_from(run, expert_file),
         **{name: summary[name] for name in FROM_TRAINING if name in summary},
         **describe_skills(evaluation),
         "definitions": DEFINITIONS,
@@ -80,8 +84,33 @@ def evaluate_run(run: Path, expert: Policy, config: EvalConfig, out: Path) -> di
         metrics["history"] = returns_over_training(run, trained, expert, config)
     if config.pictures:
         _report(run, trained, evaluation, expert, config, metrics, out)
-    write_text(out / METRICS_JSON, json.dumps(metrics, indent=1) + "\n")
+    metrics = _plain(metrics)
+    write_text(out / METRICS_JSON, json.dumps(metrics, indent=1, allow_nan=False) + "\n")
     return metrics
+
+
+def evaluated_before(run: Path, expert_file: Path, config: EvalConfig, out: Path) -> dict[str, Any] | None:
+    """Return what `metrics.json` holds if it tells of these policies and settings, and all files are there."""
+    try:
+        metrics = json.loads((out / METRICS_JSON).read_text())
+    except (OSError, ValueError):  # none, or damaged: made anew
+        return None
+    expected = {"evaluation": configuration.to_dict(config), "made_from": made_from(run, expert_file)}
+    same = isinstance(metrics, dict) and all(metrics.get(name) == value for name, value in expected.items())
+    return metrics if same and (not config.pictures or (out / REPORT_FILE).is_file()) else None
+
+
+def made_from(run: Path, expert_file: Path) -> dict[str, str]:
+    """Hashes of the policies an evaluation tells of."""
+    return {"policy": file_hash(run / POLICY_FILE), "expert": file_hash(expert_file)}
+
+
+def check_run(run: Path, config: EvalConfig) -> None:
+    """Say what is wrong with a run, before anything is rolled out."""
+    read_summary(run)
+    SkillPolicy.read(run / POLICY_FILE)
+    if config.history:
+        kept_checkpoints(run)
 
 
 def read_summary(run: Path) -> dict[str, Any]:
@@ -90,7 +119,19 @@ def read_summary(run: Path) -> dict[str, Any]:
         raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
     if not (run / SUMMARY_FILE).is_file():
         raise SoloError(f"{run}: training has not finished. Continue it with `solo-train --resume {run}`.")
-    return json.loads((run / SUMMARY_FILE).read_text())
+    try:
+        return json.loads((run / SUMMARY_FILE).read_text())
+    except ValueError as error:
+        raise SoloError(f"{run / SUMMARY_FILE}: not valid JSON ({error}). Train the run again.") from error
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  # any value
+    """What JSON can hold: nothing instead of NaN and infinity, which other programs refuse to read."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _report(
@@ -99,7 +140,7 @@ def _report(
 ) -> None:  # fmt: skip
     """Draw all figures and put them into one page."""
     out.mkdir(parents=True, exist_ok=True)
-    report = Report(f"Skills of {run.name}")
+    report = Report(f"Skills of {metrics['run']}")
     report.text(
         f"{config.episodes} rollouts of {config.steps} control steps per skill in {config.sim}, randomisation "
         f"{config.randomisation}, commanded {COMMANDED:g} m/s, no exploration noise; the expert in the same domains."
@@ -138,8 +179,7 @@ def _diversity(
 
 
 def _training(report: Report, run: Path, trained: RunConfig, metrics: dict[str, Any], out: Path) -> None:
-    log = run / METRICS_FILE
-    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+    lines = read_metrics(run)
     report.heading("Training")
     if lines:
         path = figures.over_training(lines, trained.skills, trained.eps, out / "training")

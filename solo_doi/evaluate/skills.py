@@ -10,7 +10,7 @@ import numpy as np
 from . import diversity
 from .config import COMMANDED, EvalConfig
 from .rollout import Recording, evaluation_task, record
-from .walk import Walk, interval, measure
+from .walk import Walk, measure
 
 CONDITIONS = (("mujoco", "none"), ("mujoco", "robust"), ("pybullet", "none"), ("pybullet", "robust"))
 """Where transfer is looked at."""
@@ -74,7 +74,7 @@ def describe_skills(evaluation: Evaluation) -> dict[str, Any]:
             **walk.means(),
             "return_pct": float(100 * walk.reward.mean() / reference),
             "success": success(walk),
-            "intervals": {name: interval(getattr(walk, name)) for name in ("reward", "vx", "height_mean", "clearance")},
+            "intervals": walk.intervals(),
         }
         for number, walk in enumerate(walks)
     ]

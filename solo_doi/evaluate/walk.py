@@ -47,15 +47,26 @@ class Walk:
         """Number of robots."""
         return len(self.reward)
 
+    @property
+    def counted(self) -> np.ndarray:
+        """Robots whose gait counts, (N,): those on their feet, or all if none is."""
+        return ~self.fallen if not self.fallen.all() else np.ones(len(self), dtype=bool)
+
     def means(self) -> dict[str, float]:
         """Averages over robots; over those on their feet for the gait, unless none is. Phases: medians."""
-        up = ~self.fallen if not self.fallen.all() else np.ones(len(self), dtype=bool)
+        up = self.counted
         gait = {name: float(np.median(getattr(self, name)[up])) for name in MEDIANS}
-        shape = {name: float(getattr(self, name)[up].mean()) for name in ("height_mean", "height_std", "clearance")}
+        shape = {name: float(getattr(self, name)[up].mean()) for name in SHAPE}
         whole = {"return": float(self.reward.mean()), "vx": float(self.vx.mean()), "power": float(self.power.mean())}
         return {**whole, "falls": int(self.fallen.sum()), **shape, **gait}
 
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """95 % intervals of some of these averages, over the same robots."""
+        whole = {name: interval(getattr(self, name)) for name in ("reward", "vx")}
+        return whole | {name: interval(getattr(self, name)[self.counted]) for name in ("height_mean", "clearance")}
 
+
+SHAPE = ("height_mean", "height_std", "clearance")
 MEDIANS = ("frequency", "diagonal_phase", "pair_phase")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from solo_doi.errors import SoloError
-from solo_doi.files import replacing
+from solo_doi.files import write_torch
 from solo_doi.solo12.constants import NUM_JOINTS
 
 from .masked import Float32, MaskedPolicy
@@ -62,13 +62,7 @@ def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # no
         "obs_norm_state_dict": {key: torch.from_numpy(np.array(value)) for key, value in normaliser.items()},
         **extras,
     }
-    save_atomically(content, path)
-
-
-def save_atomically(content: object, path: Path) -> None:
-    """Like `torch.save`, but a reader never sees half a file."""
-    with replacing(path) as partial, partial.open("wb") as file:
-        torch.save(content, file)
+    write_torch(path, content)
 
 
 def _load(path: Path) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from solo_doi.files import WriteError
-from solo_doi.policies.dominic import CheckpointError, read_policy, save_atomically, write_policy
+from solo_doi.policies.dominic import CheckpointError, read_policy, write_policy
 from solo_doi.policies.masked import MaskedPolicy
 
 from .checkpoints import LAYOUTS, SMALL, Sizes, our_checkpoint, small_policy
@@ -334,7 +334,7 @@ def test_an_existing_file_is_replaced(tmp_path: Path) -> None:
     assert same(read_policy(path), small_policy(seed=2))
 
 
-@pytest.mark.parametrize("step", ["save", "fsync", "replace"])
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
 def test_writing_that_fails_keeps_the_old_file_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -343,11 +343,11 @@ def test_writing_that_fails_keeps_the_old_file_and_leaves_nothing(
     write_policy(path, small_policy(seed=1))
 
     def fail(*arguments: Any, **keywords: object) -> None:  # noqa: ANN401  # whatever the original takes
-        if step == "save":
-            arguments[1].write(b"half a fi")
+        if step == "write":
+            arguments[0].write_text("half a fi")
         raise OSError(28, "No space left on device")
 
-    target = {"save": (torch, "save"), "fsync": (os, "fsync"), "replace": (Path, "replace")}[step]
+    target = {"write": (Path, "write_bytes"), "fsync": (os, "fsync"), "replace": (Path, "replace")}[step]
     monkeypatch.setattr(*target, fail)
     with pytest.raises(WriteError, match="No space left"):
         write_policy(path, small_policy(seed=2))
@@ -368,13 +368,3 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(torch, "save", save)
     write_policy(path, small_policy(seed=2))
     assert seen == [True]
-
-
-def test_any_content_is_saved_as_torch_saves_it(tmp_path: Path) -> None:
-    """`save_atomically` is `torch.save` with a net."""
-    content = {"numbers": [1, 2.5], "tensor": torch.arange(3), "none": None}
-    save_atomically(content, tmp_path / "any.pt")
-    loaded = torch.load(tmp_path / "any.pt", weights_only=True)
-    assert loaded["numbers"] == [1, 2.5]
-    assert loaded["none"] is None
-    assert torch.equal(loaded["tensor"], torch.arange(3))
