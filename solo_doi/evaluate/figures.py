@@ -115,8 +115,8 @@ def embedding(points: list[np.ndarray], path: Path) -> Path:
 
 
 def history(rows: list[dict[str, float]], path: Path) -> Path:
-    """Return of policies cloned at the run's checkpoints, and the spread of heights between skills."""
-    figure, axes = panels(1, 2)
+    """Return of policies cloned at the run's checkpoints, and how much skills differ in heights and features."""
+    figure, axes = panels(1, 3)
     steps = [row["outer"] for row in rows]
     axes[0, 0].plot(steps, [row["return_pct_mean"] for row in rows], "o-", label="mean")
     axes[0, 0].plot(steps, [row["return_pct_worst"] for row in rows], "o-", label="worst skill")
@@ -124,4 +124,6 @@ def history(rows: list[dict[str, float]], path: Path) -> Path:
     axes[0, 0].legend(fontsize=7)
     axes[0, 1].plot(steps, [1000 * row["height_std"] for row in rows], "o-")
     axes[0, 1].set(ylabel="height spread [mm]", xlabel="outer step", ylim=(0, None))
+    axes[0, 2].plot(steps, [row["sf_l2_standardised"] for row in rows], "o-")
+    axes[0, 2].set(ylabel="SF l2, standardised", xlabel="outer step", ylim=(0, None))
     return save(figure, path, list(rows[0]), (list(row.values()) for row in rows))

@@ -54,6 +54,7 @@ DEFINITIONS = {
     "told_apart": "accuracy of a logistic regression on successor features of rollouts in domains it never saw",
     "mutual_information": "log |Z| minus that regression's cross entropy there, nats",
     "height_std": "standard deviation over skills of the mean base height, m; within a skill: over time",
+    "power": "mean of |torque x velocity| over all joints, W; energy: power divided by vx, J/m",
     "success": f"share of rollouts without a fall at {SUCCESS_SPEED:.0%} of 1 m/s or more",
 }
 
@@ -145,7 +146,7 @@ def _report(
         f"{config.episodes} rollouts of {config.steps} control steps per skill in {config.sim}, randomisation "
         f"{config.randomisation}, commanded {COMMANDED:g} m/s, no exploration noise; the expert in the same domains."
     )
-    shown = ("return_pct", "vx", "falls", "height_mean", "height_std", "clearance", "frequency", "pair_phase", "power")
+    shown = ("return_pct", "vx", "falls", "height_mean", "height_std", "clearance", "frequency", "pair_phase", "energy")
     rows = [{"": f"skill {skill['skill']}"} | {name: skill[name] for name in shown} for skill in metrics["skills"]]
     report.table([*rows, {"": "expert"} | {name: metrics["expert"].get(name, 100.0) for name in shown}])
     report.figure(figures.skill_bars(metrics, out / "skills"), "Return, velocity, height and clearance of every skill.")

@@ -17,6 +17,8 @@ SETTLED = round(1.0 / CONTROL_DT)
 """Control steps left out of averages of the gait: the first second, in which the robot gets going."""
 GAMMA = 0.99
 """Discount of successor features."""
+SLOWEST = 0.05
+"""Velocity below which energy per metre is not divided further [m/s]."""
 RETURN_WIDTH = 0.3
 """Velocity error at which the reward of a step has fallen to 1/e [m/s]."""
 
@@ -58,6 +60,7 @@ class Walk:
         gait = {name: float(np.median(getattr(self, name)[up])) for name in MEDIANS}
         shape = {name: float(getattr(self, name)[up].mean()) for name in SHAPE}
         whole = {"return": float(self.reward.mean()), "vx": float(self.vx.mean()), "power": float(self.power.mean())}
+        whole["energy"] = whole["power"] / max(whole["vx"], SLOWEST)
         return {**whole, "falls": int(self.fallen.sum()), **shape, **gait}
 
     def intervals(self) -> dict[str, tuple[float, float]]:

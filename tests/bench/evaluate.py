@@ -1,0 +1,19 @@
+"""Evaluation: the rollouts of a report against half a minute."""
+
+from __future__ import annotations
+
+from solo_doi.evaluate.cli import SHIPPED, shipped_expert
+from solo_doi.evaluate.config import EvalConfig
+from solo_doi.evaluate.skills import describe_skills, evaluate
+from solo_doi.policies.dominic import read_policy
+from solo_doi.policies.skills import SkillPolicy
+
+from .harness import Pairs, benchmark, seconds
+
+
+@benchmark(unit="s", at_most=1.0)
+def eval_rollouts() -> Pairs:
+    """5 skills x 30 rollouts x 250 steps, the expert beside them, and every number, against 30 seconds."""
+    policy, expert = SkillPolicy.read(SHIPPED / "policy.h5"), read_policy(shipped_expert())
+    config = EvalConfig(pictures=False)
+    return [(seconds(lambda: describe_skills(evaluate(policy, expert, config))), 30.0) for _ in range(5)]
