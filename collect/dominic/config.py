@@ -74,8 +74,9 @@ class PretrainConfig:
     """Share of that weight at the start: penalised from the first step, the robot learns to stand still."""
     regular_steps: int = 3_000_000
     """Control steps after which the weight is full."""
-    forward_share_end: float | None = None
-    """Share of forward commands at the end of a linear ramp over the first half; none: it stays as it is."""
+    command_growth: float = 0.0
+    """Share of the iterations over which commands spread from straight ahead to their ranges; 0: at once. Thrown at
+    all commands from the start, a robot that walks forward learns to stand when asked for anything unlike it."""
     checkpoints: tuple[int, ...] = ()
     """Iterations after which the policy is kept, counted from 0; the last always is."""
     torch_threads: int = 1

@@ -152,11 +152,9 @@ class Trainer:
         self.iteration = state["iteration"]
 
     def _set_commands(self) -> None:
-        """Follow the curriculum: ever more commands other than straight ahead."""
-        first, last = self.config.episode.forward_share, self.config.forward_share_end
-        if last is not None:
-            done = min(1.0, 2 * self.iteration / self.config.iterations)
-            self.task.forward_share = first + (last - first) * done
+        """Follow the curriculum: commands ever less like straight ahead."""
+        growth = self.config.command_growth * self.config.iterations
+        self.task.spread = min(1.0, self.iteration / growth) if growth else 1.0
 
     def _skill_metrics(self) -> dict[str, float]:
         multipliers = self.learner.multipliers

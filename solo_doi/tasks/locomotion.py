@@ -88,7 +88,8 @@ class LocomotionTask:
         self.target = np.tile(self.setup.default_pose, (robots, 1))
         self.foot_position_w = simulator.state().foot_position_w
         self.foot_contact = np.ones((robots, NUM_LEGS), dtype=bool)
-        self.forward_share = config.forward_share
+        self.spread = 1.0
+        """How far drawn commands spread from straight ahead (0) to their full ranges (1): for a curriculum."""
         self._start(np.arange(robots))
         if config.early_end:
             self.age[:] = rng.integers(0, config.episode_steps, robots)
@@ -165,11 +166,13 @@ class LocomotionTask:
     def _draw_commands(self, robots: np.ndarray) -> None:
         ranges = np.array([self.config.command_vx, self.config.command_vy, self.config.command_yaw])
         command = self._rng.uniform(ranges[:, 0], ranges[:, 1], (len(robots), 3))
-        kept = np.eye(3)[self._rng.integers(0, 3, len(robots))]
-        kept[self._rng.random(len(robots)) >= self.config.single_share] = 1.0
-        command *= kept
+        command = FORWARD + self.spread * (command - FORWARD)
+        if self.config.single_share and self.spread == 1:
+            kept = np.eye(3)[self._rng.integers(0, 3, len(robots))]
+            kept[self._rng.random(len(robots)) >= self.config.single_share] = 1.0
+            command *= kept
         command[np.linalg.norm(command, axis=-1) < MOVING] = 0.0
-        forward = self._rng.random(len(robots)) < self.forward_share
+        forward = self._rng.random(len(robots)) < self.config.forward_share
         self.command[robots] = np.where(forward[:, None], FORWARD, command)
 
 

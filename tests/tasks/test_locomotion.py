@@ -225,11 +225,28 @@ def test_the_forward_share_of_commands_is_straight_ahead_and_the_rest_fills_its_
 
 
 def test_small_commands_become_zero(make: Make) -> None:
-    """A creep is not worth learning: below a norm of 0.2 the robot is asked to stand still."""
+    """A creep is not worth learning: below a norm of 0.1 the robot is asked to stand still."""
     ranges: dict[str, Any] = {"command_vx": (-0.3, 0.3), "command_vy": (-0.1, 0.1), "command_yaw": (0.0, 0.0)}
     norm = np.linalg.norm(make(200, forward_share=0.0, **ranges).command, axis=1)
-    assert set(norm[norm < 0.2]) == {0.0}
-    assert (norm >= 0.2).any()
+    assert set(norm[norm < 0.1]) == {0.0}
+    assert ((norm >= 0.1) & (norm < 0.2)).any()
+
+
+def test_commands_spread_from_straight_ahead(make: Make) -> None:
+    """A tenth of the way, drawn commands are a tenth as far from straight ahead as at the end."""
+    task = make(300, forward_share=0.0, command_vx=(-0.5, 1.0), command_steps=1, early_end=False)
+    task.spread = 0.1
+    task.step(still(task))
+    assert 0.85 <= task.command[:, 0].min() < 0.87
+    assert 0.03 < np.abs(task.command[:, 1]).max() <= 0.04
+
+
+def test_single_commands_keep_one_number(make: Make) -> None:
+    """All but one are zero, each is kept as often; the whole command is what is left of the draws."""
+    command = make(600, forward_share=0.0, single_share=1.0).command
+    kept = command != 0
+    assert set(kept.sum(1)) == {0, 1}
+    assert (kept.sum(0) > 100).all()
 
 
 def test_commands_are_drawn_anew_after_the_given_number_of_steps(make: Make) -> None:

@@ -22,7 +22,7 @@ from collect.dominic.trainer import STATE_FILE, Trainer
 from solo_doi.errors import SoloError
 from solo_doi.metrics_log import METRICS_FILE
 from solo_doi.policies.dominic import read_policy
-from solo_doi.tasks.locomotion import LocomotionConfig
+from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
 
 from .runs import differing, flags, tiny, train, trained
 
@@ -105,6 +105,9 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
         assert not differing(one, other), name
 
 
+NETWORKS = ("policy.network", "values", "successor")
+
+
 class Stopped(Exception):  # noqa: N818  # not an error
     """Raised to leave the training loop."""
 
@@ -126,8 +129,9 @@ def stop_after(trainer: Trainer, iterations: int) -> None:
 
 
 def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
-    """The share of forward commands depends on the iteration, not on where the run was stopped."""
-    config = tiny(iterations=8, save_every=2, num_skills=1, forward_share_end=0.2)
+    """How far commands spread depends on the iteration, not on where the run was stopped."""
+    episode = LocomotionConfig(forward_share=0.0, command_steps=3)
+    config = tiny(iterations=8, save_every=2, num_skills=1, command_growth=0.9, episode=episode)
     seen = []
     for name, stop in (("unbroken", None), ("broken", 3)):
         trainer = Trainer(config, tmp_path / name)
@@ -215,15 +219,39 @@ def test_a_run_is_resumed_with_its_own_configuration(tmp_path: Path) -> None:
 
 
 def test_a_run_can_start_from_the_weights_of_another(tmp_path: Path) -> None:
-    """Its networks and normalisers are taken over; the other run is not touched."""
+    """Networks and normalisers are taken over, but for inputs that never changed; the other run is not touched."""
     config = tiny(num_skills=1)
     source = trained(tmp_path / "expert", config)
     untouched = state(tmp_path / "expert")
-    further = Trainer(tiny(num_skills=1, seed=9), tmp_path / "further")
+    further = Trainer(tiny(num_skills=1, seed=9, action_std=0.1), tmp_path / "further")
     further.start_from(tmp_path / "expert")
-    assert not differing(source.learner.state_dict(), further.learner.state_dict())
+    seen = torch.as_tensor(further.task.observe())
+    seen[:, -3:] = torch.tensor([1.0, 0.0, 0.0])  # the command of the expert: both must do the same
+    skill = torch.zeros(len(seen), dtype=torch.long)
+    actions = [
+        learner.policy(learner.normaliser(seen), skill).detach() for learner in (source.learner, further.learner)
+    ]
+    torch.testing.assert_close(*actions)
+    neutral = {"normaliser.mean", "normaliser.var", *(f"{name}.first.weight" for name in NETWORKS)}
+    changed = {name.lstrip(".") for name in differing(source.learner.state_dict(), further.learner.state_dict())}
+    assert changed == neutral
     train(further)
     assert not differing(untouched, state(tmp_path / "expert"))
+
+
+def test_inputs_that_never_changed_begin_neutral(tmp_path: Path) -> None:
+    """Any command but the expert's would else be tens of deviations away, through weights that were never trained."""
+    trained(tmp_path / "expert", tiny(num_skills=1))
+    further = Trainer(tiny(num_skills=1, action_std=2.0), tmp_path / "further")
+    further.start_from(tmp_path / "expert")
+    learner = further.learner
+    seen = torch.zeros(2, LocomotionTask.layout.size)
+    seen[1, -3:] = torch.tensor([-0.5, 0.3, 0.8])
+    normalised = learner.normaliser(seen)
+    assert normalised[:, -3:].abs().max() < 1.0
+    actions = learner.policy(normalised, torch.zeros(2, dtype=torch.long))
+    torch.testing.assert_close(actions[0], actions[1])  # not yet told apart
+    assert learner.policy.log_std.exp().min() >= 2.0 - 1e-6
 
 
 def test_a_run_that_started_from_another_does_so_even_if_killed_at_once(tmp_path: Path) -> None:
