@@ -1,0 +1,1 @@
+"""solo-export: skills as one ONNX file."""

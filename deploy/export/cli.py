@@ -1,0 +1,165 @@
+"""solo-export: write, show, verify, compare and describe bundles."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from solo_doi.errors import SoloError
+from solo_doi.files import reason, write_text
+from solo_doi.policies.bundle import Bundle
+from solo_doi.policies.contract import parse_json
+
+HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of solo-train as one .onnx file
+       solo-export CHECKPOINT.pt         the same for a DOMiNiC checkpoint
+       solo-export show FILE             print the contract
+       solo-export verify FILE...        check hash, contract and test vectors; exit code 1 if one fails
+       solo-export diff FILE FILE        print where two contracts differ
+       solo-export card FILE             write a model card beside the file"""
+
+FRONT_MATTER = (
+    "---", "library_name: solo-doi", "pipeline_tag: robotics", "tags: [reinforcement-learning, solo12, onnx]", "---",
+)  # fmt: skip
+"""What model hubs read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportCommand:
+    """Write the skills of a run, or of a checkpoint, as one .onnx file."""
+
+    source: Annotated[Path, tyro.conf.Positional]
+    """Run of solo-train, or checkpoint of solo-pretrain."""
+    out: Path | None = None
+    """File to write; skills.onnx in the run, or beside the checkpoint, by default."""
+
+
+def main() -> None:
+    """Run the command; errors the user can mend are one line."""
+    words = sys.argv[1:]
+    if not words or "-h" in words or "--help" in words:
+        print(HELP)
+        sys.exit(0 if words else 1)
+    try:
+        if words[0] in ACTIONS:
+            paths = [Path(word) for word in words[1:]]
+            _check_count(words[0], paths)
+            ACTIONS[words[0]](paths)
+        else:
+            export(tyro.cli(ExportCommand, prog="solo-export"))
+    except SoloError as error:
+        print(f"solo-export: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def export(command: ExportCommand) -> Path:
+    """Write a bundle, load it as a robot would, and return its path."""
+    from solo_doi.policies.dominic import read_policy
+    from solo_doi.policies.skills import SkillPolicy
+
+    from .write import write_bundle
+
+    source = command.source
+    if source.suffix == ".pt":
+        out = command.out or source.with_suffix(".onnx")
+        difference = write_bundle(read_policy(source), out, {"checkpoint": source.name}, ())
+    else:
+        out = command.out or source / "skills.onnx"
+        policy = SkillPolicy.read(source / "policy.h5")
+        difference = write_bundle(policy, out, _made_from(source), evaluated(source))
+    bundle = Bundle(out)
+    size = f"{bundle.num_skills} skills, {out.stat().st_size / 1024:.0f} kB"
+    print(f"{out}: {size}, graph within {difference:.1e} of the policy")
+    return out
+
+
+def evaluated(run: Path) -> tuple[dict[str, Any], ...]:
+    """What solo-eval found of every skill, and whether it was selected; nothing if it was not run."""
+    path = run / "evaluation" / "metrics.json"
+    if not path.is_file():
+        return ()
+    metrics = _read_json(path)
+    names = ("return_pct", "vx", "falls", "success", "height_mean", "clearance", "frequency")
+    try:
+        chosen = metrics.get("selected")
+        return tuple(
+            {"skill": skill["skill"], "selected": None if chosen is None else skill["skill"] in chosen}
+            | {name: skill[name] for name in names}
+            for skill in metrics["skills"]
+        )
+    except (KeyError, TypeError) as error:
+        raise SoloError(f"{path}: not written by solo-eval ({error}). Evaluate the run again.") from error
+
+
+def show(paths: list[Path]) -> None:
+    """Print the contract of a bundle."""
+    print(json.dumps(asdict(Bundle(paths[0]).contract), indent=1))
+
+
+def verify(paths: list[Path]) -> None:
+    """Load every bundle as a robot would."""
+    for path in paths:
+        print(f"{path}: {Bundle(path).hash[:12]} good")
+
+
+def diff(paths: list[Path]) -> None:
+    """Print where two contracts differ."""
+    one, two = (asdict(Bundle(path).contract) for path in paths)
+    for name in one:
+        if one[name] != two[name]:
+            print(f"{name}:\n  {one[name]}\n  {two[name]}")
+
+
+def card(paths: list[Path]) -> None:
+    """Write a model card beside a bundle."""
+    bundle = Bundle(paths[0])
+    contract = bundle.contract
+    lines = [
+        *FRONT_MATTER, "", f"# {paths[0].stem}", "",
+        f"{bundle.num_skills} {contract.task} skills for Solo12 in one ONNX file, SHA-256 `{bundle.hash}`.", "",
+        f"Observation ({sum(term['size'] for term in contract.observation)} numbers, SI units, base frame): "
+        + ", ".join(term["name"] for term in contract.observation) + ".",
+        f"Joint targets at {1 / contract.control_dt:.0f} Hz, kp {contract.kp:g} N m/rad, kd {contract.kd:g} N m s/rad.",
+        "",
+    ]  # fmt: skip
+    if contract.skills:
+        names = list(contract.skills[0])
+        lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+        lines += ["| " + " | ".join(_cell(skill[name]) for name in names) + " |" for skill in contract.skills]
+    else:
+        lines += ["Its skills have not been evaluated."]
+    path = paths[0].with_suffix(".md")
+    write_text(path, "\n".join(lines) + "\n")
+    print(path)
+
+
+ACTIONS = {"show": show, "verify": verify, "diff": diff, "card": card}
+
+
+def _check_count(action: str, paths: list[Path]) -> None:
+    expected = {"show": 1, "card": 1, "diff": 2}.get(action)
+    if not paths or (expected is not None and len(paths) != expected):
+        raise SoloError(f"{action} takes {expected or 'one or more'} file(s), found {len(paths)}; see --help.")
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _made_from(run: Path) -> dict[str, Any]:
+    path = run / "provenance.json"
+    return {"run": run.resolve().name} | (_read_json(path) if path.is_file() else {})
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = parse_json(path.read_text())
+    except (OSError, ValueError) as error:
+        raise SoloError(f"{path}: cannot be read ({reason(error)}). Remove it, or make it again.") from error
+    if not isinstance(content, dict):
+        raise SoloError(f"{path}: holds a {type(content).__name__}, expected a dictionary.")
+    return content

@@ -1,0 +1,124 @@
+"""From a run or a checkpoint to a bundle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from solo_doi.errors import SoloError
+from solo_doi.files import replacing
+from solo_doi.policies.bundle import CONTRACT, FILE_HASH, NO_HASH, PARITY, TOLERANCE, VECTORS, TestVectors, seal
+from solo_doi.policies.contract import Contract
+from solo_doi.policies.masked import MaskedPolicy
+from solo_doi.policies.skills import SkillPolicy
+from solo_doi.provenance import software
+from solo_doi.solo12.constants import ACTION_SCALE, CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, MOTOR_LAG
+from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.observation import LAYOUTS
+from solo_doi.tasks.randomisation import randomisation
+
+from .graph import build_graph
+
+RANDOM_INPUTS, KEPT_VECTORS = 1000, 32
+ENVELOPE = 6.0
+"""Deviations around the mean that observations of training lie within."""
+
+Policy = SkillPolicy | MaskedPolicy
+
+
+def write_bundle(policy: Policy, path: Path, made_from: dict[str, Any], skills: tuple[dict[str, Any], ...]) -> float:
+    """Write a bundle and return the largest difference between graph and policy that was seen."""
+    refuse_damaged(policy)
+    contract = make_contract(policy, made_from, skills)
+    model = build_graph(policy, CONTROL_SETUPS[contract.task])
+    vectors, difference = compare(model, policy)
+    entries = {
+        CONTRACT: contract.canonical(),
+        VECTORS: vectors.encode(),
+        PARITY: json.dumps({"inputs": RANDOM_INPUTS, "largest_difference": difference}),
+        **readable(contract),
+        FILE_HASH: NO_HASH.decode(),
+    }
+    for name, value in entries.items():
+        model.metadata_props.add(key=name, value=value)
+    with replacing(path) as partial:
+        partial.write_bytes(seal(model.SerializeToString()))
+    return difference
+
+
+def refuse_damaged(policy: Policy) -> None:
+    """Refuse weights that are not numbers."""
+    for name, value in vars(policy).items():
+        for array in value if isinstance(value, tuple) else (value,):
+            if not np.isfinite(array).all():
+                raise SoloError(f"The policy's {name} holds numbers that are not finite: it must not be exported.")
+
+
+def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[str, Any], ...]) -> Contract:
+    """Say all that a robot must know."""
+    task = next((name for name, layout in LAYOUTS.items() if layout.size == policy.observation_size), None)
+    if task is None:
+        raise SoloError(f"The policy observes {policy.observation_size} numbers, which fits no task of ours.")
+    setup, layout = CONTROL_SETUPS[task], LAYOUTS[task]
+    mean, std = (policy.state_mean, policy.state_std) if isinstance(policy, SkillPolicy) else (policy.mean, policy.std)
+    low, high = mean - ENVELOPE * std, mean + ENVELOPE * std
+    return Contract(
+        task=task,
+        robot="solo12",
+        joint_names=JOINT_NAMES,
+        default_pose=tuple(setup.default_pose.tolist()),
+        kp=setup.kp,
+        kd=setup.kd,
+        torque_limit=TRAINING.torque,
+        position_limit=tuple(TRAINING.position.tolist()),
+        action_scale=ACTION_SCALE,
+        observation=tuple(
+            {"name": term.name, "size": term.size, "unit": term.unit, "frame": term.frame} for term in layout.terms
+        ),
+        quaternion_order="wxyz",
+        control_dt=CONTROL_DT,
+        motor_lag=(MOTOR_LAG, *randomisation("robust").domain["motor_lag"]),
+        command=(1.0, 0.0, 0.0),
+        envelope={"low": tuple(low.tolist()), "high": tuple(high.tolist())},
+        skills=skills,
+        num_skills=policy.num_skills,
+        made_from=made_from | {"exported_with": software()},
+    )
+
+
+def compare(model: onnx.ModelProto, policy: Policy) -> tuple[TestVectors, float]:
+    """Run graph and policy on random observations like those of training; keep a few as test vectors."""
+    rng = np.random.default_rng(0)
+    mean, std = (policy.state_mean, policy.state_std) if isinstance(policy, SkillPolicy) else (policy.mean, policy.std)
+    observation = (mean + 2 * std * rng.standard_normal((RANDOM_INPUTS, len(mean)))).astype(np.float32)
+    skill = np.arange(RANDOM_INPUTS) % policy.num_skills
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    action, _ = session.run(None, {"observation": observation, "skill": skill})
+    difference = float(np.abs(action - policy.mean_action(observation, skill)).max())
+    if not difference <= TOLERANCE:
+        raise SoloError(f"The graph differs from the policy by {difference:.1e}, allowed is {TOLERANCE:.0e}.")
+    kept = slice(max(KEPT_VECTORS, policy.num_skills))  # every skill
+    return TestVectors(observation[kept], skill[kept], action[kept]), difference
+
+
+def readable(contract: Contract) -> dict[str, str]:
+    """The keys that mjlab's tools read, in full precision."""
+
+    def joined(values: tuple[Any, ...]) -> str:
+        return ",".join(str(value) for value in values)
+
+    count = len(contract.joint_names)
+    return {
+        "joint_names": joined(contract.joint_names),
+        "joint_stiffness": joined((contract.kp,) * count),
+        "joint_damping": joined((contract.kd,) * count),
+        "default_joint_pos": joined(contract.default_pose),
+        "observation_names": joined(tuple(term["name"] for term in contract.observation)),
+        "action_scale": joined((contract.action_scale,) * count),
+        "command_names": "twist",
+    }
