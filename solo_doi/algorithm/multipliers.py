@@ -20,7 +20,7 @@ class Multipliers:
         self._eps, self._bound, self._fixed = config.eps, config.multiplier.bound, config.fixed_sigma
         self.mu = torch.full((config.skills,), config.multiplier.initial, device=device, requires_grad=True)
         # Violations shrink a hundredfold: with Adam's usual memory of their squares, multipliers would stop half way.
-        self.optimiser = torch.optim.Adam([self.mu], lr=config.multiplier.lr, betas=(0.9, 0.95))
+        self.optimiser = torch.optim.Adam([self.mu], lr=config.multiplier.lr, betas=(0.9, 0.9))
         self._lr = config.multiplier.lr
 
     def step(self, phi: Tensor, left: float = 1.0) -> None:

@@ -47,7 +47,7 @@ def test_steps_become_smaller_towards_the_end(left: float, share: float) -> None
 def test_a_violation_that_shrinks_a_hundredfold_still_moves_its_multiplier() -> None:
     """A hundred steps with phi 10 above eps, then two hundred with 0.1 below, at steps of 0.05 from the bound of 1.
 
-    Steps are 0.05 x 0.01 / sqrt(0.95^k) at first and whole after k = 180: it comes down by more than 1. With Adam's
+    Steps are 0.05 x 0.01 / sqrt(0.9^k) at first and whole after k = 90: it comes down by more than 1. With Adam's
     usual 0.999 they would be 0.05 x 0.01 x 1.1 all the time, 0.1 together.
     """
     found = multipliers(multiplier=MultiplierConfig(lr=0.05, bound=1.0))
