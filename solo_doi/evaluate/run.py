@@ -109,6 +109,7 @@ def made_from(run: Path, expert_file: Path) -> dict[str, str]:
 def check_run(run: Path, config: EvalConfig) -> None:
     """Say what is wrong with a run, before anything is rolled out."""
     read_summary(run)
+    configuration.read(RunConfig, run / CONFIG_FILE)
     SkillPolicy.read(run / POLICY_FILE)
     if config.history:
         kept_checkpoints(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -105,11 +105,6 @@ def successor_features(recording: Recording) -> np.ndarray:
     ], axis=-1)  # fmt: skip
     weights = GAMMA ** np.arange(len(features))
     return np.einsum("t,tnf->nf", weights / weights.sum(), features)
-
-
-def joined(walks: list[Walk]) -> Walk:
-    """Several groups of robots as one."""
-    return Walk(**{field.name: np.concatenate([getattr(walk, field.name) for walk in walks]) for field in fields(Walk)})
 
 
 def interval(values: np.ndarray, seed: int = 0, resamples: int = 2000) -> tuple[float, float]:

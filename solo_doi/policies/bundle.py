@@ -63,13 +63,13 @@ class Bundle:
         self.hash = metadata[FILE_HASH]
         self.contract = Contract.parse(metadata[CONTRACT], str(path))
         check_contract(self.contract, str(path))
-        _check_graph(self._session, self.contract, str(path))
         try:
+            _check_graph(self._session, self.contract, str(path))
             self.parity = json.loads(metadata[PARITY])
             _replay(path, self, TestVectors.decode(metadata[VECTORS]))
         except BundleError:
             raise
-        except Exception as error:  # whatever text stands in their place, and whatever the graph does with it
+        except Exception as error:  # whatever text stands in their place, and whatever the graph does
             raise BundleError(f"{path}: its test vectors cannot be run ({reason(error)}). Export it again.") from error
 
     @property
@@ -85,7 +85,7 @@ class Bundle:
     def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Raw actions and joint targets (B, 12) of raw observations (B, observation) under skills (B,)."""
         if observation.shape[1:] != (self.observation_size,):
-            raise BundleError(f"{self.path} takes (B, {self.observation_size}) numbers, found {observation.shape}.")
+            raise BundleError(f"{self.path}: takes (B, {self.observation_size}) numbers, found {observation.shape}.")
         if np.any(skill < 0) or np.any(skill >= self.num_skills):  # the graph would count negative ones from the end
             raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
         action, target = self._session.run(None, {"observation": observation, "skill": skill})
@@ -144,15 +144,16 @@ def _open(path: Path) -> tuple[Any, dict[str, str]]:
         )
     try:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        metadata = dict(session.get_modelmeta().custom_metadata_map)
     except Exception as error:  # damaged bytes make it raise classes of its own
         raise BundleError(f"{path}: not a model that can be read ({reason(error)}).") from error
-    metadata = dict(session.get_modelmeta().custom_metadata_map)
     missing = {CONTRACT, VECTORS, PARITY, FILE_HASH} - set(metadata)
     if missing:
         raise BundleError(f"{path}: a model without {', '.join(sorted(missing))}: not written by solo-export.")
     return session, metadata
 
 
+@np.errstate(all="ignore")  # numbers beyond all bounds make a difference that is refused
 def _replay(path: Path, bundle: Bundle, vectors: TestVectors) -> None:
     contract, skills = bundle.contract, sorted({*vectors.skill.tolist()})
     if skills != [*range(len(skills))] or len(skills) != contract.num_skills:

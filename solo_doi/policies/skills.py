@@ -68,7 +68,7 @@ class SkillPolicy:
                 if file.attrs.get("version") != VERSION:
                     raise SoloError(f"{path}: version {file.attrs.get('version')}, this program reads {VERSION}.")
                 return cls(**{field.name: file[field.name][()] for field in fields(cls)})
-        except (OSError, KeyError) as error:
+        except (OSError, KeyError, TypeError, ValueError) as error:
             raise SoloError(
                 f"{path}: not a skill policy ({error}). Expected policy.h5 of a run of solo-train."
             ) from error

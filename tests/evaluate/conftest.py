@@ -1,0 +1,126 @@
+"""Tiny runs of solo-train, and their evaluation."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from solo_doi import config as configuration
+from solo_doi.cli import TrainCommand, train
+from solo_doi.errors import MissingPackageError
+from solo_doi.evaluate import pictures, skills
+from solo_doi.evaluate import run as run_module
+from solo_doi.evaluate.cli import main
+from solo_doi.evaluate.render import render
+from solo_doi.evaluate.rollout import Recording
+from solo_doi.solo12.observation import LAYOUTS
+from tests.algorithm.runs import EXPERT_TERMS, FLAGS, write_made_up
+
+from .recordings import walking
+from .walks import RollOuts, stand_in
+
+FEW = ("--episodes", "4", "--steps", "100")
+"""The least that can be evaluated."""
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made-up datasets in which states look like the locomotion task's."""
+    folder = tmp_path_factory.mktemp("data")
+    terms = {term.name: term.size for term in LAYOUTS["locomotion"].terms}
+    write_made_up(folder / "coverage", terms=terms)
+    write_made_up(folder / "demonstrations", terms=EXPERT_TERMS, lengths=((20, 30),), actions=False, seed=1)
+    return folder
+
+
+Train = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def train_tiny(data: Path) -> Train:
+    """Train a run of a second or less; flags as of solo-train."""
+
+    def train_tiny(out: Path, *flags: str) -> Path:
+        command = configuration.from_command_line(TrainCommand, "solo-train", [*FLAGS, *flags])
+        return train(replace(command, out=out, data=data / "coverage", expert=data / "demonstrations"))
+
+    return train_tiny
+
+
+@pytest.fixture(scope="session")
+def trained(train_tiny: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with three skills and two checkpoints; nothing is written to it."""
+    return train_tiny(tmp_path_factory.mktemp("trained") / "run")
+
+
+@pytest.fixture(scope="session")
+def trained_alone(train_tiny: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with a single skill; nothing is written to it."""
+    return train_tiny(tmp_path_factory.mktemp("alone") / "alone", "--objective", "smodice")
+
+
+@pytest.fixture
+def roll_outs(monkeypatch: pytest.MonkeyPatch) -> RollOuts:
+    """No simulator: made-up recordings, and a list of what was asked for."""
+    return stand_in(monkeypatch.setattr)
+
+
+@pytest.fixture
+def no_film(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rendering takes long; any picture does."""
+
+    def filmstrip(recordings: dict[str, Recording], path: Path) -> None:
+        plt.imsave(path, np.zeros((len(recordings), 4, 3)))
+
+    monkeypatch.setattr(pictures, "filmstrip", filmstrip)
+
+
+Evaluate = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def solo_eval(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Evaluate:
+    """Run the command in this process; exit code, output and errors."""
+
+    def solo_eval(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["solo-eval", *map(str, arguments)])
+        capsys.readouterr()
+        code: object = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        output = capsys.readouterr()
+        assert isinstance(code, int | None)
+        return code or 0, output.out, output.err
+
+    return solo_eval
+
+
+@pytest.fixture(scope="session")
+def egl() -> None:
+    """Skip where nothing can be rendered without a screen."""
+    try:
+        render(walking("trot", steps=1), 0, np.array([0]), size=(8, 8))
+    except MissingPackageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run after `solo-eval RUN --select --history`, with nothing replaced but fewer robots."""
+    run = train_tiny(tmp_path_factory.mktemp("evaluated") / "tiny <b>bold</b>")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_module, "EXPERT_ROBOTS", 20)
+        if importlib.util.find_spec("pybullet") is None:  # newer Pythons have none
+            patch.setattr(skills, "CONDITIONS", (("mujoco", "none"), ("mujoco", "robust")))
+        patch.setattr(sys, "argv", ["solo-eval", str(run), *FEW, "--select", "--history"])
+        main()
+    return run
