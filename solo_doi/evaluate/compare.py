@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,10 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 
 def label(metrics: dict[str, Any]) -> str:
-    """Name what a run has in common with others of other seeds."""
+    """Name what a run has in common with others of other seeds: its variant in a sweep, else its settings."""
+    swept = re.fullmatch(r"(.+)-eps[\d.]+-seed\d+", metrics["run"])
+    if swept and swept[1] != "default":
+        return swept[1]
     if metrics["objective"] != "doi":
         return str(metrics["objective"])
     if metrics["multipliers"] != "learned":

@@ -23,13 +23,21 @@ def metrics(seed: int = 0, **changes: Any) -> dict[str, Any]:  # noqa: ANN401  #
     drawn = {name: float(rng.uniform(0, 2)) for name in MEASURES} | {"return_pct_mean": float(rng.uniform(50, 100))}
     drawn["return_pct_worst"] = drawn["return_pct_mean"] - 20
     found: dict[str, Any] = drawn | {"visibly_different": list(range(seed % 4))}
-    return found | {"objective": "doi", "multipliers": "learned", "eps": 2.0, "seed": seed, **changes}
+    return found | {
+        "run": f"run{seed}",
+        "objective": "doi",
+        "multipliers": "learned",
+        "eps": 2.0,
+        "seed": seed,
+        **changes,
+    }
 
 
 def alone(seed: int = 0) -> dict[str, Any]:
     """What an evaluation of a single skill tells."""
     return {
-        "objective": "smodice", "multipliers": "learned", "eps": 2.0, "seed": seed, "skills": [{"return_pct": 97.5}],
+        "run": f"run{seed}", "objective": "smodice", "multipliers": "learned", "eps": 2.0, "seed": seed,
+        "skills": [{"return_pct": 97.5}],
     }  # fmt: skip
 
 
@@ -48,6 +56,8 @@ def table(path: Path) -> dict[str, dict[str, str]]:
         ({"eps": 0.5}, "eps 0.5"),
         ({"multipliers": "fixed:1"}, "sigma 1"),
         ({"objective": "smodice"}, "smodice"),
+        ({"run": "default-eps2-seed7"}, "eps 2"),
+        ({"run": "no hold-eps2-seed7"}, "no hold"),
         ({"objective": "unconstrained:0.5", "multipliers": "fixed:1"}, "unconstrained:0.5"),
     ],
 )
