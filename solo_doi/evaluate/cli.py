@@ -64,7 +64,7 @@ def main() -> None:
 
 def evaluate_all(command: EvalCommand) -> None:
     """Evaluate every run, then compare them if asked to."""
-    if not command.runs and command.out is None:
+    if not command.runs and (command.out is None or command.compare):
         raise SoloError("The shipped skills need a place for their results: solo-eval --out DIRECTORY")
     values = {field.name: getattr(command, field.name) for field in fields(EvalConfig)}
     config = EvalConfig(**values | {"transfer": command.transfer or command.select})
@@ -80,7 +80,9 @@ def evaluate_all(command: EvalCommand) -> None:
         print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
         _show(metrics)
         if command.select:
-            write_text(run / SELECTION_FILE, json.dumps({"selected": metrics["selected"]}) + "\n")
+            write_text(
+                (out if run == SHIPPED else run) / SELECTION_FILE, json.dumps({"selected": metrics["selected"]}) + "\n"
+            )
             print(f"selected skills: {metrics['selected']}")
         done[run] = metrics
     if command.compare:
