@@ -38,12 +38,19 @@ RULES = {  # the most specific name counts
     "solo_doi.tasks": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, never={"torch", *ENGINES}),
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),
     "solo_doi.policies.dominic": Rule(may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES),  # checkpoints
+    "solo_doi.policies.bundle": Rule(  # runs on the robot
+        may={"solo_doi.solo12", "solo_doi.policies.contract"}, outside={"numpy", "onnxruntime"}
+    ),
+    "solo_doi.policies.contract": Rule(outside=frozenset()),
     "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
     "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES),
     "solo_doi.evaluate": Rule(may={"solo_doi"}),
     "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm"}),  # nor deploy, which is not among `may`
     "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),
-    "deploy.export": Rule(may={"solo_doi", "deploy"}),  # not on the loop's side
+    "deploy.export": Rule(  # not on the loop's side: it reads every policy, but trains and collects nothing
+        may={"solo_doi.solo12", "solo_doi.tasks", "solo_doi.policies", "solo_doi.provenance"},
+        outside={"numpy", "onnx", "onnxruntime", "tyro"},
+    ),
 }
 
 
@@ -114,6 +121,10 @@ def test_imports_point_inwards(module: str) -> None:
         ("solo_doi.sim.mujoco", "from rich.table import Table", "rich.table.Table"),
         ("solo_doi.tasks.rewards", "if True:\n    import torch", "torch"),
         ("solo_doi.policies.masked", "import torch", "torch"),
+        ("solo_doi.policies.bundle", "def f():\n    import torch", "torch"),
+        ("solo_doi.policies.bundle", "import onnx", "onnx"),
+        ("solo_doi.policies.bundle", "from .skills import SkillPolicy", "solo_doi.policies.skills.SkillPolicy"),
+        ("solo_doi.policies.contract", "import numpy as np", "numpy"),
         ("solo_doi.data.shard", "from solo_doi.sim import Domain", "solo_doi.sim.Domain"),
         ("solo_doi.data.minari", "import minari", "minari"),
         ("solo_doi.data.dataset", "import torch", "torch"),
@@ -126,6 +137,9 @@ def test_imports_point_inwards(module: str) -> None:
         ("deploy.loop", "import torch", "torch"),
         ("deploy.loop", "from solo_doi.data.reader import Dataset", "solo_doi.data.reader.Dataset"),
         ("deploy.export", "import collect", "collect"),
+        ("deploy.export.write", "import torch", "torch"),
+        ("deploy.export.write", "from solo_doi.algorithm import networks", "solo_doi.algorithm.networks"),
+        ("deploy.export.cli", "from deploy.loop import step", "deploy.loop.step"),
     ],
 )
 def test_a_planted_violation_is_found(module: str, source: str, name: str) -> None:
@@ -151,7 +165,8 @@ def test_a_planted_violation_is_found(module: str, source: str, name: str) -> No
         ("solo_doi.cli", "from solo_doi import evaluate, __version__"),
         ("collect.mixture", "import torch\nfrom solo_doi.data import writer\nfrom collect import dominic"),
         ("deploy.loop", "import onnxruntime\nfrom solo_doi.sim import make_simulator\nfrom .safety import check"),
-        ("deploy.export", "import torch\nfrom solo_doi.algorithm import networks\nfrom . import bundle"),
+        ("solo_doi.policies.bundle", "import onnxruntime\nfrom .contract import Contract"),
+        ("deploy.export.write", "import onnx\nfrom solo_doi.policies.dominic import read_policy\nfrom .graph import g"),
     ],
 )
 def test_allowed_imports_pass(module: str, source: str) -> None:

@@ -127,9 +127,10 @@ def card(paths: list[Path]) -> None:
         "",
     ]  # fmt: skip
     if contract.skills:
-        names = list(contract.skills[0])
+        first = ("skill", "selected")
+        names = [*first, *(name for name in contract.skills[0] if name not in first)]  # which JSON has sorted
         lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-        lines += ["| " + " | ".join(_cell(skill[name]) for name in names) + " |" for skill in contract.skills]
+        lines += ["| " + " | ".join(_cell(skill.get(name)) for name in names) + " |" for skill in contract.skills]
     else:
         lines += ["Its skills have not been evaluated."]
     path = paths[0].with_suffix(".md")

@@ -69,7 +69,9 @@ def build_graph(policy: SkillPolicy | MaskedPolicy, setup: ControlSetup) -> onnx
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise SoloError(f"The policy's layers do not fit each other and {NUM_JOINTS} joints ({reason(error)}).") from error
+        raise SoloError(
+            f"The policy's layers do not fit each other and {NUM_JOINTS} joints ({reason(error)})."
+        ) from error
     return model
 
 

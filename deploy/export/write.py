@@ -65,7 +65,7 @@ def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[
     if task is None:
         raise SoloError(f"The policy observes {policy.observation_size} numbers, which fits no task of ours.")
     setup, layout = CONTROL_SETUPS[task], LAYOUTS[task]
-    mean, std = (policy.state_mean, policy.state_std) if isinstance(policy, SkillPolicy) else (policy.mean, policy.std)
+    mean, std = scale(policy)
     low, high = mean - ENVELOPE * std, mean + ENVELOPE * std
     return Contract(
         task=task,
@@ -91,15 +91,24 @@ def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[
     )
 
 
+def scale(policy: Policy) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of the observations of training."""
+    mean, std = (policy.state_mean, policy.state_std) if isinstance(policy, SkillPolicy) else (policy.mean, policy.std)
+    if mean.shape != std.shape:
+        raise SoloError(f"The policy's mean {mean.shape} and deviation {std.shape} do not fit each other.")
+    return mean, std
+
+
 def compare(model: onnx.ModelProto, policy: Policy) -> tuple[TestVectors, float]:
     """Run graph and policy on random observations like those of training; keep a few as test vectors."""
     rng = np.random.default_rng(0)
-    mean, std = (policy.state_mean, policy.state_std) if isinstance(policy, SkillPolicy) else (policy.mean, policy.std)
+    mean, std = scale(policy)
     observation = (mean + 2 * std * rng.standard_normal((RANDOM_INPUTS, len(mean)))).astype(np.float32)
     skill = np.arange(RANDOM_INPUTS) % policy.num_skills
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     action, _ = session.run(None, {"observation": observation, "skill": skill})
-    difference = float(np.abs(action - policy.mean_action(observation, skill)).max())
+    with np.errstate(all="ignore"):  # numbers that grow beyond all bounds make a difference that is refused
+        difference = float(np.abs(action - policy.mean_action(observation, skill)).max())
     if not difference <= TOLERANCE:
         raise SoloError(f"The graph differs from the policy by {difference:.1e}, allowed is {TOLERANCE:.0e}.")
     kept = slice(max(KEPT_VECTORS, policy.num_skills))  # every skill

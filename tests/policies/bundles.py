@@ -1,0 +1,124 @@
+"""Small policies and their bundles, good ones and spoiled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from deploy.export.write import make_contract, write_bundle
+from solo_doi.policies.bundle import Bundle, seal
+from solo_doi.policies.contract import Contract
+from solo_doi.policies.masked import MaskedPolicy
+from solo_doi.policies.skills import SkillPolicy
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.observation import LAYOUTS
+
+SKILLS, HIDDEN = 3, 8
+MADE_FROM = {"run": "small", "data": {"crc32": 7}}
+EVALUATED = tuple({"skill": skill, "selected": skill != 1, "vx": 0.1 + skill / 3} for skill in range(SKILLS))
+"""What a bundle says of its skills; a third has no short decimal form."""
+
+
+class Numbers:
+    """Random arrays of single precision from one seed."""
+
+    def __init__(self, seed: int) -> None:
+        """Start at a seed."""
+        self._rng = np.random.default_rng(seed)
+
+    def normal(self, *shape: int) -> np.ndarray:
+        """Numbers that keep what a layer puts out about as large as what it takes."""
+        return (self._rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
+
+    def positive(self, *shape: int) -> np.ndarray:
+        """Numbers between 0.5 and 2."""
+        return self._rng.uniform(0.5, 2, shape).astype(np.float32)
+
+
+def skill_policy(
+    *, size: int = 48, squashed: bool = False, skills: int = SKILLS, joints: int = NUM_JOINTS, reach: float = 1.0
+) -> SkillPolicy:
+    """A policy as training makes it, of few units; raw actions reach about this far."""
+    numbers = Numbers(0)
+    return SkillPolicy(
+        state_mean=numbers.normal(size), state_std=numbers.positive(size), first=numbers.normal(HIDDEN, size),
+        skill=2 * numbers.normal(skills, HIDDEN), second=numbers.normal(HIDDEN, HIDDEN),
+        second_bias=numbers.normal(HIDDEN), head=2 * numbers.normal(joints, HIDDEN), head_bias=numbers.normal(joints),
+        action_mean=numbers.normal(joints), action_std=numbers.positive(joints) * np.float32(reach), squashed=squashed,
+    )  # fmt: skip
+
+
+def masked_policy(*, size: int = 48, skills: int = SKILLS) -> MaskedPolicy:
+    """A policy as checkpoints hold it, of few units; no two layers are equally large."""
+    numbers, first, second = Numbers(1), HIDDEN, HIDDEN - 2
+    return MaskedPolicy(
+        mean=numbers.normal(size), std=numbers.positive(size),
+        weights=(numbers.normal(first, size), numbers.normal(second, first), numbers.normal(NUM_JOINTS, second)),
+        biases=(numbers.normal(first), numbers.normal(second), numbers.normal(NUM_JOINTS)),
+        masks=(numbers.positive(skills, first), numbers.positive(skills, second)), log_std=numbers.normal(NUM_JOINTS),
+    )  # fmt: skip
+
+
+POLICIES: dict[str, tuple[str, Callable[[], SkillPolicy | MaskedPolicy]]] = {
+    "clipped": ("locomotion", skill_policy),
+    "squashed": ("locomotion", lambda: skill_policy(squashed=True)),
+    "masked": ("locomotion", masked_policy),
+    "of one skill": ("locomotion", lambda: masked_policy(skills=1)),
+    "of forty skills": ("locomotion", lambda: skill_policy(skills=40)),
+    "masked, navigation": ("navigation", lambda: masked_policy(size=LAYOUTS["navigation"].size)),
+    "clipped, navigation": ("navigation", lambda: skill_policy(size=LAYOUTS["navigation"].size)),
+}
+"""Every kind of policy, with its task."""
+
+
+def contract(**changes: Any) -> Contract:  # noqa: ANN401  # any field
+    """A contract as export makes it, with changes; it does not name the software, which may change."""
+    return replace(_contract(), **({"made_from": MADE_FROM} | changes))
+
+
+@cache
+def _contract() -> Contract:
+    return make_contract(skill_policy(), MADE_FROM, EVALUATED)
+
+
+def write(path: Path, policy: SkillPolicy | MaskedPolicy | None = None) -> Path:
+    """A good bundle."""
+    write_bundle(policy or skill_policy(), path, MADE_FROM, EVALUATED)
+    return path
+
+
+def metadata(path: Path) -> dict[str, str]:
+    """All that a file says beside its graph."""
+    return {entry.key: entry.value for entry in onnx.load(path).metadata_props}
+
+
+def spoiled(path: Path, spoil: Callable[[onnx.ModelProto], None]) -> Path:
+    """The bundle with something changed and its hash made to fit again, in the place of the good one."""
+    model = onnx.load(path)
+    spoil(model)
+    path.write_bytes(seal(model.SerializeToString()))
+    return path
+
+
+def with_texts(path: Path, **texts: str) -> Path:
+    """The bundle with other entries of these names ("contract" is solo12.contract), sealed again."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        for entry in model.metadata_props:
+            entry.value = texts.get(entry.key.removeprefix("solo12."), entry.value)
+
+    return spoiled(path, spoil)
+
+
+def extremes(bundle_or_policy: Bundle | SkillPolicy | MaskedPolicy) -> np.ndarray:
+    """Observations from everyday ones to all that the clip of observations lets through, and zeros."""
+    rng, size = np.random.default_rng(5), bundle_or_policy.observation_size
+    rows = [scale * rng.standard_normal((40, size)) for scale in (0.0, 1e-30, 1.0, 10.0, 100.0)]
+    corners = rng.choice([-100.0, 100.0], (20, size))
+    return np.concatenate([*rows, corners]).astype(np.float32)
