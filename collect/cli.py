@@ -11,7 +11,7 @@ import tyro
 from rich.console import Console
 
 from solo_doi import config as configuration
-from solo_doi.errors import SoloError
+from solo_doi.errors import SoloError, one_line
 
 from .recipe import CollectConfig
 
@@ -65,7 +65,7 @@ class MergeCommand:
 
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
-    try:
+    with one_line("solo-collect", "The same command goes on where it was."):
         verb = sys.argv[1] if len(sys.argv) > 1 else ""
         if verb in ("inspect", "verify", "repair", "card"):
             command = tyro.cli(DatasetCommand, prog=f"solo-collect {verb}", args=sys.argv[2:])
@@ -77,9 +77,6 @@ def main() -> None:
             merge(merge_command)
         else:
             run(configuration.from_command_line(CollectCommand, "solo-collect", _with_values(sys.argv[1:])))
-    except SoloError as error:
-        print(f"solo-collect: {error}", file=sys.stderr)
-        sys.exit(1)
 
 
 def run(command: CollectCommand) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from solo_doi import config as configuration
 from solo_doi.algorithm.config import TrainConfig
-from solo_doi.errors import SoloError, UnknownNameError
+from solo_doi.errors import SoloError, UnknownNameError, one_line
 
 if TYPE_CHECKING:
     from solo_doi.data.transitions import Transitions
@@ -57,14 +57,8 @@ class TrainCommand(RunConfig):
 
 def train_main() -> None:
     """Run the command; errors the user can mend are one line."""
-    try:
+    with one_line("solo-train"):
         train(configuration.from_command_line(TrainCommand, "solo-train", start=_defaults))
-    except SoloError as error:
-        print(f"solo-train: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt as stop:
-        print(f"solo-train: stopped. {stop}".rstrip(), file=sys.stderr)
-        sys.exit(130)
 
 
 def sweep_main() -> None:
@@ -73,15 +67,9 @@ def sweep_main() -> None:
 
     from solo_doi.sweep import SweepCommand, sweep
 
-    try:
+    with one_line("solo-sweep", "The same command goes on where it was."):
         table = sweep(tyro.cli(SweepCommand, prog="solo-sweep"), tell=lambda text: print(text, file=sys.stderr))
         print(f"{table.read_text()}\n{table}")
-    except SoloError as error:
-        print(f"solo-sweep: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("solo-sweep: stopped. The same command goes on where it was.", file=sys.stderr)
-        sys.exit(130)
 
 
 def train(command: TrainCommand) -> Path:

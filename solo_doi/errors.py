@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class SoloError(Exception):
@@ -35,3 +37,16 @@ class MissingPackageError(SoloError):
     def __init__(self, package: str, needed_for: str, remedy: str) -> None:
         """Say what cannot be done without the package, and how to get it."""
         super().__init__(f"{needed_for} needs the package {package!r}, which cannot be imported. {remedy}")
+
+
+@contextmanager
+def one_line(program: str, when_stopped: str = "") -> Iterator[None]:
+    """End a command with one line instead of a traceback: code 1 for what the user can mend, 130 for Ctrl-C."""
+    try:
+        yield
+    except SoloError as error:
+        sys.stderr.write(f"{program}: {error}\n")
+        sys.exit(1)
+    except KeyboardInterrupt as stop:
+        sys.stderr.write(f"{program}: stopped. {str(stop) or when_stopped}".rstrip() + "\n")
+        sys.exit(130)

@@ -8,7 +8,7 @@ import pytest
 
 from solo_doi.config import ConfigError
 from solo_doi.data.shard import DataError
-from solo_doi.errors import MissingPackageError, SoloError, UnknownNameError
+from solo_doi.errors import MissingPackageError, SoloError, UnknownNameError, one_line
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,23 @@ def test_an_unknown_name_comes_with_the_nearest_and_all_others() -> None:
     assert str(UnknownNameError("task", "walc", ["walk", "run"])) == (
         "Unknown task 'walc'. Did you mean 'walk'? Known: run, walk."
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (SoloError("no such file"), 1, "solo-x: no such file\n"),
+        (KeyboardInterrupt(), 130, "solo-x: stopped. Go on later.\n"),
+        (KeyboardInterrupt("Continue with --resume r."), 130, "solo-x: stopped. Continue with --resume r.\n"),
+    ],
+)
+def test_a_command_ends_with_one_line(
+    error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture
+) -> None:
+    """What the user can mend has no traceback; what only we can mend keeps it."""
+    with pytest.raises(SystemExit) as exit_, one_line("solo-x", "Go on later."):
+        raise error
+    assert exit_.value.code == code
+    assert capsys.readouterr().err == told
+    with pytest.raises(ZeroDivisionError), one_line("solo-x"):
+        raise ZeroDivisionError

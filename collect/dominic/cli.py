@@ -10,7 +10,7 @@ from pathlib import Path
 import tyro
 
 from solo_doi import config as configuration
-from solo_doi.errors import SoloError
+from solo_doi.errors import SoloError, one_line
 
 from .config import PretrainConfig
 
@@ -34,16 +34,13 @@ class PretrainCommand(PretrainConfig):
 
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
-    try:
+    with one_line("solo-pretrain", "Continue with --resume RUN."):
         if sys.argv[1:2] == ["evaluate"]:
             from .evaluate import EvaluateCommand, evaluate
 
             evaluate(tyro.cli(EvaluateCommand, prog="solo-pretrain evaluate", args=sys.argv[2:]))
         else:
             pretrain(configuration.from_command_line(PretrainCommand, "solo-pretrain"))
-    except SoloError as error:
-        print(f"solo-pretrain: {error}", file=sys.stderr)
-        sys.exit(1)
 
 
 def pretrain(command: PretrainCommand) -> Path:

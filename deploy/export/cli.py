@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from solo_doi.errors import SoloError
+from solo_doi.errors import SoloError, one_line
 from solo_doi.files import reason, write_text
 from solo_doi.policies.bundle import Bundle
 from solo_doi.policies.contract import parse_json
@@ -44,16 +44,13 @@ def main() -> None:
     if not words or "-h" in words or "--help" in words:
         print(HELP)
         sys.exit(0 if words else 1)
-    try:
+    with one_line("solo-export"):
         if words[0] in ACTIONS:
             paths = [Path(word) for word in words[1:]]
             _check_count(words[0], paths)
             ACTIONS[words[0]](paths)
         else:
             export(tyro.cli(ExportCommand, prog="solo-export"))
-    except SoloError as error:
-        print(f"solo-export: {error}", file=sys.stderr)
-        sys.exit(1)
 
 
 def export(command: ExportCommand) -> Path:

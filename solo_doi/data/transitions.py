@@ -66,11 +66,6 @@ class Transitions:
         counts = np.diff(self.starts, append=len(self))
         return np.repeat(np.arange(len(self.starts)), counts)
 
-    @property
-    def initial_observations(self) -> np.ndarray:
-        """First observation of every trajectory."""
-        return self.observations[self.starts]
-
     @classmethod
     def from_flags(cls, *, terminals: np.ndarray, timeouts: np.ndarray, **others: Any) -> Self:  # noqa: ANN401
         """Build from D4RL's flags: a trajectory ends where either is set, or with the data."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,7 +13,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from solo_doi.errors import SoloError
+from solo_doi.errors import SoloError, one_line
 from solo_doi.files import write_text
 
 from .config import EvalConfig
@@ -51,15 +50,8 @@ class EvalCommand(EvalConfig):
 
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
-    try:
-        command = tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagCreatePairsOff,))
-        evaluate_all(command)
-    except SoloError as error:
-        print(f"solo-eval: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("solo-eval: stopped. Runs that were evaluated keep their results.", file=sys.stderr)
-        sys.exit(130)
+    with one_line("solo-eval", "Runs that were evaluated keep their results."):
+        evaluate_all(tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagCreatePairsOff,)))
 
 
 def evaluate_all(command: EvalCommand) -> None:

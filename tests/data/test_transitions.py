@@ -18,7 +18,6 @@ DATA = made_up_transitions((3, 1, 4))
 def test_trajectories_are_told_apart() -> None:
     """Three, one and four transitions."""
     assert DATA.trajectory.tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
-    np.testing.assert_array_equal(DATA.initial_observations, DATA.observations[[0, 3, 4]])
 
 
 def test_flags_end_trajectories_and_the_end_of_the_data_does_too() -> None:
