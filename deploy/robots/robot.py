@@ -1,0 +1,57 @@
+"""The one interface behind LCM: twelve motors and an IMU at 1 kHz, simulated or real."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from solo_doi.errors import SoloError
+from solo_doi.solo12.constants import Array
+from solo_doi.solo12.state import JointCommand
+
+TICK = 0.001
+"""Period of the robot process and of the controller [s]."""
+
+
+class RobotError(SoloError):
+    """A robot that cannot be opened, or is not what it was said to be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensors:
+    """What a Solo12 measures, per joint in the order of `JOINT_NAMES`, vectors in the base frame."""
+
+    time: float
+    """When it was measured, on the robot's clock: monotonic, or simulated in lock-step [s]."""
+    joint_position: Array  # (12,) [rad]
+    joint_velocity: Array  # (12,) [rad/s]
+    joint_torque: Array  # (12,) from motor currents [N m]
+    angular_velocity_b: Array  # (3,) [rad/s]
+    acceleration_b: Array  # (3,) what an accelerometer shows: +9.81 along z at rest [m/s^2]
+    quaternion: Array  # (4,) attitude as the IMU gives it; its yaw starts anywhere
+    ready: np.ndarray  # (12,) bool: motors that follow commands
+    voltage: float = float("nan")
+    """Of the battery; NaN where the robot cannot tell [V]."""
+    command_lag: int = 0
+    """Ticks since the motors last acknowledged a command."""
+    faults: tuple[str, ...] = ()
+    """What the hardware itself complains about, in words."""
+
+
+class Robot(Protocol):
+    """Sensors out, joint commands in, once per tick. No call blocks for longer than a tick."""
+
+    name: str
+    paces: bool
+    """Whether `sense` waits for the robot's own tick; if not, the caller keeps time."""
+
+    def sense(self) -> Sensors | None:
+        """Return what was measured in this tick; nothing if no news came in time."""
+
+    def drive(self, command: JointCommand) -> None:
+        """Send what the motors shall do until the next call; gains of zero position part are damping."""
+
+    def close(self) -> None:
+        """Leave the motors damped or off, and free what was held."""
