@@ -76,7 +76,7 @@ def main() -> None:
             merge_command = tyro.cli(MergeCommand, prog="solo-collect merge", args=sys.argv[2:])
             merge(merge_command)
         else:
-            run(configuration.from_command_line(CollectCommand, "solo-collect", _with_values(sys.argv[1:])))
+            run(configuration.from_command_line(CollectCommand, "solo-collect", switches=("ray",)))
 
 
 def run(command: CollectCommand) -> None:
@@ -153,15 +153,6 @@ def look_after(verb: str, folder: Path) -> int:
         inspect.picture(dataset, folder / inspect.PICTURE_FILE)
         print(f"picture: {folder / inspect.PICTURE_FILE}")
     return 0
-
-
-def _with_values(arguments: list[str]) -> list[str]:
-    """Let `--ray` stand alone: flags of a configuration have a value, so that files and flags can both unset them."""
-    following = [*arguments[1:], ""]
-    return [
-        "--ray=True" if word == "--ray" and after not in ("True", "False") else word
-        for word, after in zip(arguments, following, strict=True)
-    ]
 
 
 def _part(text: str) -> tuple[int, int]:

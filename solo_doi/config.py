@@ -30,17 +30,23 @@ def from_command_line(
     program: str,
     arguments: Sequence[str] | None = None,
     start: Callable[[Callable[[str, str], str]], Config] | None = None,
+    switches: Sequence[str] = (),
 ) -> Config:
     """Build a configuration from flags, on top of the file named by `--config` if there is one.
 
     `start` may choose the defaults by what is asked for: it is given a function that looks up a flag by name, in the
-    command line or else in the file, with what to answer if it is in neither.
+    command line or else in the file, with what to answer if it is in neither. Flags named in `switches` may stand
+    alone; all others have a value, so that files and flags can both unset them.
     """
     import tyro  # here, so that reading a configuration needs no command-line library
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     # "--config=FILE" as "--config FILE": every other flag may be written either way.
     arguments = [part for word in arguments for part in (word.split("=", 1) if word[:9] == "--config=" else [word])]
+    arguments = [
+        f"{word}=True" if word.removeprefix("--") in switches and after not in ("True", "False") else word
+        for word, after in itertools.pairwise([*arguments, ""])
+    ]
     content: Mapping[str, Any] = {}
     where = "command line"
     if "--config" in arguments:

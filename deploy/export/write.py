@@ -67,6 +67,8 @@ def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[
     setup, layout = CONTROL_SETUPS[task], LAYOUTS[task]
     mean, std = scale(policy)
     low, high = mean - ENVELOPE * std, mean + ENVELOPE * std
+    place = layout.slices.get("command", slice(0, 0))
+    lowest, highest = command_range(mean[place], std[place])
     return Contract(
         task=task,
         robot="solo12",
@@ -83,12 +85,22 @@ def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[
         quaternion_order="wxyz",
         control_dt=CONTROL_DT,
         motor_lag=(MOTOR_LAG, *randomisation("robust").domain["motor_lag"]),
-        command=(1.0, 0.0, 0.0),
+        command=tuple(((lowest + highest) / 2).tolist()),
+        command_range={"low": tuple(lowest.tolist()), "high": tuple(highest.tolist())},
         envelope={"low": tuple(low.tolist()), "high": tuple(high.tolist())},
         skills=skills,
         num_skills=policy.num_skills,
         made_from=made_from | {"exported_with": software()},
     )
+
+
+def command_range(mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest velocity command of training, which draws them evenly, from their statistics."""
+    # Where a command never changed, checkpoints have a deviation of 0 and runs of solo-train one of exactly 1.
+    half = np.where((std < 1e-3) | (std == 1.0), 0.0, np.sqrt(3.0) * std)
+    if not mean.size:  # navigation has targets in place of commands
+        mean = half = np.zeros(3)
+    return mean - half, mean + half
 
 
 def scale(policy: Policy) -> tuple[np.ndarray, np.ndarray]:

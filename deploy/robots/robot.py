@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from solo_doi.errors import SoloError
-from solo_doi.solo12.constants import Array
+from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.state import JointCommand
 
 TICK = 0.001
@@ -36,8 +36,8 @@ class Sensors:
     """Of the battery; NaN where the robot cannot tell [V]."""
     command_lag: int = 0
     """Ticks since the motors last acknowledged a command."""
-    faults: tuple[str, ...] = ()
-    """What the hardware itself complains about, in words."""
+    errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))  # (12,)
+    """Error numbers of the motor drivers, 0 for none."""
 
 
 class Robot(Protocol):
@@ -50,8 +50,12 @@ class Robot(Protocol):
     def sense(self) -> Sensors | None:
         """Return what was measured in this tick; nothing if no news came in time."""
 
-    def drive(self, command: JointCommand) -> None:
-        """Send what the motors shall do until the next call; gains of zero position part are damping."""
+    def drive(self, command: JointCommand, observed: float) -> float:
+        """Send what the motors shall do until the next call; a position gain of zero is damping and acts at once.
+
+        `observed` is the time of the measurement behind the command [s]; returned is that of the command which acts
+        now, an older one where a robot delays commands.
+        """
 
     def close(self) -> None:
         """Leave the motors damped or off, and free what was held."""

@@ -24,6 +24,9 @@ NO_HASH = b"0" * 64
 TOLERANCE = 1e-5
 """Largest difference between a test vector's answer and the graph's."""
 
+NARROW = 1e-3
+"""Least half-width of a training range: a command that never changed in training has none."""
+
 
 @dataclass(frozen=True)
 class TestVectors:
@@ -63,6 +66,8 @@ class Bundle:
         self.hash = metadata[FILE_HASH]
         self.contract = Contract.parse(metadata[CONTRACT], str(path))
         check_contract(self.contract, str(path))
+        low, high = (np.array(self.contract.envelope[end]) for end in ("low", "high"))
+        self._envelope = (low + high) / 2, np.maximum((high - low) / 2, NARROW)
         try:
             _check_graph(self._session, self.contract, str(path))
             self.parity = json.loads(metadata[PARITY])
@@ -90,6 +95,11 @@ class Bundle:
             raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
         action, target = self._session.run(None, {"observation": observation, "skill": skill})
         return action, target
+
+    def excess(self, observation: np.ndarray) -> float:
+        """How far the worst number of an observation is from the middle of the training range; above 1 is outside."""
+        middle, half = self._envelope
+        return float((np.abs(observation - middle) / half).max())
 
     def mean_action(self, observation: np.ndarray, skill: int | np.ndarray) -> np.ndarray:
         """Raw actions of observations (B, observation), as every policy of ours gives them."""

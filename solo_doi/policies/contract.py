@@ -40,6 +40,8 @@ class Contract:
     """Delay from observation to torque: nominal, least and most of training [s]."""
     command: tuple[float, float, float]
     """Velocity command the skills were trained for: forward, sideways [m/s], yaw rate [rad/s]."""
+    command_range: dict[str, tuple[float, ...]]
+    """Commands they follow, `low` and `high`; the same where they know one command only."""
     envelope: dict[str, tuple[float, ...]]
     """Observations of training, `low` and `high`: six deviations around the mean."""
     skills: tuple[dict[str, Any], ...]

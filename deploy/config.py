@@ -1,0 +1,51 @@
+"""What a deployment is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from .controller import ControllerConfig
+from .messages.wire import DEFAULT_URL
+
+RobotName = Literal["pybullet", "mock", "virtual", "real"]
+OperatorName = Literal["script", "keyboard", "gamepad"]
+CONFIG_FILE, KEY_FILE = "config.yaml", "key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeployConfig:
+    """Everything the processes of a deployment must agree on."""
+
+    bundle: Path | None = None
+    """Skills written by solo-export; the five that come with the package by default."""
+    skill: int = 0
+    """Skill to walk with, counted from 0."""
+    then: tuple[int, ...] = ()
+    """Further skills, to which the script switches while walking."""
+    robot: RobotName = "pybullet"
+    """Who answers over LCM: a simulation, a robot without physics, a virtual master board, or the real Solo12."""
+    seconds: float = 10.0
+    """How long the script walks with each skill."""
+    operator: OperatorName = "script"
+    """Who asks for standing, walking and stopping: a script, or a person."""
+    velocity: tuple[float, float, float] | None = None
+    """Velocity command [m/s, m/s, rad/s], for bundles that take one."""
+    fast: bool = False
+    """Lock-step as fast as the machine can, with the same numbers every time; without it, real time."""
+    headless: bool = False
+    """Simulate without a window."""
+    readonly: bool = False
+    """Sense and estimate, but never command."""
+    force: bool = False
+    """Walk with a skill although its evaluation rejected it."""
+    estimator: Literal["on", "truth"] = "on"
+    """`truth` takes base velocity and tilt from the simulator, to see what estimating them costs."""
+    seed: int = 0
+    """Of the simulated sensors' noise."""
+    url: str = DEFAULT_URL
+    """Where LCM meets; other robots on this host need another port."""
+    key: Path | None = None
+    """Secret that commands are signed with, drawn by `solo-deploy keygen`; a dry run draws its own."""
+    controller: ControllerConfig = field(default_factory=ControllerConfig)

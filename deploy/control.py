@@ -1,0 +1,75 @@
+"""The controller process: `python -m deploy.control FOLDER`, started by solo-deploy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solo_doi import config as configuration
+from solo_doi.errors import one_line
+from solo_doi.files import write_text
+from solo_doi.policies.bundle import Bundle
+
+from .config import CONFIG_FILE, KEY_FILE, DeployConfig
+from .controller import Controller
+from .loop import Loop, LoopReport
+from .messages.auth import read_key
+from .messages.wire import Link
+from .operators import Operator, Remote, Script
+from .realtime import prepare
+from .recorder import Recorder
+from .shipped import SHIPPED
+from .signals import StopRequest
+
+REPORT_FILE = "controller.json"
+PRIORITY = 40
+"""Below the robot process, which must never wait for the controller."""
+
+
+def control(folder: Path) -> LoopReport:
+    """Run the controller that a folder's configuration describes, and leave its report there."""
+    config = configuration.read(DeployConfig, folder / CONFIG_FILE)
+    controller = Controller(Bundle(config.bundle or SHIPPED), config.skill, config.controller)
+    link = Link(read_key(config.key or folder / KEY_FILE), config.url)
+    operator: Operator
+    if config.operator == "script":
+        velocity = None if config.velocity is None else np.array(config.velocity)
+        operator = Script((config.skill, *config.then), config.seconds, velocity)
+    else:
+        operator = Remote(link)
+    recorder = Recorder(folder)
+    refused = [] if config.fast else prepare(PRIORITY)
+    stop = StopRequest()
+    loop = Loop(controller, link, operator, recorder)
+    try:
+        loop.run(stop, lockstep=config.fast, readonly=config.readonly)
+    finally:
+        recorder.close()
+        write_text(folder / REPORT_FILE, json.dumps(summarised(loop.report) | {"refused": refused}, indent=1) + "\n")
+    return loop.report
+
+
+def summarised(report: LoopReport) -> dict[str, Any]:
+    """Return a report with percentiles in the place of arrays."""
+    content = asdict(report)
+    for name in ("work", "age", "lateness"):
+        content[name] = percentiles(content[name])
+    return content
+
+
+def percentiles(seconds: np.ndarray) -> dict[str, float]:
+    """Return p50, p99, p99.9 and the largest, in microseconds."""
+    if not len(seconds):
+        return {}
+    values = np.percentile(seconds, [50, 99, 99.9, 100]) * 1e6
+    return dict(zip(("p50_us", "p99_us", "p99.9_us", "max_us"), np.round(values, 1).tolist(), strict=True))
+
+
+if __name__ == "__main__":
+    with one_line("solo-deploy"):
+        control(Path(sys.argv[1]))

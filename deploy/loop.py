@@ -1,0 +1,131 @@
+"""The controller's loop: listen, tick, publish; on the wall clock at 1 kHz, or in lock-step with the robot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .clock import Ticker
+from .controller import Controller
+from .messages.wire import COMMAND, STATE, STATUS, Link
+from .operators import Operator
+from .recorder import Recorder
+from .robots.robot import TICK
+from .state_machine import State
+
+STATUS_TICKS = 100
+LOST = 5.0
+"""How long the loop waits for a first state, or in lock-step for any [s]."""
+
+
+@dataclass
+class LoopReport:
+    """What a loop has to say of itself."""
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """States of the controller, with the times at which they began."""
+    faults: list[str] = field(default_factory=list)
+    ticks: int = 0
+    overruns: int = 0
+    skipped: int = 0
+    malformed: int = 0
+    work: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Duration of every tick's work [s]."""
+    age: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Age of the state that every tick acted on [s]."""
+    lateness: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    ended: str = ""
+
+
+class Loop:
+    """Runs one controller."""
+
+    def __init__(self, controller: Controller, link: Link, operator: Operator, recorder: Recorder | None) -> None:
+        """Listen to the robot."""
+        self._controller, self._link, self._operator, self._recorder = controller, link, operator, recorder
+        self._newest = 0
+        self._state: State | None = None
+        self._readonly = False
+        self._work: list[float] = []
+        self._age: list[float] = []
+        self.report = LoopReport()
+        link.subscribe(STATE, self._hear)
+
+    def run(self, until: Callable[[], bool], *, lockstep: bool = False, readonly: bool = False) -> LoopReport:
+        """Run until the operator is done, `until` says so, or the robot is gone."""
+        self._readonly = readonly
+        self.report.ended = self._lockstep(until) if lockstep else self._wall(until)
+        self.report.malformed = self._link.malformed
+        self.report.work, self.report.age = np.array(self._work), np.array(self._age)
+        return self.report
+
+    def _wall(self, until: Callable[[], bool]) -> str:
+        ticker = Ticker(TICK)
+        try:
+            while not (until() or self._operator.done):
+                late = ticker.wait()
+                self._link.receive()
+                begun = time.perf_counter()
+                if self._newest:
+                    self._controller.late(late > TICK * 1e9)
+                    self._tick(time.monotonic_ns())
+                elif ticker.ticks > LOST / TICK:
+                    return "no robot was heard of"
+                self._work.append(time.perf_counter() - begun)
+        finally:
+            self.report.lateness, self.report.skipped = ticker.lateness(), ticker.skipped
+            self.report.overruns = int((self.report.lateness > TICK).sum())
+        return "done" if self._operator.done else "stopped"
+
+    def _lockstep(self, until: Callable[[], bool]) -> str:
+        acted = 0
+        while not (until() or self._operator.done):
+            deadline = time.monotonic() + LOST
+            while self._newest <= acted:
+                if time.monotonic() > deadline or until():
+                    return "no robot was heard of" if not acted else "the robot is gone"
+                self._link.receive(0.1)
+            acted = self._newest
+            begun = time.perf_counter()
+            self._tick(acted)
+            self._work.append(time.perf_counter() - begun)
+        return "done" if self._operator.done else "stopped"
+
+    def _tick(self, now_ns: int) -> None:
+        controller = self._controller
+        self._age.append((now_ns - self._newest) * 1e-9)
+        wish = self._operator.wish(controller.state, now_ns * 1e-9)
+        if wish is not None and not self._readonly:
+            controller.ask(wish.request, now_ns, wish.skill, wish.velocity)
+        command = controller.tick(now_ns)
+        if not self._readonly:
+            data = self._link.publish(COMMAND, command)
+            if self._recorder is not None:
+                self._recorder.put(COMMAND, data)
+        self.report.ticks += 1
+        if self.report.ticks % STATUS_TICKS == 0:
+            self._link.publish(STATUS, controller.status(now_ns))
+        if controller.state is not self._state:  # hearing a state may have changed it, too
+            self._state = controller.state
+            self._remember(now_ns)
+
+    def _remember(self, now_ns: int) -> None:
+        state = self._controller.state
+        entry = {"time": now_ns * 1e-9, "state": state.name}
+        if state is State.WALK:
+            entry["skill"] = self._controller.skill
+        if state is State.FAULT:
+            self.report.faults.append(str(self._controller.fault))
+            if self._recorder is not None:
+                self._recorder.incident(str(self._controller.fault))
+        self.report.history.append(entry)
+
+    def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+        self._newest = message.time_ns
+        self._controller.hear(message)
+        if self._recorder is not None:
+            self._recorder.put(STATE, data)

@@ -1,0 +1,41 @@
+"""Between messages and the types everybody passes around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deploy.robots.robot import Sensors
+
+from .wire import STATE, blank
+
+
+def sensors_of(message: Any) -> Sensors:  # noqa: ANN401  # generated classes have no types
+    """Return what the robot measured."""
+    return Sensors(
+        time=message.time_ns * 1e-9,
+        joint_position=np.array(message.joint_position),
+        joint_velocity=np.array(message.joint_velocity),
+        joint_torque=np.array(message.joint_torque),
+        angular_velocity_b=np.array(message.angular_velocity),
+        acceleration_b=np.array(message.acceleration),
+        quaternion=np.array(message.quaternion),
+        ready=(message.ready >> np.arange(len(message.joint_position))) & 1 == 1,
+        voltage=message.voltage,
+    )
+
+
+def state_of(sensors: Sensors) -> Any:  # noqa: ANN401  # generated classes have no types
+    """Return a message of what was measured; who sends it and what it did is left to fill in."""
+    message = blank(STATE)
+    message.time_ns = round(sensors.time * 1e9)
+    message.joint_position = sensors.joint_position.tolist()
+    message.joint_velocity = sensors.joint_velocity.tolist()
+    message.joint_torque = sensors.joint_torque.tolist()
+    message.angular_velocity = sensors.angular_velocity_b.tolist()
+    message.acceleration = sensors.acceleration_b.tolist()
+    message.quaternion = sensors.quaternion.tolist()
+    message.voltage = sensors.voltage
+    message.ready = int(np.sum(sensors.ready * (1 << np.arange(len(sensors.ready)))))
+    return message

@@ -1,0 +1,98 @@
+"""Who tells the controller what to do: a script for dry runs, or a person over LCM."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from solo_doi.solo12.constants import Array
+
+from .messages.wire import OPERATOR, Freshness, Link, Request
+from .state_machine import State
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What an operator asks for."""
+
+    request: Request
+    skill: int = -1
+    velocity: Array | None = None
+
+
+class Operator(Protocol):
+    """Gives wishes; one that asks for nothing is a sign of life."""
+
+    def wish(self, state: State, now: float) -> Wish | None:
+        """Return what is asked for at a time of the robot's clock [s]; None is silence."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will be asked for."""
+
+
+class Script:
+    """Stands up, walks with one skill after another, stops, lies down."""
+
+    def __init__(self, skills: tuple[int, ...], seconds: float, velocity: Array | None = None) -> None:
+        """Walk `seconds` with each of the skills."""
+        self._skills = list(skills)
+        self._seconds, self._velocity = seconds, velocity
+        self._entered = 0.0
+        self._state = State.IDLE
+        self._asked: float | None = None
+        self._stopped = self.done = False
+
+    def wish(self, state: State, now: float) -> Wish:
+        """Follow the plan by what the controller does."""
+        if self._asked is None or state is not self._state:
+            self._state, self._entered = state, now
+            self._asked = now
+        since = now - self._entered
+        if (state is State.IDLE and self._stopped) or state in (State.FAULT, State.DAMP):
+            self.done = since > REST
+        elif state is State.IDLE and since > SETTLE:
+            return Wish(Request.STAND)
+        elif state is State.READY and since > SETTLE:
+            return Wish(Request.SIT) if self._stopped else self._walk(now)
+        elif state is State.WALK and now - self._asked >= self._seconds:
+            if self._skills:
+                return self._walk(now)
+            self._stopped = True
+            return Wish(Request.STOP)
+        return Wish(Request.NOTHING)
+
+    def _walk(self, now: float) -> Wish:
+        self._asked = now
+        return Wish(Request.WALK, self._skills.pop(0), self._velocity)
+
+
+SETTLE, REST = 0.5, 1.0
+"""Pauses of a script before it goes on, and at the end [s]."""
+
+
+class Remote:
+    """A person at a keyboard or gamepad, in another process."""
+
+    done = False
+
+    def __init__(self, link: Link) -> None:
+        """Listen to operator commands."""
+        self._wishes: list[Wish] = []
+        self._fresh = Freshness()
+        self.dropped = 0
+        link.subscribe(OPERATOR, self._hear)
+
+    def wish(self, state: State, now: float) -> Wish | None:
+        """Return the oldest wish that was not yet granted."""
+        return self._wishes.pop(0) if self._wishes else None
+
+    def _hear(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+        known = command.request in tuple(Request)
+        if known and self._fresh.take(command, time.monotonic_ns()):
+            self._wishes.append(Wish(Request(command.request), command.skill, np.array(command.velocity)))
+        else:
+            self.dropped += 1

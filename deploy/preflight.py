@@ -1,0 +1,62 @@
+"""What is checked before any process of a deployment starts."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from solo_doi.errors import SoloError
+from solo_doi.policies.bundle import Bundle
+
+from .config import DeployConfig
+from .shipped import SHIPPED
+
+BUILT = ("pybullet", "mock")
+"""Robots that exist so far."""
+FLAT = ("locomotion",)
+"""Tasks for which a robot without a height map is enough."""
+
+
+def check(config: DeployConfig) -> Bundle:
+    """Refuse what cannot go well, with the reason; return the bundle."""
+    if config.robot not in BUILT:
+        raise SoloError(f"--robot {config.robot} is still to come. Use --robot pybullet for a dry run.")
+    if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
+        raise SoloError("There is no display for the simulation's window. Add --headless.")
+    if not 0 < config.seconds < math.inf:
+        raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
+    if config.operator != "script" and config.fast:
+        raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
+    bundle = Bundle(config.bundle or SHIPPED)
+    contract = bundle.contract
+    if contract.task not in FLAT:
+        raise SoloError(f"{bundle.path}: made for {contract.task}, which needs a height map; this robot has none.")
+    for skill in (config.skill, *config.then):
+        _check_skill(bundle, skill, config)
+    _check_velocity(bundle, config)
+    return bundle
+
+
+def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:
+    if not 0 <= skill < bundle.num_skills:
+        raise SoloError(f"Skill {skill} does not exist: {bundle.path} has skills 0 to {bundle.num_skills - 1}.")
+    known = {entry["skill"]: entry for entry in bundle.contract.skills}
+    if known.get(skill, {}).get("selected") is False and not config.force:
+        good = [str(number) for number, entry in known.items() if entry["selected"]]
+        raise SoloError(
+            f"Skill {skill} was rejected by its evaluation (success {known[skill]['success']:.0%}). "
+            f"Selected: {', '.join(good) or 'none'}. Walk with it even so: --force"
+        )
+
+
+def _check_velocity(bundle: Bundle, config: DeployConfig) -> None:
+    contract = bundle.contract
+    low, high = contract.command_range["low"], contract.command_range["high"]
+    if config.velocity is not None and low == high:
+        raise SoloError(
+            f"{bundle.path}: its skills know one command only, {contract.command}. Leave --velocity, or use a bundle "
+            "of a steerable policy."
+        )
+    for value, least, most in zip(config.velocity or (), low, high, strict=False):
+        if not least <= value <= most:
+            raise SoloError(f"--velocity {config.velocity}: trained were {low} to {high}.")

@@ -1,0 +1,152 @@
+"""The black box: the last half minute in shared memory, written to disk by a process of its own.
+
+The loop only copies bytes into a ring that was there before it started. A second process writes the ring as an LCM
+event log when it is asked to, and also when the loop's process dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from multiprocessing import resource_tracker, shared_memory
+from pathlib import Path
+
+from .messages.wire import CHANNELS, SIZES
+
+SLOT_HEADER = struct.Struct("<qii")  # time [us], number of the channel, length
+SLOT = SLOT_HEADER.size + max(SIZES.values())
+EVENT_HEADER = struct.Struct(">Iqqii")  # LCM's event log: mark, number, time [us], lengths of channel and data
+EVENT_MARK = 0xEDA1DA01
+NAMES = tuple(CHANNELS)
+SECONDS, MESSAGES_PER_SECOND = 30, 2100
+LOG_FILE, INCIDENT_FILE = "log.lcm", "incident-{number}.lcm"
+
+
+class Ring:
+    """A fixed number of messages in shared memory; new ones take the place of the oldest."""
+
+    def __init__(self, name: str | None = None, slots: int = SECONDS * MESSAGES_PER_SECOND) -> None:
+        """Create a ring, or with a name open one that exists."""
+        self._memory = shared_memory.SharedMemory(name, create=name is None, size=8 + slots * SLOT)
+        self._slots = (self._memory.size - 8) // SLOT
+        self._view: memoryview = self._memory.buf  # type: ignore[assignment]  # there is one until it is closed
+        self._count = 0
+        if name is None:
+            self._view[:] = bytes(self._memory.size)  # touched now, so that the loop meets no page fault
+            # The writer unlinks it, also when this process is killed; the tracker would be too early.
+            resource_tracker.unregister(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
+
+    @property
+    def name(self) -> str:
+        """What another process opens it by."""
+        return self._memory.name
+
+    def put(self, channel: str, data: bytes) -> None:
+        """Keep a message."""
+        start = 8 + self._count % self._slots * SLOT
+        header = SLOT_HEADER.pack(time.time_ns() // 1000, NAMES.index(channel), len(data))
+        self._view[start : start + len(header)] = header
+        self._view[start + len(header) : start + len(header) + len(data)] = data
+        self._count += 1
+        self._view[:8] = self._count.to_bytes(8, "little")  # last: what is counted is whole
+
+    def events(self) -> list[tuple[int, str, bytes]]:
+        """Return time [us], channel and bytes of all messages, oldest first."""
+        count = int.from_bytes(self._view[:8], "little")
+        events = []
+        for number in range(max(0, count - self._slots), count):
+            start = 8 + number % self._slots * SLOT
+            when, channel, length = SLOT_HEADER.unpack_from(self._view, start)
+            body = start + SLOT_HEADER.size
+            events.append((when, NAMES[channel], bytes(self._view[body : body + length])))
+        return events
+
+    def close(self, *, unlink: bool) -> None:
+        """Let go of the memory."""
+        self._view.release()
+        self._memory.close()
+        if unlink:
+            self._memory.unlink()
+
+
+def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
+    """Write an LCM event log, whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        for number, (when, channel, data) in enumerate(events):
+            name = channel.encode()
+            file.write(EVENT_HEADER.pack(EVENT_MARK, number, when, len(name), len(data)) + name + data)
+    partial.replace(path)
+
+
+def read_log(path: Path) -> Iterator[tuple[int, str, bytes]]:
+    """Read an LCM event log up to its end, or to where it was cut off."""
+    content = path.read_bytes()
+    place = 0
+    while place + EVENT_HEADER.size <= len(content):
+        mark, _, when, channel, length = EVENT_HEADER.unpack_from(content, place)
+        body = place + EVENT_HEADER.size
+        if mark != EVENT_MARK or min(channel, length) < 0 or body + channel + length > len(content):
+            return
+        name = content[body : body + channel].decode("utf-8", "replace")
+        yield when, name, content[body + channel : body + channel + length]
+        place = body + channel + length
+
+
+class Recorder:
+    """The loop's side: a ring, and a pipe to the process that writes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start the writer; logs go to `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._ring = Ring()
+        self.put = self._ring.put
+        self._writer = subprocess.Popen(
+            [sys.executable, "-m", "deploy.recorder", self._ring.name, str(folder)], stdin=subprocess.PIPE, text=True
+        )
+
+    def incident(self, what: str) -> None:
+        """Have what led to a fault written, without waiting for it."""
+        assert self._writer.stdin is not None
+        try:
+            self._writer.stdin.write(what.replace("\n", " ") + "\n")
+            self._writer.stdin.flush()
+        except OSError:  # the writer is gone; control goes on
+            pass
+
+    def close(self) -> None:
+        """Have the log written, and wait for it."""
+        assert self._writer.stdin is not None
+        with contextlib.suppress(OSError):
+            self._writer.stdin.close()
+        self._writer.wait()
+        self._ring.close(unlink=False)  # the writer has done that
+
+
+def main() -> None:
+    """Write incidents as they are told, and the log when nobody is left to tell."""
+    for stop in (signal.SIGINT, signal.SIGTERM):  # Ctrl-C reaches every process of a terminal
+        signal.signal(stop, signal.SIG_IGN)
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    ring = Ring(name)
+    number = 0
+    try:
+        for line in sys.stdin:
+            number += 1
+            path = folder / INCIDENT_FILE.format(number=number)
+            write_log(ring.events(), path)
+            path.with_suffix(".txt").write_text(line)
+        write_log(ring.events(), folder / LOG_FILE)
+    except OSError as error:
+        sys.stderr.write(f"recorder: the log could not be written ({error.strerror}): {folder}\n")
+    finally:
+        ring.close(unlink=True)
+
+
+if __name__ == "__main__":
+    main()

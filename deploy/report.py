@@ -1,0 +1,114 @@
+"""What a deployment was like: a table, `summary.json` and a picture beside the log."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from solo_doi.files import write_text
+from solo_doi.policies.bundle import Bundle
+from solo_doi.provenance import software
+
+from .config import DeployConfig
+from .control import REPORT_FILE as CONTROLLER_FILE
+
+ROBOT_FILE = "robot.json"
+SUMMARY_FILE = "summary.json"
+WALKED = 0.5
+"""Share of the commanded velocity from which on a robot has walked."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came out."""
+
+    path: Path
+    content: dict[str, Any]
+
+    @property
+    def problems(self) -> list[str]:
+        """Everything that went wrong, in words."""
+        return list(self.content["problems"])
+
+    @property
+    def refused(self) -> list[str]:
+        """What the system did not allow."""
+        return list(self.content["refused"])
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing went wrong and the robot walked, where anybody can tell."""
+        return not self.content["problems"]
+
+    def table(self) -> Table:
+        """Return the numbers for a terminal."""
+        table = Table("figure", "value", title="Deployment")
+        walk = self.content["walk"]
+        if walk is not None:
+            table.add_row("distance", f"{walk['distance']:.2f} m in {walk['walked_seconds']:.1f} s")
+            share = walk["velocity"] / self.content["commanded"] if self.content["commanded"] else float("nan")
+            table.add_row("velocity", f"{walk['velocity']:.2f} m/s, {share:.0%} of the command")
+            table.add_row("falls", str(walk["falls"]))
+            table.add_row("energy", f"{walk['energy']:.0f} J")
+        for name in ("lateness", "work", "age"):
+            values = self.content["timing"].get(name) or {}
+            if values:
+                text = ", ".join(f"{key.removesuffix('_us')} {value:.0f}" for key, value in values.items())
+                table.add_row(f"tick {name} [us]" if name != "age" else "state age [us]", text)
+        table.add_row("ticks, overruns", f"{self.content['ticks']}, {self.content['overruns']}")
+        return table
+
+
+def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
+    """Put the reports of both processes together, and draw the log."""
+    controller, robot = (_read(folder / name) for name in (CONTROLLER_FILE, ROBOT_FILE))
+    command = config.velocity or bundle.contract.command
+    content = {
+        "skill": config.skill, "then": list(config.then), "robot": config.robot,
+        "bundle": bundle.hash, "commanded": command[0], "walk": robot.get("walk"),
+        "history": controller.get("history", []), "ticks": controller.get("ticks", 0),
+        "overruns": controller.get("overruns", 0), "skipped": controller.get("skipped", 0),
+        "malformed": controller.get("malformed", 0) + robot.get("malformed", 0), "dropped": robot.get("dropped", 0),
+        "timing": {name: controller.get(name) for name in ("lateness", "work", "age")},
+        "delay_ms": robot.get("delay_ms"), "ended": controller.get("ended"),
+        "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
+    }  # fmt: skip
+    content["problems"] = problems(controller, robot, config, command[0])
+    path = folder / SUMMARY_FILE
+    write_text(path, json.dumps(content, indent=1) + "\n")
+    _draw(folder)
+    return Summary(path, content)
+
+
+def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployConfig, commanded: float) -> list[str]:
+    """Everything that went wrong, in words; nothing if the robot walked as asked."""
+    found = list(controller.get("faults", []))
+    if not controller:
+        found.append("the controller ended without a report")
+    if not robot:
+        found.append("the robot process ended without a report")
+    if robot.get("fault") and robot["fault"] != "stopped by the operator":
+        found.append(f"robot: {robot['fault']}")
+    if controller and controller.get("ended") not in ("done", "stopped"):
+        found.append(str(controller["ended"]))
+    walk = robot.get("walk")
+    if walk is not None and config.operator == "script" and not config.readonly:
+        if walk["falls"]:
+            found.append(f"the robot fell {walk['falls']} time(s)")
+        if walk["velocity"] < WALKED * commanded:
+            found.append(f"the robot did not walk: {walk['velocity']:.2f} m/s of {commanded:.2f}")
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text()) if path.is_file() else {}
+
+
+def _draw(folder: Path) -> None:
+    from .picture import draw  # slow to import, and only here
+
+    draw(folder)

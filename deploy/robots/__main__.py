@@ -1,0 +1,85 @@
+"""The robot process: `python -m deploy.robots FOLDER`, started by solo-deploy."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from deploy.clock import Ticker
+from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
+from deploy.messages.auth import read_key
+from deploy.messages.wire import Link
+from deploy.realtime import prepare
+from deploy.signals import StopRequest
+from solo_doi import config as configuration
+from solo_doi.errors import SoloError, one_line
+from solo_doi.files import write_text
+
+from .gate import Gate
+from .process import PRIORITY, RobotProcess
+from .robot import TICK, Robot
+
+REPORT_FILE = "robot.json"
+DAMPED_SECONDS = 1.0
+"""How long motors are still damped after a request to end."""
+
+
+def main(folder: Path) -> None:
+    """Serve the robot of a folder's configuration until asked to end, and leave a report there."""
+    config = configuration.read(DeployConfig, folder / CONFIG_FILE)
+    link = Link(read_key(config.key or folder / KEY_FILE), config.url)
+    refused = [] if config.fast else prepare(PRIORITY)
+    ticker = Ticker(TICK, catch_up=True)
+    robot = make_robot(config, 0.0 if config.fast else ticker.start_ns * 1e-9)
+    process = RobotProcess(robot, link, Gate(), lockstep=config.fast)
+    stop = StopRequest()
+    witness = make_witness(robot)
+    damped = 0
+    tick = 0
+    try:
+        while damped * TICK < DAMPED_SECONDS:
+            if not (config.fast or robot.paces):
+                ticker.wait()
+            process.tick(tick * TICK if config.fast else time.monotonic())
+            tick += 1
+            if witness is not None:
+                witness.look(process.skill)
+            if stop():
+                process.stop()
+                damped += 1
+    finally:
+        robot.close()
+        report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped, "malformed": link.malformed}
+        report |= {"fault": None if process.gate.fault is None else str(process.gate.fault), "refused": refused}
+        report |= {} if witness is None else {"walk": witness.report()}
+        write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
+
+
+def make_robot(config: DeployConfig, epoch: float) -> Robot:
+    """Return the robot that a configuration asks for."""
+    if config.robot == "pybullet":
+        from .bullet import BulletSolo
+
+        return BulletSolo(epoch=epoch, seed=config.seed, gui=not config.headless)
+    if config.robot == "mock":
+        from .mock import MockSolo
+
+        return MockSolo(epoch=epoch, seed=config.seed)
+    raise SoloError(f"--robot {config.robot} is not there yet. Use --robot pybullet for a dry run.")
+
+
+def make_witness(robot: Robot) -> Any:  # noqa: ANN401  # a Witness, where PyBullet is installed
+    """Return a witness of a simulated walk; nobody can be one of a real walk."""
+    if robot.name != "pybullet":
+        return None
+    from .witness import Witness
+
+    return Witness(robot)  # type: ignore[arg-type]  # it is a BulletSolo
+
+
+if __name__ == "__main__":
+    with one_line("solo-deploy"):
+        main(Path(sys.argv[1]))

@@ -1,0 +1,152 @@
+"""Solo12 in PyBullet as a robot at 1 kHz: the dry run's, and the one that CI walks."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from deploy.poses import LYING, LYING_HEIGHT
+from solo_doi.sim.bullet_robot import BulletRobot
+from solo_doi.sim.simulator import SimConfig
+from solo_doi.sim.terrain import Terrain
+from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, NUM_LEGS, Array
+from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.rotations import IDENTITY, from_rpy, multiply, rotate_inverse
+from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
+from solo_doi.solo12.urdf import solo12_urdf
+
+from .robot import TICK, Sensors
+
+UP_W = np.array([0.0, 0.0, GRAVITY])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """Standard deviations of white noise on the sensors."""
+
+    angular_velocity: float = 0.01
+    acceleration: float = 0.1
+    attitude: float = 0.005
+    joint_velocity: float = 0.05
+
+
+class BulletSolo:
+    """One simulated robot, lying on the ground at first. `sense` shows the state that `drive` last led to."""
+
+    name = "pybullet"
+    paces = False
+
+    def __init__(
+        self,
+        *,
+        lag: float = MOTOR_LAG,
+        epoch: float = 0.0,
+        noise: Noise | None = None,
+        seed: int = 0,
+        gui: bool = False,
+    ) -> None:
+        """Load the robot into a physics client of its own; its clock starts at `epoch`."""
+        self._lag, self._epoch = lag, epoch
+        self._waiting: deque[tuple[JointCommand, float]] = deque()
+        self._acting = JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.0), epoch
+        self._noise = noise or Noise()
+        self._rng = np.random.default_rng(seed)
+        config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)
+        with tempfile.TemporaryDirectory() as folder:
+            urdf = Path(folder) / "solo12.urdf"
+            urdf.write_text(solo12_urdf(visual=gui))
+            self._body = BulletRobot(urdf, config, Terrain.flat(1), 0, gui=gui)
+        self._body.set_physics(friction=1.0, added_mass=0.0)
+        self._body.place(_lying(), np.zeros(3), np.zeros(3))
+        self._torque = np.zeros(NUM_JOINTS)
+        self._acceleration_w = np.zeros(3)
+        self._ticks = 0
+        self._read()
+
+    @property
+    def time(self) -> float:
+        """The robot's own clock [s]."""
+        return self._epoch + self._ticks * TICK
+
+    @property
+    def motion(self) -> Motion:
+        """Where the robot truly is."""
+        return self._motion
+
+    @property
+    def torque(self) -> Array:
+        """Torques of the last tick, (12,) [N m]."""
+        return self._torque
+
+    def sense(self) -> Sensors:
+        """Return what the robot's sensors show, noise included."""
+        noise, rng, motion = self._noise, self._rng, self._motion
+        quaternion = motion.base_quaternion
+        wobble = from_rpy(*(noise.attitude * rng.standard_normal(3)))
+        return Sensors(
+            time=self.time,
+            joint_position=motion.joint_position,
+            joint_velocity=motion.joint_velocity + noise.joint_velocity * rng.standard_normal(NUM_JOINTS),
+            joint_torque=self._torque,
+            angular_velocity_b=motion.angular_velocity_b + noise.angular_velocity * rng.standard_normal(3),
+            acceleration_b=rotate_inverse(quaternion, self._acceleration_w + UP_W)
+            + noise.acceleration * rng.standard_normal(3),
+            quaternion=multiply(quaternion, wobble),
+            ready=np.ones(NUM_JOINTS, dtype=bool),
+        )
+
+    def drive(self, command: JointCommand, observed: float) -> float:
+        """Let a tick pass; a command acts when its measurement is as old as in training."""
+        if command.kp == 0.0:
+            self._waiting.clear()
+            self._acting = command, observed
+        else:
+            self._waiting.append((command, observed))
+        while self._waiting and self._waiting[0][1] + self._lag <= self.time + TICK / 2:
+            self._acting = self._waiting.popleft()
+        acting, observed = self._acting
+        self._let_pass(acting)
+        return observed
+
+    def _let_pass(self, command: JointCommand) -> None:
+        before_w = self._linear_w
+        self._torque = self._body.step(command.position[None], float(command.kp), float(command.kd), None)
+        self._ticks += 1
+        self._read()
+        self._acceleration_w = (self._linear_w - before_w) / TICK
+
+    def belly_on_ground(self) -> bool:
+        """Whether anything but a foot touches the ground."""
+        return bool((np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1) > CONTACT_THRESHOLD).any())
+
+    def close(self) -> None:
+        """Free the physics client."""
+        self._body.disconnect()
+
+    def _read(self) -> None:
+        position, quaternion, linear_w, angular_w, joints, rates = self._body.read()
+        self._linear_w: Array = np.asarray(linear_w)
+        self._motion = Motion(
+            base_position_w=np.asarray(position),
+            base_quaternion=quaternion,
+            linear_velocity_b=rotate_inverse(quaternion, self._linear_w),
+            angular_velocity_b=rotate_inverse(quaternion, angular_w),
+            joint_position=np.array(joints),
+            joint_velocity=np.array(rates),
+        )
+
+
+def _lying() -> Motion:
+    zero = np.zeros(3)
+    return Motion(
+        base_position_w=np.array([0.0, 0.0, LYING_HEIGHT]),
+        base_quaternion=IDENTITY,
+        linear_velocity_b=zero,
+        angular_velocity_b=zero,
+        joint_position=LYING,
+        joint_velocity=np.zeros(NUM_JOINTS),
+    )

@@ -1,0 +1,107 @@
+"""The robot process: the only one that moves motors. It senses, publishes, listens, and lets the gate decide."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from deploy.faults import Cause, Fault
+from deploy.messages.convert import state_of
+from deploy.messages.wire import COMMAND, OPERATOR, STATE, Freshness, Link, Request, new_session
+
+from .gate import Gate
+from .robot import Robot, Sensors
+
+PRIORITY = 60
+"""Above the controller: motors must be damped also while that one works."""
+PATIENCE = 2.0
+"""How long a lock-step waits for the controller's answer before it goes on without [s]."""
+
+
+class RobotProcess:
+    """One robot behind LCM."""
+
+    def __init__(self, robot: Robot, link: Link, gate: Gate, *, lockstep: bool = False) -> None:
+        """Listen to the controller and to the operator; in lock-step every state waits for its answer."""
+        self.robot, self.gate = robot, gate
+        self._link, self._lockstep = link, lockstep
+        self._session = new_session()
+        self._sequence = 0
+        self._controller = 0
+        self._answered = 0
+        self._patience = PATIENCE
+        self._now = self._acting = 0.0
+        self._fresh = Freshness()
+        self._delay = 0.0
+        self.dropped = 0
+        link.subscribe(COMMAND, self._take)
+        link.subscribe(OPERATOR, self._operator)
+
+    @property
+    def skill(self) -> int:
+        """The skill that has the motors; -1 if none."""
+        return self.gate.followed.skill if self.gate.powered else -1
+
+    def tick(self, now: float) -> None:
+        """Sense, tell, listen, decide, drive; `now` is a time on the robot's clock."""
+        self._now = now
+        sensors = self.robot.sense()
+        if sensors is not None:
+            self._tell(sensors)
+        if self._lockstep:
+            self._await_answer()
+        else:
+            self._link.receive()
+        followed = self.gate.followed
+        command = self.gate.decide(sensors, now)
+        observed = followed.observed_ns * 1e-9 if self.gate.powered and followed is not None else now
+        acting = self.robot.drive(command, observed)
+        if acting != self._acting:
+            self._acting, self._delay = acting, now - acting
+
+    def stop(self) -> None:
+        """Damp for good: a person has asked for it."""
+        self.gate.fault = self.gate.fault or Fault(Cause.OPERATOR_STOP)
+        self._lockstep = False  # nobody needs to be waited for
+
+    def _tell(self, sensors: Sensors) -> None:
+        message = state_of(sensors)
+        self._sequence += 1
+        message.sequence, message.session = self._sequence, self._session
+        followed, fault = self.gate.followed, self.gate.fault
+        message.command_sequence = -1 if followed is None else followed.sequence
+        message.delay_ns = round(self._delay * 1e9)
+        if fault is not None:
+            message.fault, message.fault_joint, message.fault_value = fault.cause, fault.joint, fault.value
+        self._link.publish(STATE, message)
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + self._patience
+        self._link.receive()
+        while self._answered < self._sequence and time.monotonic() < deadline:
+            self._link.receive(0.1)
+        # A controller that is gone is waited for once; time must go on, and damping with it.
+        self._patience = PATIENCE if self._answered == self._sequence else 0.0
+
+    def _take(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+        followed = self.gate.followed
+        same = followed is not None and command.session == followed.session
+        if (
+            command.robot_session != self._session  # meant for a robot process that is no more
+            or command.expires_ns <= self._now * 1e9  # late, or kept and sent again
+            or (same and command.sequence <= followed.sequence)
+        ):
+            self.dropped += 1
+        elif not same and self.gate.powered:
+            self.gate.fault = self.gate.fault or Fault(Cause.COMMAND_FOREIGN)
+        else:
+            self._answered = command.state_sequence
+            self.gate.offer(command)
+
+    def _operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
+        if not self._fresh.take(command, time.monotonic_ns()):
+            self.dropped += 1
+        elif command.request == Request.DAMP:
+            self.stop()
+        elif command.request == Request.REARM:
+            self.gate.rearm()

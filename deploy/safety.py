@@ -1,0 +1,167 @@
+"""The controller's checks: what is watched, from which number on it is a fault, and for how long it may last."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from solo_doi.solo12.constants import Array
+from solo_doi.solo12.estimator import Estimate
+from solo_doi.solo12.limits import SAFETY
+from solo_doi.solo12.rotations import projected_gravity
+
+from .allowance import Allowance
+from .faults import Cause, Fault
+from .robots.robot import Sensors
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafetyConfig:
+    """Thresholds of the controller. Limits of joints are in `solo_doi.solo12.limits`."""
+
+    tilt: float = 1.0
+    """Largest angle between base and level [rad]."""
+    tilt_disagreement: float = 0.35
+    """Largest angle between the IMU's own idea of level and ours, over `patience` [rad]."""
+    torque_step: float = 2.0
+    """Change of a measured torque in a tick that counts as chatter [N m]."""
+    target_step: float = 1.5
+    """Largest change of a joint target in a policy step [rad]."""
+    envelope: float = 1.5
+    """How far outside its training range the policy may see, over `patience`; 1 is the edge."""
+    patience: float = 0.1
+    """How long what may happen for a moment may last [s]."""
+    state_age: float = 0.010
+    """Oldest state that is acted on [s]."""
+    frozen: float = 0.020
+    """How long sensors may show the very same numbers [s]."""
+    bad_share: int = 20
+    """How many of the last hundred ticks may be late, miss a state, or chatter."""
+    operator_age: float = 0.5
+    """How long the operator may be silent while motors hold positions [s]."""
+
+
+class Lasting:
+    """A condition that is a fault only if it lasts."""
+
+    def __init__(self, patience: float) -> None:
+        """Bear the condition for `patience` seconds."""
+        self._patience = patience
+        self._since: float | None = None
+
+    def over(self, condition: bool, now: float) -> bool:  # the thing that is watched
+        """Whether the condition has lasted for too long."""
+        if not condition:
+            self._since = None
+            return False
+        if self._since is None:
+            self._since = now
+        return now - self._since >= self._patience
+
+
+class Share:
+    """How many of the last hundred ticks were bad."""
+
+    def __init__(self, most: int) -> None:
+        """Bear `most` bad ticks."""
+        self._most = most
+        self._bad: deque[int] = deque(maxlen=100)
+        self.count = 0
+
+    def over(self, bad: int) -> bool:
+        """Take a tick's number of bad things; return whether there are too many."""
+        if len(self._bad) == self._bad.maxlen:
+            self.count -= self._bad[0]
+        self._bad.append(bad)
+        self.count += bad
+        return self.count > self._most
+
+
+class Safety:
+    """Looks at every state before the controller acts on it."""
+
+    def __init__(self, config: SafetyConfig) -> None:
+        """Start with a clean record."""
+        self.config = config
+        self._disagreeing = Lasting(config.patience)
+        self._outside = Lasting(config.patience)
+        self._frozen = Lasting(config.frozen)
+        self._chatter = Share(config.bad_share)
+        self._gaps = Share(config.bad_share)
+        self._late = Share(config.bad_share)
+        self._positions = Allowance(SAFETY.position)
+        self._fingerprint = b""
+        self._torque: Array | None = None
+
+    def power_on(self, sensors: Sensors) -> None:
+        """Learn that motors are about to hold positions."""
+        self._positions.start(sensors.joint_position)
+        self._torque = None
+
+    def finite(self, sensors: Sensors) -> Fault | None:
+        """Check the numbers themselves, before anything is computed from them."""
+        for value in (
+            sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
+            sensors.angular_velocity_b, sensors.acceleration_b, sensors.quaternion,
+        ):  # fmt: skip
+            if not np.isfinite(value).all():
+                return Fault(Cause.STATE_NOT_FINITE)
+        return None
+
+    def sensing(self, sensors: Sensors, missed: int) -> Fault | None:
+        """Check that news keeps coming."""
+        fingerprint = sensors.joint_velocity.tobytes() + sensors.angular_velocity_b.tobytes()
+        same, self._fingerprint = fingerprint == self._fingerprint, fingerprint
+        if self._frozen.over(same, sensors.time):
+            return Fault(Cause.STATE_FROZEN, 1000 * self.config.frozen)
+        if self._gaps.over(missed):
+            return Fault(Cause.STATE_GAP, self._gaps.count)
+        return None
+
+    def moving(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
+        """Check limits of joints and attitude; for motors that hold positions."""
+        outside = self._positions.beyond(sensors.joint_position)
+        if outside is not None:
+            return Fault(Cause.JOINT_POSITION, float(sensors.joint_position[outside]), outside)
+        for value, limit, cause in (
+            (sensors.joint_velocity, SAFETY.velocity, Cause.JOINT_VELOCITY),
+            (sensors.joint_torque, SAFETY.torque, Cause.JOINT_TORQUE),
+        ):
+            beyond = np.abs(value) > limit
+            if beyond.any():
+                joint = int(np.argmax(beyond))
+                return Fault(cause, float(value[joint]), joint)
+        step = np.abs(sensors.joint_torque - (sensors.joint_torque if self._torque is None else self._torque))
+        self._torque = sensors.joint_torque
+        if self._chatter.over(bool((step > self.config.torque_step).any())):
+            joint = int(np.argmax(step))
+            return Fault(Cause.TORQUE_RATE, float(step[joint]), joint)
+        return self._attitude(sensors, estimate)
+
+    def policy(self, target: Array, before: Array, excess: float, now: float) -> Fault | None:
+        """Check what a policy answered to what."""
+        if not np.isfinite(target).all():
+            return Fault(Cause.POLICY_NOT_FINITE)
+        step = np.abs(target - before)
+        if (step > self.config.target_step).any():
+            joint = int(np.argmax(step))
+            return Fault(Cause.TARGET_RATE, float(step[joint]), joint)
+        if self._outside.over(not excess <= self.config.envelope, now):
+            return Fault(Cause.OUT_OF_ENVELOPE, excess)
+        return None
+
+    def on_time(self, late: bool) -> Fault | None:  # the thing that is watched
+        """Count a tick as late or not."""
+        return Fault(Cause.OVERRUN, self._late.count) if self._late.over(late) else None
+
+    def _attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
+        tilt = float(np.arccos(np.clip(-estimate.gravity_b[2], -1.0, 1.0)))
+        if tilt > self.config.tilt:
+            return Fault(Cause.TILT, tilt)
+        cosine = float(estimate.gravity_b @ projected_gravity(sensors.quaternion))
+        angle = float(np.arccos(np.clip(cosine, -1.0, 1.0)))
+        if self._disagreeing.over(angle > self.config.tilt_disagreement, sensors.time):
+            return Fault(Cause.ATTITUDE_DISAGREES, angle)
+        return None

@@ -1,0 +1,78 @@
+"""Starts robot and controller, watches them, and reports what they did."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from solo_doi import config as configuration
+from solo_doi.files import write_text
+
+from .config import CONFIG_FILE, KEY_FILE, DeployConfig
+from .messages.auth import write_key
+from .preflight import check
+from .report import Summary, summarise
+
+START, END = 20.0, 10.0
+"""How long processes are given to start, and to end, before they are killed [s]."""
+
+
+def supervise(config: DeployConfig, out: Path) -> int:
+    """Run a deployment in a new folder; return its exit code."""
+    bundle = check(config)
+    out.mkdir(parents=True)
+    write_text(out / CONFIG_FILE, configuration.to_yaml(config))
+    if config.key is None:
+        write_key(out / KEY_FILE)
+    Console().print(f"run: {out}", highlight=False)
+    robot = _start("deploy.robots", out)
+    controller = None
+    try:
+        controller = _start("deploy.control", out)
+        _watch(controller, robot)
+    except KeyboardInterrupt:
+        pass  # every process of the terminal has got it, and damps
+    finally:
+        for process in (controller, robot):
+            _end(process)
+    summary = summarise(out, bundle, config)
+    _show(summary)
+    return 0 if summary.good else 1
+
+
+def _start(module: str, out: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", module, str(out)])
+
+
+def _watch(controller: subprocess.Popen[bytes], robot: subprocess.Popen[bytes]) -> None:
+    """Wait for the controller to end; a robot process that ends before it is a fault that the controller finds."""
+    while controller.poll() is None:
+        time.sleep(0.05)
+        if robot.poll() is not None and robot.returncode != 0:
+            controller.send_signal(signal.SIGTERM)
+
+
+def _end(process: subprocess.Popen[bytes] | None) -> None:
+    if process is None or process.poll() is not None:
+        return
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _show(summary: Summary) -> None:
+    console = Console()
+    console.print(summary.table())
+    for fault in summary.problems:
+        console.print(f"[bold red]fault[/]: {fault}", highlight=False)
+    for refusal in summary.refused:
+        console.print(f"[yellow]note[/]: {refusal}", highlight=False)
+    console.print(f"report: {summary.path}", highlight=False)
