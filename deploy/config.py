@@ -40,8 +40,6 @@ class DeployConfig:
     """Sense and estimate, but never command."""
     force: bool = False
     """Walk with a skill although its evaluation rejected it."""
-    estimator: Literal["on", "truth"] = "on"
-    """`truth` takes base velocity and tilt from the simulator, to see what estimating them costs."""
     seed: int = 0
     """Of the simulated sensors' noise."""
     url: str = DEFAULT_URL

@@ -11,7 +11,7 @@ from typing import Any
 from solo_doi.errors import MissingPackageError, SoloError
 
 from .auth import MAC_SIZE, Authority
-from .generated import base_truth, controller_status, joint_command, operator_command, robot_state
+from .generated import controller_status, joint_command, operator_command, robot_state
 
 Message = Any
 """An object of a generated class."""
@@ -21,9 +21,8 @@ CHANNELS: dict[str, Any] = {
     "SOLO_COMMAND": joint_command,
     "SOLO_OPERATOR": operator_command,
     "SOLO_STATUS": controller_status,
-    "SOLO_TRUTH": base_truth,
 }
-STATE, COMMAND, OPERATOR, STATUS, TRUTH = CHANNELS
+STATE, COMMAND, OPERATOR, STATUS = CHANNELS
 SIGNED = frozenset({COMMAND, OPERATOR})
 """What can move the robot is followed only with the code of somebody who may."""
 HASH_SIZE = 32

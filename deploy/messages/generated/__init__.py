@@ -4,7 +4,6 @@ DO NOT MODIFY BY HAND!!!!
 lcm-gen 1.5.3
 """
 
-from .base_truth import base_truth as base_truth
 from .controller_status import controller_status as controller_status
 from .joint_command import joint_command as joint_command
 from .operator_command import operator_command as operator_command
