@@ -12,7 +12,7 @@ from solo_doi.errors import SoloError, one_line
 
 from .config import DeployConfig
 
-SWITCHES = ("fast", "headless", "readonly", "force", "mock", "realtime")
+SWITCHES = ("fast", "headless", "readonly", "force", "mock", "realtime", "dead-man")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,8 @@ class DeployConfig:
     """How long the script walks with each skill."""
     operator: OperatorName = "script"
     """Who asks for standing, walking and stopping: a script, or a person."""
+    dead_man: bool = False
+    """Gamepad: motors are damped unless the right shoulder button is held."""
     velocity: tuple[float, float, float] | None = None
     """Velocity command [m/s, m/s, rad/s], for bundles that take one."""
     fast: bool = False

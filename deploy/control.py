@@ -34,7 +34,7 @@ PRIORITY = 40
 def control(folder: Path) -> LoopReport:
     """Run the controller that a folder's configuration describes, and leave its report there."""
     config = configuration.read(DeployConfig, folder / CONFIG_FILE)
-    controller = Controller(Bundle(config.bundle or SHIPPED), config.skill, config.controller)
+    controller = Controller(Bundle(config.bundle or SHIPPED), config.skill, config.controller, force=config.force)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
     operator: Operator
     if config.operator == "script":

@@ -55,8 +55,10 @@ class ControllerConfig:
 class Controller:
     """State machine, estimator, safety and skill of one robot."""
 
-    def __init__(self, bundle: Bundle, skill: int, config: ControllerConfig | None = None) -> None:
-        """Begin idle, with a skill to walk with."""
+    def __init__(
+        self, bundle: Bundle, skill: int, config: ControllerConfig | None = None, *, force: bool = False
+    ) -> None:
+        """Begin idle, with a skill to walk with; skills that evaluation rejected need `force`."""
         self.config = config or ControllerConfig()
         self.bundle = bundle
         self.state = State.IDLE
@@ -65,6 +67,7 @@ class Controller:
         self.session = new_session()
         self.estimate: Estimate | None = None
         self._contract = bundle.contract
+        self._allowed = bundle.allowed(force=force)
         self._pose = np.array(self._contract.default_pose)
         self._policy_ticks = round(self._contract.control_dt / TICK)
         self._estimator = Estimator()
@@ -101,7 +104,7 @@ class Controller:
             low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
             self._wished = np.clip(velocity, low, high)
         if request in EVENTS and not (request is Request.REARM and self._still_bad()):
-            if request is Request.WALK and 0 <= skill < self.bundle.num_skills:
+            if request is Request.WALK and skill in self._allowed:
                 self.skill = skill
             self._handle(EVENTS[request])
 

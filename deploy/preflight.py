@@ -40,12 +40,11 @@ def check(config: DeployConfig) -> Bundle:
 def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:
     if not 0 <= skill < bundle.num_skills:
         raise SoloError(f"Skill {skill} does not exist: {bundle.path} has skills 0 to {bundle.num_skills - 1}.")
-    known = {entry["skill"]: entry for entry in bundle.contract.skills}
-    if known.get(skill, {}).get("selected") is False and not config.force:
-        good = [str(number) for number, entry in known.items() if entry["selected"]]
+    allowed = bundle.allowed(force=config.force)
+    if skill not in allowed:
         raise SoloError(
-            f"Skill {skill} was rejected by its evaluation (success {known[skill]['success']:.0%}). "
-            f"Selected: {', '.join(good) or 'none'}. Walk with it even so: --force"
+            f"Skill {skill} was rejected by its evaluation, which selected "
+            f"{', '.join(map(str, sorted(allowed))) or 'none'}. Walk with it even so: --force"
         )
 
 

@@ -14,7 +14,9 @@ from solo_doi import config as configuration
 from solo_doi.files import write_text
 
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
-from .messages.auth import write_key
+from .messages.auth import read_key, write_key
+from .messages.wire import Link
+from .operate import Device, operate
 from .preflight import check
 from .report import Summary, summarise
 
@@ -34,7 +36,10 @@ def supervise(config: DeployConfig, out: Path) -> int:
     controller = None
     try:
         controller = _start("deploy.control", out)
-        _watch(controller, robot)
+        if config.operator == "script":
+            _watch(controller, robot)
+        else:
+            _operate(config, out, controller)
     except KeyboardInterrupt:
         pass  # every process of the terminal has got it, and damps
     finally:
@@ -55,6 +60,20 @@ def _watch(controller: subprocess.Popen[bytes], robot: subprocess.Popen[bytes]) 
         time.sleep(0.05)
         if robot.poll() is not None and robot.returncode != 0:
             controller.send_signal(signal.SIGTERM)
+
+
+def _operate(config: DeployConfig, out: Path, controller: subprocess.Popen[bytes]) -> None:
+    """Let a person drive from this terminal."""
+    if config.operator == "keyboard":
+        from .keyboard import Keyboard
+
+        device: Device = Keyboard()
+    else:
+        from .gamepad import open_gamepad
+
+        device = open_gamepad(dead_man=config.dead_man)
+    link = Link(read_key(config.key or out / KEY_FILE), config.url)
+    operate(device, link, lambda: controller.poll() is not None, sys.stdout.write)
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:

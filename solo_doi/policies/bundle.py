@@ -82,6 +82,11 @@ class Bundle:
         """How many skills there are."""
         return self.contract.num_skills
 
+    def allowed(self, *, force: bool = False) -> frozenset[int]:
+        """Skills that may run: those that evaluation did not reject, or all with `force`."""
+        rejected = {entry["skill"] for entry in self.contract.skills if entry.get("selected") is False}
+        return frozenset(range(self.num_skills)) - (frozenset() if force else rejected)
+
     @property
     def observation_size(self) -> int:
         """How many numbers an observation must have."""
