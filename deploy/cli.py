@@ -22,6 +22,7 @@ class DeployCommand(DeployConfig):
     Examples: `solo-deploy --skill 2 --robot pybullet --headless` is the dry run: robot and controller are two
     processes that talk LCM, as on the robot; `--fast` runs it in lock-step, with the same numbers every time;
     `solo-deploy --operator keyboard` lets you drive; `solo-deploy --then 3 4` switches skills while walking.
+    `solo-deploy keygen FILE` draws the secret that commands to a real robot are signed with.
     The exit code is 0 only if nothing went wrong and the robot walked.
     """
 
@@ -36,8 +37,22 @@ class DeployCommand(DeployConfig):
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
     with one_line("solo-deploy"):
-        command = configuration.from_command_line(DeployCommand, "solo-deploy", switches=SWITCHES)
-        sys.exit(deploy(command))
+        if sys.argv[1:2] == ["keygen"]:
+            keygen(sys.argv[2:])
+        else:
+            command = configuration.from_command_line(DeployCommand, "solo-deploy", switches=SWITCHES)
+            sys.exit(deploy(command))
+
+
+def keygen(words: list[str]) -> None:
+    """Draw a secret that commands are signed with."""
+    from .messages.auth import write_key
+
+    if len(words) != 1 or words[0].startswith("-"):
+        raise SoloError("keygen takes the file to write, such as: solo-deploy keygen ~/.solo12.key")
+    path = Path(words[0]).expanduser()
+    write_key(path)
+    print(f"{path}: a new key. Whoever can read it can move the robot; name it with --key on robot and operator side.")
 
 
 def deploy(command: DeployCommand) -> int:

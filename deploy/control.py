@@ -42,7 +42,7 @@ def control(folder: Path) -> LoopReport:
         operator = Script((config.skill, *config.then), config.seconds, velocity)
     else:
         operator = Remote(link)
-    recorder = Recorder(folder)
+    recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
     refused = [] if config.fast else prepare(PRIORITY)
     stop = StopRequest()
     loop = Loop(controller, link, operator, recorder)

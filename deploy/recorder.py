@@ -7,6 +7,7 @@ event log when it is asked to, and also when the loop's process dies.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -24,7 +25,7 @@ EVENT_HEADER = struct.Struct(">Iqqii")  # LCM's event log: mark, number, time [u
 EVENT_MARK = 0xEDA1DA01
 NAMES = tuple(CHANNELS)
 SECONDS, MESSAGES_PER_SECOND = 30, 2100
-LOG_FILE, INCIDENT_FILE = "log.lcm", "incident-{number}.lcm"
+LOG_FILE, CAUSE_FILE = "log.lcm", "cause.txt"
 
 
 class Ring:
@@ -101,13 +102,15 @@ def read_log(path: Path) -> Iterator[tuple[int, str, bytes]]:
 class Recorder:
     """The loop's side: a ring, and a pipe to the process that writes."""
 
-    def __init__(self, folder: Path) -> None:
-        """Start the writer; logs go to `folder`."""
+    def __init__(self, folder: Path, kept: tuple[Path, ...] = ()) -> None:
+        """Start the writer; logs go to `folder`, and with every incident a copy of the files in `kept`."""
         folder.mkdir(parents=True, exist_ok=True)
         self._ring = Ring()
         self.put = self._ring.put
         self._writer = subprocess.Popen(
-            [sys.executable, "-m", "deploy.recorder", self._ring.name, str(folder)], stdin=subprocess.PIPE, text=True
+            [sys.executable, "-m", "deploy.recorder", self._ring.name, str(folder), *map(str, kept)],
+            stdin=subprocess.PIPE,
+            text=True,
         )
 
     def incident(self, what: str) -> None:
@@ -128,20 +131,28 @@ class Recorder:
         self._ring.close(unlink=False)  # the writer has done that
 
 
+def write_incident(events: list[tuple[int, str, bytes]], folder: Path, kept: list[Path], cause: str) -> Path:
+    """Write the folder that tells what led to a fault: log, cause, and copies of what was running."""
+    number = 1 + len(list(folder.glob("incident-*")))
+    incident = folder / f"incident-{number}"
+    incident.mkdir()
+    write_log(events, incident / LOG_FILE)
+    (incident / CAUSE_FILE).write_text(cause.strip() + "\n")
+    for path in kept:
+        shutil.copy(path, incident / path.name)
+    return incident
+
+
 def main() -> None:
     """Write incidents as they are told, and the log when nobody is left to tell."""
     for stop in (signal.SIGINT, signal.SIGTERM):  # Ctrl-C reaches every process of a terminal
         signal.signal(stop, signal.SIG_IGN)
-    name, folder = sys.argv[1], Path(sys.argv[2])
+    name, folder, *kept = sys.argv[1:]
     ring = Ring(name)
-    number = 0
     try:
         for line in sys.stdin:
-            number += 1
-            path = folder / INCIDENT_FILE.format(number=number)
-            write_log(ring.events(), path)
-            path.with_suffix(".txt").write_text(line)
-        write_log(ring.events(), folder / LOG_FILE)
+            write_incident(ring.events(), Path(folder), [Path(path) for path in kept], line)
+        write_log(ring.events(), Path(folder) / LOG_FILE)
     except OSError as error:
         sys.stderr.write(f"recorder: the log could not be written ({error.strerror}): {folder}\n")
     finally:

@@ -13,8 +13,10 @@ from solo_doi.files import write_text
 from solo_doi.policies.bundle import Bundle
 from solo_doi.provenance import software
 
-from .config import DeployConfig
+from .config import CONFIG_FILE, DeployConfig
 from .control import REPORT_FILE as CONTROLLER_FILE
+from .picture import draw
+from .recorder import LOG_FILE, read_log, write_incident
 
 ROBOT_FILE = "robot.json"
 SUMMARY_FILE = "summary.json"
@@ -80,7 +82,12 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
     content["problems"] = problems(controller, robot, config, command[0])
     path = folder / SUMMARY_FILE
     write_text(path, json.dumps(content, indent=1) + "\n")
-    _draw(folder)
+    if content["problems"] and not list(folder.glob("incident-*")) and (folder / LOG_FILE).is_file():
+        # Found by nobody but us: the controller died, or the robot did not walk.
+        kept = [folder / CONFIG_FILE, bundle.path]
+        write_incident(list(read_log(folder / LOG_FILE)), folder, kept, "\n".join(content["problems"]))
+    for place in (folder, *folder.glob("incident-*")):
+        draw(place)
     return Summary(path, content)
 
 
@@ -106,9 +113,3 @@ def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployCo
 
 def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.is_file() else {}
-
-
-def _draw(folder: Path) -> None:
-    from .picture import draw  # slow to import, and only here
-
-    draw(folder)

@@ -45,6 +45,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
     finally:
         for process in (controller, robot):
             _end(process)
+        (out / KEY_FILE).unlink(missing_ok=True)  # it was good for this run only
     summary = summarise(out, bundle, config)
     _show(summary)
     return 0 if summary.good else 1
