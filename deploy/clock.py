@@ -45,3 +45,11 @@ class Ticker:
     def lateness(self) -> np.ndarray:
         """Lateness of the ticks that are remembered [s]."""
         return self._late[: min(self.ticks, len(self._late))] * 1e-9
+
+
+def percentiles(seconds: np.ndarray) -> dict[str, float]:
+    """Return p50, p99, p99.9 and the largest, in microseconds."""
+    if not len(seconds):
+        return {}
+    values = np.percentile(seconds, [50, 99, 99.9, 100]) * 1e6
+    return dict(zip(("p50_us", "p99_us", "p99.9_us", "max_us"), np.round(values, 1).tolist(), strict=True))

@@ -15,6 +15,7 @@ from solo_doi.errors import one_line
 from solo_doi.files import write_text
 from solo_doi.policies.bundle import Bundle
 
+from .clock import percentiles
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
 from .controller import Controller
 from .loop import Loop, LoopReport
@@ -60,14 +61,6 @@ def summarised(report: LoopReport) -> dict[str, Any]:
     for name in ("work", "age", "lateness"):
         content[name] = percentiles(content[name])
     return content
-
-
-def percentiles(seconds: np.ndarray) -> dict[str, float]:
-    """Return p50, p99, p99.9 and the largest, in microseconds."""
-    if not len(seconds):
-        return {}
-    values = np.percentile(seconds, [50, 99, 99.9, 100]) * 1e6
-    return dict(zip(("p50_us", "p99_us", "p99.9_us", "max_us"), np.round(values, 1).tolist(), strict=True))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,11 @@ SUMMARY_FILE = "summary.json"
 WALKED = 0.5
 """Share of the commanded velocity from which on a robot has walked."""
 
+TIMING = {
+    "lateness": "tick lateness \\[us]", "work": "tick work \\[us]", "age": "state age \\[us]",
+    "delay": "sensor to torque \\[us]",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -56,11 +61,11 @@ class Summary:
             table.add_row("velocity", f"{walk['velocity']:.2f} m/s, {share:.0%} of the command")
             table.add_row("falls", str(walk["falls"]))
             table.add_row("energy", f"{walk['energy']:.0f} J")
-        for name in ("lateness", "work", "age"):
+        for name, title in TIMING.items():
             values = self.content["timing"].get(name) or {}
             if values:
                 text = ", ".join(f"{key.removesuffix('_us')} {value:.0f}" for key, value in values.items())
-                table.add_row(f"tick {name} [us]" if name != "age" else "state age [us]", text)
+                table.add_row(title, text)
         table.add_row("ticks, overruns", f"{self.content['ticks']}, {self.content['overruns']}")
         return table
 
@@ -75,8 +80,8 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
         "history": controller.get("history", []), "ticks": controller.get("ticks", 0),
         "overruns": controller.get("overruns", 0), "skipped": controller.get("skipped", 0),
         "malformed": controller.get("malformed", 0) + robot.get("malformed", 0), "dropped": robot.get("dropped", 0),
-        "timing": {name: controller.get(name) for name in ("lateness", "work", "age")},
-        "delay_ms": robot.get("delay_ms"), "ended": controller.get("ended"),
+        "timing": {name: controller.get(name) for name in ("lateness", "work", "age")} | {"delay": robot.get("delay")},
+        "ended": controller.get("ended"),
         "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
     }  # fmt: skip
     content["problems"] = problems(controller, robot, config, command[0])

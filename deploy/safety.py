@@ -102,11 +102,7 @@ class Safety:
 
     def finite(self, sensors: Sensors) -> Fault | None:
         """Check the numbers themselves, before anything is computed from them."""
-        numbers = np.concatenate((
-            sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
-            sensors.angular_velocity_b, sensors.acceleration_b, sensors.quaternion,
-        ))  # fmt: skip
-        return None if np.isfinite(numbers).all() else Fault(Cause.STATE_NOT_FINITE)
+        return None if sensors.finite else Fault(Cause.STATE_NOT_FINITE)
 
     def sensing(self, sensors: Sensors, missed: int) -> Fault | None:
         """Check that news keeps coming."""

@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from deploy.clock import Ticker
+import numpy as np
+
+from deploy.clock import Ticker, percentiles
 from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.messages.auth import read_key
 from deploy.messages.wire import Link
@@ -32,8 +34,10 @@ def main(folder: Path) -> None:
     config = configuration.read(DeployConfig, folder / CONFIG_FILE)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
     refused = [] if config.fast else prepare(PRIORITY)
+    robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
-    robot = make_robot(config, 0.0 if config.fast else ticker.start_ns * 1e-9)
+    # A simulated robot's time is that of its ticks, which start when it is loaded.
+    robot.epoch = 0.0 if config.fast else ticker.start_ns * 1e-9
     process = RobotProcess(robot, link, Gate(), lockstep=config.fast)
     stop = StopRequest()
     witness = make_witness(robot)
@@ -43,7 +47,7 @@ def main(folder: Path) -> None:
         while damped * TICK < DAMPED_SECONDS:
             if not (config.fast or robot.paces):
                 ticker.wait()
-            process.tick(tick * TICK if config.fast else time.monotonic())
+            process.tick(time.monotonic() if robot.paces else robot.epoch + tick * TICK)
             tick += 1
             if witness is not None:
                 witness.look(process.skill)
@@ -54,20 +58,21 @@ def main(folder: Path) -> None:
         robot.close()
         report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped, "malformed": link.malformed}
         report |= {"fault": None if process.gate.fault is None else str(process.gate.fault), "refused": refused}
+        report |= {"delay": percentiles(np.array(process.delays))}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
 
 
-def make_robot(config: DeployConfig, epoch: float) -> Robot:
+def make_robot(config: DeployConfig) -> Robot:
     """Return the robot that a configuration asks for."""
     if config.robot == "pybullet":
         from .bullet import BulletSolo
 
-        return BulletSolo(epoch=epoch, seed=config.seed, gui=not config.headless)
+        return BulletSolo(seed=config.seed, gui=not config.headless)
     if config.robot == "mock":
         from .mock import MockSolo
 
-        return MockSolo(epoch=epoch, seed=config.seed)
+        return MockSolo(seed=config.seed)
     raise SoloError(f"--robot {config.robot} is not there yet. Use --robot pybullet for a dry run.")
 
 

@@ -15,7 +15,7 @@ from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, NUM_LEGS, Array
 from solo_doi.solo12.limits import TRAINING
-from solo_doi.solo12.rotations import IDENTITY, from_rpy, multiply, rotate_inverse
+from solo_doi.solo12.rotations import IDENTITY, matrix, right_matrix
 from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
@@ -49,10 +49,10 @@ class BulletSolo:
         seed: int = 0,
         gui: bool = False,
     ) -> None:
-        """Load the robot into a physics client of its own; its clock starts at `epoch`."""
-        self._lag, self._epoch = lag, epoch
+        """Load the robot into a physics client of its own."""
+        self._lag, self.epoch = lag, 0.0
         self._waiting: deque[tuple[JointCommand, float]] = deque()
-        self._acting = JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.0), epoch
+        self._acting = JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.0), 0.0
         self._noise = noise or Noise()
         self._rng = np.random.default_rng(seed)
         config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)
@@ -70,7 +70,7 @@ class BulletSolo:
     @property
     def time(self) -> float:
         """The robot's own clock [s]."""
-        return self._epoch + self._ticks * TICK
+        return self.epoch + self._ticks * TICK
 
     @property
     def motion(self) -> Motion:
@@ -85,17 +85,16 @@ class BulletSolo:
     def sense(self) -> Sensors:
         """Return what the robot's sensors show, noise included."""
         noise, rng, motion = self._noise, self._rng, self._motion
-        quaternion = motion.base_quaternion
-        wobble = from_rpy(*(noise.attitude * rng.standard_normal(3)))
+        # A small turn, to first order.
+        wobble = right_matrix(np.array([1.0, *(noise.attitude / 2 * rng.standard_normal(3))]))
         return Sensors(
             time=self.time,
             joint_position=motion.joint_position,
             joint_velocity=motion.joint_velocity + noise.joint_velocity * rng.standard_normal(NUM_JOINTS),
             joint_torque=self._torque,
             angular_velocity_b=motion.angular_velocity_b + noise.angular_velocity * rng.standard_normal(3),
-            acceleration_b=rotate_inverse(quaternion, self._acceleration_w + UP_W)
-            + noise.acceleration * rng.standard_normal(3),
-            quaternion=multiply(quaternion, wobble),
+            acceleration_b=(self._acceleration_w + UP_W) @ self._turn + noise.acceleration * rng.standard_normal(3),
+            quaternion=wobble @ motion.base_quaternion,
             ready=np.ones(NUM_JOINTS, dtype=bool),
         )
 
@@ -130,11 +129,12 @@ class BulletSolo:
     def _read(self) -> None:
         position, quaternion, linear_w, angular_w, joints, rates = self._body.read()
         self._linear_w: Array = np.asarray(linear_w)
+        self._turn = matrix(quaternion)
         self._motion = Motion(
             base_position_w=np.asarray(position),
             base_quaternion=quaternion,
-            linear_velocity_b=rotate_inverse(quaternion, self._linear_w),
-            angular_velocity_b=rotate_inverse(quaternion, angular_w),
+            linear_velocity_b=self._linear_w @ self._turn,
+            angular_velocity_b=angular_w @ self._turn,
             joint_position=np.array(joints),
             joint_velocity=np.array(rates),
         )

@@ -17,7 +17,7 @@ from deploy.faults import Cause, Fault
 from deploy.messages.wire import Mode
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.limits import DRIVER, SAFETY
-from solo_doi.solo12.rotations import projected_gravity
+from solo_doi.solo12.rotations import tilt
 from solo_doi.solo12.state import JointCommand
 
 from .robot import Sensors
@@ -134,14 +134,7 @@ class Gate:
 
     def _wrong_sensors(self, sensors: Sensors, position: Array, kp: float) -> Fault | None:
         config = self._config
-        measured = (
-            sensors.joint_position,
-            sensors.joint_velocity,
-            sensors.acceleration_b,
-            sensors.angular_velocity_b,
-            sensors.quaternion,
-        )
-        if not all(np.isfinite(value).all() for value in measured):
+        if not sensors.finite:
             return Fault(Cause.STATE_NOT_FINITE)
         if self._switching_on:
             self._positions.start(sensors.joint_position)
@@ -157,9 +150,9 @@ class Gate:
             if beyond.any():
                 joint = int(np.argmax(beyond))
                 return Fault(cause, float(value[joint]), joint)
-        tilt = float(np.arccos(np.clip(-projected_gravity(sensors.quaternion)[2], -1.0, 1.0)))
-        if tilt > config.tilt:
-            return Fault(Cause.TILT, tilt)
+        angle = tilt(sensors.quaternion)
+        if angle > config.tilt:
+            return Fault(Cause.TILT, angle)
         return self._wrong_hardware(sensors)
 
     def _wrong_hardware(self, sensors: Sensors) -> Fault | None:

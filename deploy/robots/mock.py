@@ -22,9 +22,9 @@ class MockSolo:
     name = "mock"
     paces = False
 
-    def __init__(self, *, epoch: float = 0.0, seed: int = 0) -> None:
-        """Start lying; the clock starts at `epoch`."""
-        self._epoch, self._ticks = epoch, 0
+    def __init__(self, *, seed: int = 0) -> None:
+        """Start lying."""
+        self.epoch, self._ticks = 0.0, 0
         self._rng = np.random.default_rng(seed)
         self._position = LYING.copy()
         self._velocity = np.zeros(NUM_JOINTS)
@@ -33,7 +33,7 @@ class MockSolo:
         """Return joints as they are, and an IMU at rest."""
         noise = 0.01 * self._rng.standard_normal(6)
         return Sensors(
-            time=self._epoch + self._ticks * TICK,
+            time=self.epoch + self._ticks * TICK,
             joint_position=self._position,
             joint_velocity=self._velocity,
             joint_torque=np.zeros(NUM_JOINTS),

@@ -34,6 +34,8 @@ class RobotProcess:
         self._fresh = Freshness()
         self._delay = 0.0
         self.dropped = 0
+        self.delays: list[float] = []
+        """From every state that a skill acted on to its torque [s]."""
         link.subscribe(COMMAND, self._take)
         link.subscribe(OPERATOR, self._operator)
 
@@ -58,6 +60,8 @@ class RobotProcess:
         acting = self.robot.drive(command, observed)
         if acting != self._acting:
             self._acting, self._delay = acting, now - acting
+            if self.skill >= 0:
+                self.delays.append(self._delay)
 
     def stop(self) -> None:
         """Damp for good: a person has asked for it."""

@@ -39,6 +39,15 @@ class Sensors:
     errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))  # (12,)
     """Error numbers of the motor drivers, 0 for none."""
 
+    @property
+    def finite(self) -> bool:
+        """Whether every number is one."""
+        numbers = np.concatenate((
+            self.joint_position, self.joint_velocity, self.joint_torque,
+            self.angular_velocity_b, self.acceleration_b, self.quaternion,
+        ))  # fmt: skip
+        return bool(np.isfinite(numbers).all())
+
 
 class Robot(Protocol):
     """Sensors out, joint commands in, once per tick. No call blocks for longer than a tick."""
@@ -46,6 +55,8 @@ class Robot(Protocol):
     name: str
     paces: bool
     """Whether `sense` waits for the robot's own tick; if not, the caller keeps time."""
+    epoch: float
+    """When the clock of a robot that does not pace showed its first tick [s]."""
 
     def sense(self) -> Sensors | None:
         """Return what was measured in this tick; nothing if no news came in time."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solo_doi.solo12.rotations import projected_gravity
+from solo_doi.solo12.rotations import tilt
 
 from .bullet import BulletSolo
 from .robot import TICK
@@ -43,7 +43,7 @@ class Witness:
         if self._ticks > START / TICK:
             self._moving += 1
             self._velocity += float(motion.linear_velocity_b[0])
-        down = bool(-projected_gravity(motion.base_quaternion)[2] < np.cos(FALL_TILT))
+        down = tilt(motion.base_quaternion) > FALL_TILT
         if self._ticks % CONTACT_TICKS == 0:
             down = down or self._robot.belly_on_ground()
         self.falls += down and not self._down

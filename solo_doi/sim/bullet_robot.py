@@ -10,7 +10,17 @@ import numpy as np
 from solo_doi.errors import MissingPackageError, SoloError
 from solo_doi.solo12.action import joint_torque
 from solo_doi.solo12.constants import BASE_NAME, BODY_NAMES, FOOT_NAMES, GRAVITY, JOINT_NAMES, NUM_JOINTS, Array
-from solo_doi.solo12.rotations import conjugate, cross, from_xyzw, multiply, rotate, to_xyzw
+from solo_doi.solo12.rotations import (
+    conjugate,
+    cross,
+    cross_matrix,
+    from_xyzw,
+    matrix,
+    multiply,
+    right_matrix,
+    rotate,
+    to_xyzw,
+)  # fmt: skip
 from solo_doi.solo12.state import JointCommand, Motion
 
 from .simulator import SimConfig
@@ -63,20 +73,23 @@ class BulletRobot:
         self._base_mass, self._base_inertia = dynamics[0], np.array(dynamics[2])
         # Bullet's base is the frame of the principal axes at the centre of mass; ours is base_link.
         self._com_b, self._axes = np.array(dynamics[3]), from_xyzw(np.array(dynamics[4]))
+        self._from_axes = right_matrix(conjugate(self._axes))
         self._make_passive()
 
     def read(self) -> tuple[Array, Array, Array, Array, list[float], list[float]]:
         """Position, quaternion, linear and angular velocity of base_link, joint positions and velocities."""
         position, axes = p.getBasePositionAndOrientation(self._body, self._client)
         linear, angular = p.getBaseVelocity(self._body, self._client)
-        quaternion = multiply(from_xyzw(np.array(axes)), conjugate(self._axes))
-        offset_w = rotate(quaternion, self._com_b)
+        x, y, z, w = axes
+        quaternion = self._from_axes @ (w, x, y, z)
+        offset_w = matrix(quaternion) @ self._com_b
+        angular_w = np.array(angular)
         joints = p.getJointStates(self._body, self._joints, self._client)
         return (
             position - offset_w,
             quaternion,
-            linear - cross(np.array(angular), offset_w),
-            np.array(angular),
+            linear - cross_matrix(angular_w) @ offset_w,
+            angular_w,
             [joint[0] for joint in joints],
             [joint[1] for joint in joints],
         )

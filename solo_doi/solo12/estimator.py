@@ -14,6 +14,7 @@ import numpy as np
 
 from .constants import ANKLE_Z, FOOT_RADIUS, GRAVITY, KFE_Z, NUM_LEGS, Array
 from .kinematics import HIPS_B, LEG_WIDTH
+from .rotations import cross_matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,7 @@ class Estimator:
         """Take a measurement that is `dt` seconds younger than the one before."""
         config = self._config
         rate = angular_velocity_b - self._gyro_bias
-        turning = _cross_matrix(rate)
+        turning = cross_matrix(rate)
         gravity = self._tilt(turning, acceleration_b, dt)
         legs = Legs(joint_position, joint_velocity)
         carried = legs.carried(joint_torque, gravity)
@@ -75,7 +76,7 @@ class Estimator:
         total = float(weight.sum())
         if total > 0.0:
             # The foot is a ball that rolls: its lowest point rests, its centre moves with the turning of the shank.
-            rolling = FOOT_RADIUS * (_cross_matrix(gravity) @ (rate[:, None] + legs.shank_rate()))
+            rolling = FOOT_RADIUS * (cross_matrix(gravity) @ (rate[:, None] + legs.shank_rate()))
             seen = rolling - legs.velocity() - turning @ legs.position()
             pull = min(1.0, dt * config.velocity_rate * min(total, 2.0) / 2)
             self._velocity = self._velocity + pull * (seen @ (weight / total) - self._velocity)
@@ -84,7 +85,7 @@ class Estimator:
     def _tilt(self, turning: Array, acceleration_b: Array, dt: float) -> Array:
         # Not scaled to length 1: over a stride the accelerometer shows gravity on average, its direction does not.
         seen = -acceleration_b / GRAVITY
-        self._gyro_bias = self._gyro_bias + dt * self._config.gyro_bias_rate * (_cross_matrix(self._gravity) @ seen)
+        self._gyro_bias = self._gyro_bias + dt * self._config.gyro_bias_rate * (cross_matrix(self._gravity) @ seen)
         gravity = self._gravity - dt * (turning @ self._gravity)
         pull = max(self._config.tilt_rate, 1.0 / (self._age + dt))  # an average of all that was seen, at first
         self._age += dt
@@ -144,9 +145,3 @@ class Legs:
         kfe = (rest * self._z + gx * self._x) / det
         torque = joint_torque.reshape(NUM_LEGS, 3).T
         return np.where(usable, haa * torque[0] + hfe * torque[1] + kfe * torque[2], 0.0)
-
-
-def _cross_matrix(v: Array) -> Array:
-    """The matrix that multiplies like a cross product with `v` from the left."""
-    x, y, z = v.tolist()
-    return np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))

@@ -6,6 +6,8 @@ any leading dimensions.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .constants import Array, constant
@@ -77,3 +79,34 @@ def to_rpy(quaternion: Array) -> tuple[Array, Array, Array]:
 def projected_gravity(quaternion: Array) -> Array:
     """Direction of gravity in the base frame: (0, 0, -1) when level."""
     return rotate_inverse(quaternion, DOWN_W)
+
+
+# --- One rotation only: plain numbers, ten times faster than arrays of one row ---------------------
+
+
+def matrix(quaternion: Array) -> Array:
+    """Matrix (3, 3) of one rotation, from base to world."""
+    w, x, y, z = quaternion.tolist()
+    return np.array((
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    ))  # fmt: skip
+
+
+def cross_matrix(vector: Array) -> Array:
+    """Matrix (3, 3) that multiplies like a cross product with one vector from the left."""
+    x, y, z = vector.tolist()
+    return np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
+
+
+def right_matrix(quaternion: Array) -> Array:
+    """Matrix (4, 4) that multiplies like one quaternion from the right."""
+    w, x, y, z = quaternion.tolist()
+    return np.array(((w, -x, -y, -z), (x, w, z, -y), (y, -z, w, x), (z, y, -x, w)))
+
+
+def tilt(quaternion: Array) -> float:
+    """Angle between one base and level [rad]."""
+    _, x, y, _ = quaternion.tolist()
+    return math.acos(min(1.0, max(-1.0, 1 - 2 * (x * x + y * y))))
