@@ -7,6 +7,24 @@ import time
 import numpy as np
 
 
+class Samples:
+    """The last million of numbers, in memory that is there from the beginning."""
+
+    def __init__(self, most: int = 1_000_000) -> None:
+        """Keep the last `most`."""
+        self._kept = np.ones(most)  # not zeros, whose pages would be mapped only when they are written
+        self.count = 0
+
+    def add(self, value: float) -> None:
+        """Keep a number, in the place of the oldest."""
+        self._kept[self.count % len(self._kept)] = value
+        self.count += 1
+
+    def values(self) -> np.ndarray:
+        """Return the numbers that are kept, in no order."""
+        return self._kept[: min(self.count, len(self._kept))]
+
+
 class Ticker:
     """Wakes at multiples of a period; lateness does not add up.
 
@@ -14,13 +32,13 @@ class Ticker:
     catches up with them, as its time must not stand still.
     """
 
-    def __init__(self, period: float, *, catch_up: bool = False, most: int = 1_000_000) -> None:
-        """Begin now; keep the lateness of the last `most` ticks."""
+    def __init__(self, period: float, *, catch_up: bool = False) -> None:
+        """Begin now."""
         self._catch_up = catch_up
         self._period = round(period * 1e9)
         self.start_ns = self._deadline = time.monotonic_ns()
-        self._late = np.zeros(most, dtype=np.int64)
-        self.ticks = 0
+        self.late = Samples()
+        """Lateness of every tick [s]."""
         self.skipped = 0
 
     def wait(self) -> int:
@@ -30,8 +48,7 @@ class Ticker:
         if left > 0:
             time.sleep(left * 1e-9)
         late = time.monotonic_ns() - self._deadline
-        self._late[self.ticks % len(self._late)] = late
-        self.ticks += 1
+        self.late.add(late * 1e-9)
         if late > self._period and not self._catch_up:
             lost = late // self._period
             self._deadline += lost * self._period
@@ -41,10 +58,6 @@ class Ticker:
     def now(self) -> float:
         """The monotonic clock [s]."""
         return time.monotonic_ns() * 1e-9
-
-    def lateness(self) -> np.ndarray:
-        """Lateness of the ticks that are remembered [s]."""
-        return self._late[: min(self.ticks, len(self._late))] * 1e-9
 
 
 def percentiles(seconds: np.ndarray) -> dict[str, float]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .clock import Ticker
+from .clock import Samples, Ticker
 from .controller import Controller
 from .messages.wire import COMMAND, STATE, STATUS, Link
 from .operators import Operator
@@ -17,7 +19,7 @@ from .recorder import Recorder
 from .robots.robot import TICK
 from .state_machine import State
 
-STATUS_TICKS = 100
+STATUS_TICKS, FIRST_MINUTE = 100, 60_000
 LOST = 5.0
 """How long the loop waits for a first state, or in lock-step for any [s]."""
 
@@ -38,6 +40,8 @@ class LoopReport:
     age: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Age of the state that every tick acted on [s]."""
     lateness: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    memory: dict[str, float] = field(default_factory=dict)
+    """Of the process, after the first minute and at the end [MB]."""
     ended: str = ""
 
 
@@ -50,8 +54,7 @@ class Loop:
         self._newest = 0
         self._state: State | None = None
         self._readonly = False
-        self._work: list[float] = []
-        self._age: list[float] = []
+        self._work, self._age = Samples(), Samples()
         self.report = LoopReport()
         link.subscribe(STATE, self._hear)
 
@@ -60,7 +63,8 @@ class Loop:
         self._readonly = readonly
         self.report.ended = self._lockstep(until) if lockstep else self._wall(until)
         self.report.malformed = self._link.malformed
-        self.report.work, self.report.age = np.array(self._work), np.array(self._age)
+        self.report.memory["last"] = memory()
+        self.report.work, self.report.age = self._work.values(), self._age.values()
         return self.report
 
     def _wall(self, until: Callable[[], bool]) -> str:
@@ -73,11 +77,11 @@ class Loop:
                 if self._newest:
                     self._controller.late(late > TICK * 1e9)
                     self._tick(time.monotonic_ns())
-                elif ticker.ticks > LOST / TICK:
+                elif ticker.late.count > LOST / TICK:
                     return "no robot was heard of"
-                self._work.append(time.perf_counter() - begun)
+                self._work.add(time.perf_counter() - begun)
         finally:
-            self.report.lateness, self.report.skipped = ticker.lateness(), ticker.skipped
+            self.report.lateness, self.report.skipped = ticker.late.values(), ticker.skipped
             self.report.overruns = int((self.report.lateness > TICK).sum())
         return "done" if self._operator.done else "stopped"
 
@@ -92,12 +96,12 @@ class Loop:
             acted = self._newest
             begun = time.perf_counter()
             self._tick(acted)
-            self._work.append(time.perf_counter() - begun)
+            self._work.add(time.perf_counter() - begun)
         return "done" if self._operator.done else "stopped"
 
     def _tick(self, now_ns: int) -> None:
         controller = self._controller
-        self._age.append((now_ns - self._newest) * 1e-9)
+        self._age.add((now_ns - self._newest) * 1e-9)
         wish = self._operator.wish(controller.state, now_ns * 1e-9)
         if wish is not None and not self._readonly:
             controller.ask(wish.request, now_ns, wish.skill, wish.velocity)
@@ -107,6 +111,8 @@ class Loop:
             if self._recorder is not None:
                 self._recorder.put(COMMAND, data)
         self.report.ticks += 1
+        if self.report.ticks == FIRST_MINUTE:
+            self.report.memory["first"] = memory()
         if self.report.ticks % STATUS_TICKS == 0:
             self._link.publish(STATUS, controller.status(now_ns))
         if controller.state is not self._state:  # hearing a state may have changed it, too
@@ -129,3 +135,9 @@ class Loop:
         self._controller.hear(message)
         if self._recorder is not None:
             self._recorder.put(STATE, data)
+
+
+def memory() -> float:
+    """Memory that this process holds [MB]."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

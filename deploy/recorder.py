@@ -37,7 +37,8 @@ class Ring:
         self._slots = (self._memory.size - 8) // SLOT
         self._view: memoryview = self._memory.buf  # type: ignore[assignment]  # there is one until it is closed
         self._count = 0
-        if name is None:
+        self._created = name is None
+        if self._created:
             self._view[:] = bytes(self._memory.size)  # touched now, so that the loop meets no page fault
             # The writer unlinks it, also when this process is killed; the tracker would be too early.
             resource_tracker.unregister(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
@@ -68,10 +69,12 @@ class Ring:
         return events
 
     def close(self, *, unlink: bool) -> None:
-        """Let go of the memory."""
+        """Let go of the memory; `unlink` it if nobody else will."""
         self._view.release()
         self._memory.close()
         if unlink:
+            if self._created:
+                resource_tracker.register(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
             self._memory.unlink()
 
 

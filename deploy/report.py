@@ -82,6 +82,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
         "malformed": controller.get("malformed", 0) + robot.get("malformed", 0), "dropped": robot.get("dropped", 0),
         "timing": {name: controller.get(name) for name in ("lateness", "work", "age")} | {"delay": robot.get("delay")},
         "ended": controller.get("ended"),
+        "memory": controller.get("memory", {}),
         "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
     }  # fmt: skip
     content["problems"] = problems(controller, robot, config, command[0])

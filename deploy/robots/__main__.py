@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from deploy.clock import Ticker, percentiles
 from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.messages.auth import read_key
@@ -37,7 +35,7 @@ def main(folder: Path) -> None:
     robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
     # A simulated robot's time is that of its ticks, which start when it is loaded.
-    robot.epoch = 0.0 if config.fast else ticker.start_ns * 1e-9
+    robot.epoch = 0.0 if config.fast else ticker.start_ns * 1e-9 + TICK
     process = RobotProcess(robot, link, Gate(), lockstep=config.fast)
     stop = StopRequest()
     witness = make_witness(robot)
@@ -58,7 +56,7 @@ def main(folder: Path) -> None:
         robot.close()
         report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped, "malformed": link.malformed}
         report |= {"fault": None if process.gate.fault is None else str(process.gate.fault), "refused": refused}
-        report |= {"delay": percentiles(np.array(process.delays))}
+        report |= {"delay": percentiles(process.delays.values())}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from deploy.clock import Samples
 from deploy.faults import Cause, Fault
 from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, OPERATOR, STATE, Freshness, Link, Request, new_session
@@ -34,7 +35,7 @@ class RobotProcess:
         self._fresh = Freshness()
         self._delay = 0.0
         self.dropped = 0
-        self.delays: list[float] = []
+        self.delays = Samples(10_000)
         """From every state that a skill acted on to its torque [s]."""
         link.subscribe(COMMAND, self._take)
         link.subscribe(OPERATOR, self._operator)
@@ -61,7 +62,7 @@ class RobotProcess:
         if acting != self._acting:
             self._acting, self._delay = acting, now - acting
             if self.skill >= 0:
-                self.delays.append(self._delay)
+                self.delays.add(self._delay)
 
     def stop(self) -> None:
         """Damp for good: a person has asked for it."""

@@ -96,7 +96,8 @@ class Bundle:
         """Raw actions and joint targets (B, 12) of raw observations (B, observation) under skills (B,)."""
         if observation.shape[1:] != (self.observation_size,):
             raise BundleError(f"{self.path}: takes (B, {self.observation_size}) numbers, found {observation.shape}.")
-        if np.any(skill < 0) or np.any(skill >= self.num_skills):  # the graph would count negative ones from the end
+        # As unsigned numbers, since the graph would count negative ones from the end.
+        if skill.view(np.uint64).max() >= self.num_skills:
             raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
         action, target = self._session.run(None, {"observation": observation, "skill": skill})
         return action, target

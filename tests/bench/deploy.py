@@ -1,0 +1,243 @@
+"""The control loop: inference, work of a tick, punctuality, latency over LCM, endurance."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deploy.clock import Ticker
+from deploy.controller import Controller
+from deploy.messages.auth import Authority
+from deploy.messages.wire import COMMAND, STATE, Link, Request, blank, decode
+from deploy.realtime import prepare
+from deploy.recorder import LOG_FILE, Ring, read_log
+from deploy.report import SUMMARY_FILE
+from deploy.robots.robot import TICK
+from deploy.shipped import SHIPPED
+from solo_doi.policies.bundle import Bundle
+
+from .harness import Pairs, benchmark, interleaved
+
+CALLS, TICKS = 2000, 5000
+URL = "udpm://239.255.76.67:7{port}?ttl=0"
+PRIORITY = 50
+
+
+@benchmark(unit="us", at_most=1.0)
+def policy_inference() -> Pairs:
+    """p99 of one inference by a bundle, in one thread, with real-time scheduling, against 50 us."""
+    return [(value, 50.0) for value in _in_child("_inference_p99s()")]
+
+
+@benchmark(unit="us")
+def policy_overhead() -> Pairs:
+    """Median of one inference by a bundle, checks included, against a plain call of onnxruntime on the same graph."""
+    return interleaved(*_inference(50))
+
+
+@benchmark(unit="us", at_most=1.0)
+def tick_work() -> Pairs:
+    """p99 of a whole tick's work while walking: decode, estimate, check, infer, encode, sign; against 300 us."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        _solo_deploy("--headless", "--fast", "--seconds", "4", "--skill", "2", "--out", str(out))
+        return [(value, 300.0) for value in _in_child(f"_work_p99s({str(out / LOG_FILE)!r})")]
+
+
+@benchmark(unit="us", at_most=1.5)
+def tick_lateness() -> Pairs:
+    """p99 of a tick's lateness at 1 kHz against a loop of clock_nanosleep in C, both as ordinary processes."""
+    return interleaved(_python_lateness, _c_lateness)
+
+
+@benchmark(unit="us", at_most=1.5)
+def tick_lateness_fifo() -> Pairs:
+    """The same with real-time scheduling and locked memory."""
+    pairs = _in_child("_fifo_pairs()")
+    return [(float(value), float(reference)) for value, reference in pairs]
+
+
+@benchmark(unit="us")
+def lcm_latency() -> Pairs:
+    """Median time from a state's publication to its command's arrival, over LCM and back; its p99 is the reference."""
+    return [tuple(np.percentile(_latencies(), [50, 99]).tolist()) for _ in range(5)]
+
+
+@benchmark(unit="us", at_most=1.0)
+def recorder_put() -> Pairs:
+    """p99 of keeping a message in the recorder's ring against 10 us."""
+    ring = Ring()
+    data = bytes(439)
+    pairs = [(_p99(_timed(lambda: ring.put(STATE, data), 20 * CALLS)), 10.0) for _ in range(5)]
+    ring.close(unlink=True)
+    return pairs
+
+
+@benchmark(unit="us", at_most=0.1)
+def authentication() -> Pairs:
+    """Signing and checking a joint command against the median round trip over LCM that it is part of."""
+    authority, data = Authority(bytes(32)), bytes(234)
+    trip = float(np.median(_latencies()))
+    return [(float(np.median(_timed(lambda: authority.genuine(authority.sign(data)), CALLS))), trip) for _ in range(5)]
+
+
+@benchmark(unit="MB", at_most=1.05)
+def soak() -> Pairs:
+    """Memory after ten minutes of walking in lock-step, without a fault, against that after the first; 5 skills."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "soak"
+        words = ["--headless", "--fast", "--seconds", "120", "--skill", "0", "--then", "1", "2", "3", "4"]
+        _solo_deploy(*words, "--out", str(out))
+        summary = json.loads((out / SUMMARY_FILE).read_text())
+    if summary["problems"]:
+        raise RuntimeError(f"ten minutes of walking ended with {summary['problems']}")
+    first, last = summary["memory"]["first"], summary["memory"]["last"]
+    return [(last, first)] * 5
+
+
+def _inference(percentile: float = 99) -> tuple[Callable[[], float], Callable[[], float]]:
+    bundle = Bundle(SHIPPED)
+    observation, skill = np.zeros((1, bundle.observation_size), np.float32), np.array([2])
+    feed = {"observation": observation, "skill": skill}
+
+    def ours() -> float:
+        return float(np.percentile(_timed(lambda: bundle.run(observation, skill), CALLS), percentile))
+
+    def plain() -> float:
+        return float(np.percentile(_timed(lambda: bundle._session.run(None, feed), CALLS), percentile))
+
+    return ours, plain
+
+
+def _inference_p99s() -> list[float]:
+    _be_punctual()
+    ours, _ = _inference()
+    return [ours() for _ in range(5)]
+
+
+def _work_p99s(log: str) -> list[float]:
+    _be_punctual()
+    states = [data for _, channel, data in read_log(Path(log)) if channel == STATE]
+    return [_p99(_work(states)) for _ in range(5)]
+
+
+def _work(states: list[bytes]) -> np.ndarray:
+    """Durations of the ticks of a controller that hears these states and walks [us]."""
+    controller, authority = Controller(Bundle(SHIPPED), 2), Authority(bytes(32))
+    requests = {500: Request.STAND, 2500: Request.WALK}
+    durations = []
+    for number, data in enumerate(states[:6000]):
+        begun = time.perf_counter()
+        message = decode(STATE, data)
+        controller.hear(message)
+        controller.ask(requests.get(number, Request.NOTHING), message.time_ns, 2)
+        authority.sign(controller.tick(message.time_ns).encode())
+        durations.append(time.perf_counter() - begun)
+    return 1e6 * np.array(durations[2600:])
+
+
+def _python_lateness() -> float:
+    ticker = Ticker(TICK)
+    for _ in range(TICKS):
+        ticker.wait()
+    return _p99(1e6 * ticker.late.values())
+
+
+def _c_lateness() -> float:
+    late = np.zeros(TICKS, dtype=np.int64)
+    _c_loop()(ctypes.c_int64(round(TICK * 1e9)), TICKS, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
+    return _p99(1e-3 * late)
+
+
+def _c_loop() -> Callable[..., None]:
+    source = Path(__file__).with_name("nanosleep_loop.c")
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "loop.so"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+        return ctypes.CDLL(str(library)).nanosleep_loop
+
+
+def _be_punctual() -> None:
+    """Run as the control loop does, or not at all."""
+    refused = prepare(PRIORITY)
+    if refused:
+        raise RuntimeError(refused[0])
+
+
+def _fifo_pairs() -> list[tuple[float, float]]:
+    _be_punctual()
+    return interleaved(_python_lateness, _c_lateness)
+
+
+def _latencies(count: int = CALLS) -> np.ndarray:
+    """Round trips of state and command between two processes [us]."""
+    url = URL.format(port=os.getpid() % 900 + 100)
+    echo = subprocess.Popen([sys.executable, "-c", f"from tests.bench.deploy import _echo; _echo({url!r})"])
+    link = Link(Authority(bytes(32)), url)
+    arrived: list[int] = []
+    link.subscribe(COMMAND, lambda message, data: arrived.append(message.state_sequence))
+    state, trips = blank(STATE), []
+    try:
+        while len(trips) < count + 100:
+            state.sequence += 1
+            begun = time.perf_counter()
+            link.publish(STATE, state)
+            while not arrived or arrived[-1] != state.sequence:
+                if not link.receive(0.2) and time.perf_counter() - begun > 0.5:
+                    break  # the other process has not started yet
+            else:
+                trips.append(time.perf_counter() - begun)
+            time.sleep(0.0005)
+    finally:
+        echo.kill()
+        echo.wait()
+    return 1e6 * np.array(trips[100:])
+
+
+def _echo(url: str) -> None:
+    """Answer every state with a command."""
+    link, command = Link(Authority(bytes(32)), url), blank(COMMAND)
+
+    def answer(message: object, data: bytes) -> None:
+        command.state_sequence = message.sequence  # type: ignore[attr-defined]
+        link.publish(COMMAND, command)
+
+    link.subscribe(STATE, answer)
+    while True:
+        link.receive(1.0)
+
+
+def _in_child(call: str) -> list[Any]:
+    """Call a function of this module in a process of its own, with which real-time scheduling ends."""
+    program = f"import json; from tests.bench import deploy; print(json.dumps(deploy.{call}))"
+    ran = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
+    return json.loads(ran.stdout.splitlines()[-1])  # PyBullet greets
+
+
+def _solo_deploy(*words: str) -> None:
+    program = "import sys; from deploy.cli import main; main()"
+    subprocess.run([sys.executable, "-c", program, *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def _timed(work: Callable[[], object], count: int) -> np.ndarray:
+    """Durations of calls [us]."""
+    durations = np.zeros(count)
+    for number in range(count):
+        begun = time.perf_counter()
+        work()
+        durations[number] = time.perf_counter() - begun
+    return 1e6 * durations
+
+
+def _p99(values: np.ndarray) -> float:
+    return float(np.percentile(values, 99))
