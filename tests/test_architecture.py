@@ -48,7 +48,7 @@ RULES = {  # the most specific name counts
     "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm"}),  # nor deploy, which is not among `may`
     "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),
     "deploy.export": Rule(  # not on the loop's side: it reads every policy, but trains and collects nothing
-        may={"solo_doi.solo12", "solo_doi.tasks", "solo_doi.policies", "solo_doi.provenance"},
+        may={"solo_doi.solo12", "solo_doi.sim", "solo_doi.tasks", "solo_doi.policies", "solo_doi.provenance"},
         outside={"numpy", "onnx", "onnxruntime", "tyro"},
     ),
 }

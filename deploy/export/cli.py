@@ -13,7 +13,7 @@ import tyro
 from solo_doi.errors import SoloError, one_line
 from solo_doi.files import reason, write_text
 from solo_doi.policies.bundle import Bundle
-from solo_doi.policies.contract import parse_json
+from solo_doi.policies.contract import digest, parse_json
 
 HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of solo-train as one .onnx file
        solo-export CHECKPOINT.pt         the same for a DOMiNiC checkpoint
@@ -80,6 +80,11 @@ def evaluated(run: Path) -> tuple[dict[str, Any], ...]:
     if not path.is_file():
         return ()
     metrics = _read_json(path)
+    found, expected = metrics.get("made_from", {}).get("policy"), digest((run / "policy.h5").read_bytes())
+    if found != expected:
+        raise SoloError(
+            f"{path}: is about another policy ({str(found)[:12]} for {expected[:12]}). Evaluate the run again."
+        )
     names = ("return_pct", "vx", "falls", "success", "height_mean", "clearance", "frequency")
     try:
         chosen = metrics.get("selected")
@@ -98,9 +103,15 @@ def show(paths: list[Path]) -> None:
 
 
 def verify(paths: list[Path]) -> None:
-    """Load every bundle as a robot would."""
+    """Load every bundle as a robot would; tell of all before failing."""
+    bad = []
     for path in paths:
-        print(f"{path}: {Bundle(path).hash[:12]} good")
+        try:
+            print(f"{path}: {Bundle(path).hash[:12]} good")
+        except SoloError as error:
+            bad.append(str(error))
+    if bad:
+        raise SoloError("\n".join(bad))
 
 
 def diff(paths: list[Path]) -> None:

@@ -17,14 +17,16 @@ from solo_doi.policies.contract import Contract
 from solo_doi.policies.masked import MaskedPolicy
 from solo_doi.policies.skills import SkillPolicy
 from solo_doi.provenance import software
+from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.solo12.constants import ACTION_SCALE, CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, MOTOR_LAG
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.observation import LAYOUTS
+from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
 from solo_doi.tasks.randomisation import randomisation
 
 from .graph import build_graph
 
-RANDOM_INPUTS, KEPT_VECTORS = 1000, 32
+RANDOM_INPUTS, RECORDED_STEPS, KEPT_VECTORS = 1000, 100, 32
 ENVELOPE = 6.0
 """Deviations around the mean that observations of training lie within."""
 
@@ -36,11 +38,11 @@ def write_bundle(policy: Policy, path: Path, made_from: dict[str, Any], skills: 
     refuse_damaged(policy)
     contract = make_contract(policy, made_from, skills)
     model = build_graph(policy, CONTROL_SETUPS[contract.task])
-    vectors, difference = compare(model, policy)
+    vectors, parity = compare(model, policy, contract.task)
     entries = {
         CONTRACT: contract.canonical(),
         VECTORS: vectors.encode(),
-        PARITY: json.dumps({"inputs": RANDOM_INPUTS, "largest_difference": difference}),
+        PARITY: json.dumps(parity),
         **readable(contract),
         FILE_HASH: NO_HASH.decode(),
     }
@@ -48,7 +50,7 @@ def write_bundle(policy: Policy, path: Path, made_from: dict[str, Any], skills: 
         model.metadata_props.add(key=name, value=value)
     with replacing(path) as partial:
         partial.write_bytes(seal(model.SerializeToString()))
-    return difference
+    return float(parity["largest_difference"])
 
 
 def refuse_damaged(policy: Policy) -> None:
@@ -82,6 +84,7 @@ def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[
         observation=tuple(
             {"name": term.name, "size": term.size, "unit": term.unit, "frame": term.frame} for term in layout.terms
         ),
+        history=1,
         quaternion_order="wxyz",
         control_dt=CONTROL_DT,
         motor_lag=(MOTOR_LAG, *randomisation("robust").domain["motor_lag"]),
@@ -111,20 +114,45 @@ def scale(policy: Policy) -> tuple[np.ndarray, np.ndarray]:
     return mean, std
 
 
-def compare(model: onnx.ModelProto, policy: Policy) -> tuple[TestVectors, float]:
-    """Run graph and policy on random observations like those of training; keep a few as test vectors."""
-    rng = np.random.default_rng(0)
-    mean, std = scale(policy)
-    observation = (mean + 2 * std * rng.standard_normal((RANDOM_INPUTS, len(mean)))).astype(np.float32)
-    skill = np.arange(RANDOM_INPUTS) % policy.num_skills
+def compare(model: onnx.ModelProto, policy: Policy, task: str) -> tuple[TestVectors, dict[str, Any]]:
+    """Run graph and policy on recorded and on random observations; keep a few of both as test vectors."""
+    recorded, random = recorded_inputs(policy, task), random_inputs(policy)
+    observation, skill = (np.concatenate(parts) for parts in zip(recorded, random, strict=True))
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     action, _ = session.run(None, {"observation": observation, "skill": skill})
     with np.errstate(all="ignore"):  # numbers that grow beyond all bounds make a difference that is refused
         difference = float(np.abs(action - policy.mean_action(observation, skill)).max())
     if not difference <= TOLERANCE:
         raise SoloError(f"The graph differs from the policy by {difference:.1e}, allowed is {TOLERANCE:.0e}.")
-    kept = slice(max(KEPT_VECTORS, policy.num_skills))  # every skill
-    return TestVectors(observation[kept], skill[kept], action[kept]), difference
+    count = max(KEPT_VECTORS, policy.num_skills)  # every skill
+    kept = np.r_[0 : min(count, len(recorded[0])), len(recorded[0]) : len(recorded[0]) + count]
+    parity = {"recorded": len(recorded[0]), "random": len(random[0]), "largest_difference": difference}
+    return TestVectors(observation[kept], skill[kept], action[kept]), parity
+
+
+def random_inputs(policy: Policy) -> tuple[np.ndarray, np.ndarray]:
+    """Random observations like those of training, and skills in turn."""
+    mean, std = scale(policy)
+    noise = np.random.default_rng(0).standard_normal((RANDOM_INPUTS, len(mean)))
+    return (mean + 2 * std * noise).astype(np.float32), np.arange(RANDOM_INPUTS) % policy.num_skills
+
+
+def recorded_inputs(policy: Policy, task: str) -> tuple[np.ndarray, np.ndarray]:
+    """What every skill sees when it walks in simulation; nothing for tasks that cannot be simulated."""
+    skills = np.arange(policy.num_skills)
+    if task != "locomotion":
+        return np.zeros((0, policy.observation_size), np.float32), skills[:0]
+    walk = LocomotionTask(
+        make_simulator("mujoco", SimConfig(num_robots=policy.num_skills)),
+        LocomotionConfig(randomisation="paper", early_end=False),
+        np.random.default_rng(0),
+    )
+    seen = [walk.observe()]
+    with np.errstate(all="ignore"):  # a policy that answers with nonsense is refused when it is compared
+        for _ in range(RECORDED_STEPS - 1):
+            action = np.clip(np.nan_to_num(policy.mean_action(seen[-1], skills)), -100.0, 100.0)
+            seen.append(walk.step(action.astype(np.float64)).observation)
+    return np.concatenate(seen), np.tile(skills, RECORDED_STEPS)
 
 
 def readable(contract: Contract) -> dict[str, str]:

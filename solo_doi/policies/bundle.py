@@ -121,6 +121,8 @@ def check_contract(contract: Contract, where: str) -> None:
         raise BundleError(str(error)) from error
     if contract.task not in LAYOUTS:
         raise BundleError(f"{where}: made for task {contract.task!r}, known are {', '.join(LAYOUTS)}.")
+    if contract.history != 1:
+        raise BundleError(f"{where}: observes {contract.history} steps, this program shows the present alone.")
     expected = [(term.name, term.size) for term in LAYOUTS[contract.task].terms]
     found = [(term.get("name"), term.get("size")) for term in contract.observation]
     if found != expected:

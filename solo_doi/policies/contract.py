@@ -33,7 +33,9 @@ class Contract:
     action_scale: float
     """Radians per unit of the raw action; joint target = default pose + scale x action."""
     observation: tuple[dict[str, Any], ...]
-    """Terms in order: name, size, unit, frame. Raw SI values, no scaling, no history: the present step alone."""
+    """Terms in order: name, size, unit, frame. Raw SI values, no scaling."""
+    history: int
+    """How many steps an observation shows; 1 is the present alone."""
     quaternion_order: str
     control_dt: float
     motor_lag: tuple[float, float, float]
