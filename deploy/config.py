@@ -48,4 +48,6 @@ class DeployConfig:
     """Where LCM meets; other robots on this host need another port."""
     key: Path | None = None
     """Secret that commands are signed with, drawn by `solo-deploy keygen`; a dry run draws its own."""
+    trust: Path | None = None
+    """Public key; bundles without a signature of its owner are refused. See `solo-export sign`."""
     controller: ControllerConfig = field(default_factory=ControllerConfig)

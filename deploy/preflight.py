@@ -7,6 +7,7 @@ import os
 
 from solo_doi.errors import SoloError
 from solo_doi.policies.bundle import Bundle
+from solo_doi.policies.signature import check_signature
 
 from .config import DeployConfig
 from .shipped import SHIPPED
@@ -27,6 +28,8 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
+    if config.trust is not None:
+        check_signature(config.bundle or SHIPPED, config.trust)
     bundle = Bundle(config.bundle or SHIPPED)
     contract = bundle.contract
     if contract.task not in FLAT:

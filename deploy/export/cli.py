@@ -14,13 +14,16 @@ from solo_doi.errors import SoloError, one_line
 from solo_doi.files import reason, write_text
 from solo_doi.policies.bundle import Bundle
 from solo_doi.policies.contract import digest, parse_json
+from solo_doi.policies.signature import sign, write_key_pair
 
 HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of solo-train as one .onnx file
        solo-export CHECKPOINT.pt         the same for a DOMiNiC checkpoint
        solo-export show FILE             print the contract
        solo-export verify FILE...        check hash, contract and test vectors; exit code 1 if one fails
        solo-export diff FILE FILE        print where two contracts differ
-       solo-export card FILE             write a model card beside the file"""
+       solo-export card FILE             write a model card beside the file
+       solo-export keygen KEY            draw a key to sign with, and KEY.pub to trust
+       solo-export sign KEY FILE...      sign bundles; `solo-deploy --trust KEY.pub` runs no others"""
 
 FRONT_MATTER = (
     "---", "library_name: solo-doi", "pipeline_tag: robotics", "tags: [reinforcement-learning, solo12, onnx]", "---",
@@ -146,11 +149,28 @@ def card(paths: list[Path]) -> None:
     print(path)
 
 
-ACTIONS = {"show": show, "verify": verify, "diff": diff, "card": card}
+def keygen(paths: list[Path]) -> None:
+    """Draw a pair of keys."""
+    print(f"{paths[0]}: keep it secret. {write_key_pair(paths[0])}: give it to robots.")
+
+
+def sign_all(paths: list[Path]) -> None:
+    """Check bundles, then sign them."""
+    key, *bundles = paths
+    for path in bundles:
+        Bundle(path)
+        print(sign(path, key))
+
+
+ACTIONS = {
+    "show": show, "verify": verify, "diff": diff, "card": card, "keygen": keygen, "sign": sign_all,
+}  # fmt: skip
 
 
 def _check_count(action: str, paths: list[Path]) -> None:
-    expected = {"show": 1, "card": 1, "diff": 2}.get(action)
+    if action == "sign" and len(paths) < 2:
+        raise SoloError(f"sign takes a key and one or more bundles, found {len(paths)} file(s); see --help.")
+    expected = {"show": 1, "card": 1, "diff": 2, "keygen": 1}.get(action)
     if not paths or (expected is not None and len(paths) != expected):
         raise SoloError(f"{action} takes {expected or 'one or more'} file(s), found {len(paths)}; see --help.")
 
