@@ -6,6 +6,9 @@ import sys
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
+
+import tyro
 
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError, one_line
@@ -22,6 +25,7 @@ class DeployCommand(DeployConfig):
     Examples: `solo-deploy --skill 2 --robot pybullet --headless` is the dry run: robot and controller are two
     processes that talk LCM, as on the robot; `--fast` runs it in lock-step, with the same numbers every time;
     `solo-deploy --operator keyboard` lets you drive; `solo-deploy --then 3 4` switches skills while walking.
+    `solo-deploy replay FOLDER` runs the controller again on what was recorded;
     `solo-deploy keygen FILE` draws the secret that commands to a real robot are signed with.
     The exit code is 0 only if nothing went wrong and the robot walked.
     """
@@ -34,11 +38,23 @@ class DeployCommand(DeployConfig):
     """The default, said aloud: on the wall clock, not --fast."""
 
 
+@dataclass(frozen=True)
+class ReplayCommand:
+    """Run the controller again on the log of a deployment or an incident, and name the first number that differs."""
+
+    log: Annotated[Path, tyro.conf.Positional]
+    """Folder of the deployment or the incident, or its log."""
+    mcap: Path | None = None
+    """Also write the log as MCAP, for Foxglove and other viewers."""
+
+
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
     with one_line("solo-deploy"):
         if sys.argv[1:2] == ["keygen"]:
             keygen(sys.argv[2:])
+        elif sys.argv[1:2] == ["replay"]:
+            sys.exit(run_again(tyro.cli(ReplayCommand, prog="solo-deploy replay", args=sys.argv[2:])))
         else:
             command = configuration.from_command_line(DeployCommand, "solo-deploy", switches=SWITCHES)
             sys.exit(deploy(command))
@@ -53,6 +69,23 @@ def keygen(words: list[str]) -> None:
     path = Path(words[0]).expanduser()
     write_key(path)
     print(f"{path}: a new key. Whoever can read it can move the robot; name it with --key on robot and operator side.")
+
+
+def run_again(command: ReplayCommand) -> int:
+    """Replay a log; return 0 if the controller answers as it did."""
+    from .mcap_log import export
+    from .picture import draw
+    from .replay import find_log, replay
+
+    log = find_log(command.log)
+    if command.mcap is not None:
+        print(f"{command.mcap}: {export(log, command.mcap)} messages")
+    picture = draw(log.parent)
+    if picture is not None:
+        print(f"picture: {picture}")
+    found = replay(log)
+    print(f"{found.ticks} ticks, " + ("all the same" if found.difference is None else str(found.difference)))
+    return 0 if found.difference is None else 1
 
 
 def deploy(command: DeployCommand) -> int:

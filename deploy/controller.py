@@ -99,7 +99,7 @@ class Controller:
 
     def ask(self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None) -> None:
         """Take a wish of the operator."""
-        self._heartbeat_ns = now_ns
+        self.alive(now_ns)
         if velocity is not None:
             low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
             self._wished = np.clip(velocity, low, high)
@@ -107,6 +107,10 @@ class Controller:
             if request is Request.WALK and skill in self._allowed:
                 self.skill = skill
             self._handle(EVENTS[request])
+
+    def alive(self, now_ns: int) -> None:
+        """Learn that the operator is there."""
+        self._heartbeat_ns = now_ns
 
     def late(self, late: bool) -> None:  # the thing that is counted
         """Learn from the loop whether this tick began in time."""

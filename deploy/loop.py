@@ -13,8 +13,8 @@ import numpy as np
 
 from .clock import Samples, Ticker
 from .controller import Controller
-from .messages.wire import COMMAND, STATE, STATUS, Link
-from .operators import Operator
+from .messages.wire import COMMAND, OPERATOR, STATE, STATUS, Link
+from .operators import Operator, operator_message
 from .recorder import Recorder
 from .robots.robot import TICK
 from .state_machine import State
@@ -104,12 +104,12 @@ class Loop:
         self._age.add((now_ns - self._newest) * 1e-9)
         wish = self._operator.wish(controller.state, now_ns * 1e-9)
         if wish is not None and not self._readonly:
+            if wish.request or wish.velocity is not None:
+                self._keep(OPERATOR, operator_message(wish, self.report.ticks, now_ns).encode())
             controller.ask(wish.request, now_ns, wish.skill, wish.velocity)
         command = controller.tick(now_ns)
         if not self._readonly:
-            data = self._link.publish(COMMAND, command)
-            if self._recorder is not None:
-                self._recorder.put(COMMAND, data)
+            self._keep(COMMAND, self._link.publish(COMMAND, command))
         self.report.ticks += 1
         if self.report.ticks == FIRST_MINUTE:
             self.report.memory["first"] = memory()
@@ -133,8 +133,11 @@ class Loop:
     def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
         self._newest = message.time_ns
         self._controller.hear(message)
+        self._keep(STATE, data)
+
+    def _keep(self, channel: str, data: bytes) -> None:
         if self._recorder is not None:
-            self._recorder.put(STATE, data)
+            self._recorder.put(channel, data)
 
 
 def memory() -> float:

@@ -6,16 +6,12 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol, Self
 
-import numpy as np
-
 from .faults import Cause, Fault
-from .messages.wire import OPERATOR, STATUS, Link, Request, blank, new_session
-from .operators import Wish
+from .messages.wire import OPERATOR, STATUS, Link, Request, new_session
+from .operators import Wish, operator_message
 from .state_machine import POWERED, State
 
 PERIOD = 0.02
-EXPIRY_NS = 200_000_000
-"""How long a wish may be on its way."""
 
 
 class Device(Protocol):
@@ -41,17 +37,12 @@ class Sender:
         self._link = link
         self._session = new_session()
         self._sequence = 0
-        self._velocity = np.zeros(3)
 
     def send(self, wish: Wish) -> None:
         """Send a wish."""
-        if wish.velocity is not None:
-            self._velocity = wish.velocity
-        message = blank(OPERATOR)
         self._sequence += 1
-        message.sequence, message.session, message.time_ns = self._sequence, self._session, time.monotonic_ns()
-        message.expires_ns = message.time_ns + EXPIRY_NS
-        message.request, message.skill, message.velocity = wish.request, wish.skill, self._velocity.tolist()
+        message = operator_message(wish, self._sequence, time.monotonic_ns())
+        message.session = self._session
         self._link.publish(OPERATOR, message)
 
 

@@ -10,8 +10,11 @@ import numpy as np
 
 from solo_doi.solo12.constants import Array
 
-from .messages.wire import OPERATOR, Freshness, Link, Request
+from .messages.wire import OPERATOR, Freshness, Link, Request, blank
 from .state_machine import State
+
+EXPIRY_NS = 200_000_000
+"""How long a wish may be on its way."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,21 @@ class Wish:
     request: Request
     skill: int = -1
     velocity: Array | None = None
+
+
+def operator_message(wish: Wish, sequence: int, now_ns: int) -> Any:  # noqa: ANN401  # generated, without types
+    """Return a wish as it goes over LCM and into logs."""
+    message = blank(OPERATOR)
+    message.sequence, message.time_ns, message.expires_ns = sequence, now_ns, now_ns + EXPIRY_NS
+    message.request, message.skill = wish.request, wish.skill
+    message.velocity = (np.full(3, np.nan) if wish.velocity is None else wish.velocity).tolist()
+    return message
+
+
+def wish_of(message: Any) -> Wish:  # noqa: ANN401  # generated classes have no types
+    """Return the wish that a message holds."""
+    velocity = np.array(message.velocity)
+    return Wish(Request(message.request), message.skill, velocity if np.isfinite(velocity).all() else None)
 
 
 class Operator(Protocol):
@@ -93,6 +111,6 @@ class Remote:
     def _hear(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
         known = command.request in tuple(Request)
         if known and self._fresh.take(command, time.monotonic_ns()):
-            self._wishes.append(Wish(Request(command.request), command.skill, np.array(command.velocity)))
+            self._wishes.append(wish_of(command))
         else:
             self.dropped += 1

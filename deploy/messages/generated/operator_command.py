@@ -47,7 +47,7 @@ class operator_command(object):
 
         self.velocity = [ 0.0 for dim0 in range(3) ]
         """
-        forward, sideways [m/s], yaw rate [rad/s]; for policies that take commands
+        forward, sideways [m/s], yaw rate [rad/s], for policies that take commands; NaN leaves it as it was
         LCM Type: double[3]
         """
 
