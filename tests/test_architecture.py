@@ -46,6 +46,7 @@ RULES = {  # the most specific name counts
     "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES),
     "solo_doi.evaluate": Rule(may={"solo_doi"}),
     "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm"}),  # nor deploy, which is not among `may`
+    "collect.isaac_worker": Rule(outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}),  # another Python
     "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),
     "deploy.export": Rule(  # not on the loop's side: it reads every policy, but trains and collects nothing
         may={"solo_doi.solo12", "solo_doi.sim", "solo_doi.tasks", "solo_doi.policies", "solo_doi.provenance"},
@@ -134,6 +135,9 @@ def test_imports_point_inwards(module: str) -> None:
         ("collect.mixture", "from solo_doi.algorithm import doi", "solo_doi.algorithm.doi"),
         ("collect.mixture", "from solo_doi import algorithm", "solo_doi.algorithm"),
         ("collect.mixture", "from deploy import export", "deploy.export"),
+        ("collect.isaac_worker.solo_isaac.scene", "import yaml", "yaml"),
+        ("collect.isaac_worker.solo_isaac.scene", "from collect import recipe", "collect.recipe"),
+        ("collect.isaac_worker.solo_isaac.scene", "from solo_doi.errors import SoloError", "solo_doi.errors.SoloError"),
         ("deploy.loop", "import torch", "torch"),
         ("deploy.loop", "from solo_doi.data.reader import Dataset", "solo_doi.data.reader.Dataset"),
         ("deploy.export", "import collect", "collect"),

@@ -7,12 +7,14 @@ import importlib
 from solo_doi.errors import MissingPackageError, UnknownNameError
 
 from .domain import Domain
+from .isaac_config import IsaacConfig
 from .simulator import SimConfig, SimulationError, Simulator
 from .terrain import Terrain, make_terrain
 
 __all__ = [
     "SIMULATORS",
     "Domain",
+    "IsaacConfig",
     "SimConfig",
     "SimulationError",
     "Simulator",
@@ -21,8 +23,8 @@ __all__ = [
     "make_terrain",
 ]
 
-SIMULATORS = {"mujoco": "MujocoSimulator", "bullet": "BulletSimulator"}
-ALIASES = {"pybullet": "bullet"}
+SIMULATORS = {"mujoco": "MujocoSimulator", "bullet": "BulletSimulator", "isaac": "IsaacSimulator"}
+ALIASES = {"pybullet": "bullet", "isaacgym": "isaac"}
 REMEDIES = {"mujoco": "Run: pip install 'mujoco>=4'"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from solo_doi.solo12.rotations import (
 )  # fmt: skip
 from solo_doi.solo12.state import JointCommand, Motion
 
+from .explicit import parts_of_step
 from .simulator import SimConfig
 from .terrain import Terrain
 
@@ -36,13 +36,6 @@ except ImportError as error:
     ) from error
 
 CONTACT_BODIES = (*FOOT_NAMES, *BODY_NAMES)
-LONGEST_STEP = 0.00125
-"""Longest step of the engine [s]; a longer physics step is divided, the joint controller running at every part.
-
-Torques act explicitly in Bullet, where MuJoCo's integrator treats the velocity gain implicitly. At 5 ms a leg in the
-air is unstable (kd dt / I is 1.6 at the knee) and rattles at 26 rad/s; at 2.5 ms it is quiet with the gains of
-training, but not with 1.5 times their velocity gain and straight legs; at 1.25 ms beyond twice.
-"""
 
 
 class BulletRobot:
@@ -54,7 +47,7 @@ class BulletRobot:
         if self._client < 0:
             raise SoloError(f"PyBullet refused physics client number {index}: close simulators that are not needed.")
         self._config = config
-        self._parts = math.ceil(round(config.physics_dt / LONGEST_STEP, 6))
+        self._parts = parts_of_step(config.physics_dt)
         p.setPhysicsEngineParameter(
             fixedTimeStep=config.physics_dt / self._parts,
             deterministicOverlappingPairs=1,

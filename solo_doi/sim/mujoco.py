@@ -20,6 +20,7 @@ class MujocoSimulator(Simulator):
     """N robots in `mujoco.batch`: state rows are live arrays, model fields that differ per robot are expanded."""
 
     name = "MuJoCo"
+    can_save = True
 
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
         """Compile the model and stand all robots up."""
@@ -103,7 +104,7 @@ class MujocoSimulator(Simulator):
         self._armature[robots, 6:] = domain.armature[:, None]
         kp, kd = self.config.kp * domain.kp_scale[:, None], self.config.kd * domain.kd_scale[:, None]
         self._gain[robots, :, 0], self._bias[robots, :, 1], self._bias[robots, :, 2] = kp, -kp, -kd
-        self._batch.set_const(robots)
+        self._batch.set_const(np.unique(robots))  # it wants them in order
 
     def _size_boxes(self) -> None:
         half = self.terrain.size / 2

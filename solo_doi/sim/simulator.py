@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from solo_doi.solo12.state import Motion, RobotState, feet_in_world
 
 from .delay import TargetDelay
 from .domain import PLAUSIBLE, Domain
+from .isaac_config import IsaacConfig
 from .terrain import Terrain
 
 MOTION_SHAPES = {
@@ -56,6 +57,8 @@ class SimConfig:
     """Physics steps per control step."""
     threads: int = 0
     """Threads that step robots (MuJoCo); 0 takes every core."""
+    isaac: IsaacConfig | None = None
+    """Where Isaac Gym is and on which device it runs; only Isaac Gym needs it."""
 
     @property
     def control_dt(self) -> float:
@@ -73,6 +76,10 @@ class Simulator(ABC):
     name: str
     unsupported_domain: frozenset[str] = frozenset()
     """Domain fields that this engine cannot vary from their nominal value."""
+    lasting_domain: frozenset[str] = frozenset()
+    """Domain fields that keep, in this engine, the values they have at the first step."""
+    can_save = False
+    """Whether `save` and `load` work."""
 
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
         """Check the configuration; subclasses build their engine after this."""
@@ -87,6 +94,7 @@ class Simulator(ABC):
                 f"The terrain is for {self.terrain.num_robots} robots, the simulator for {config.num_robots}."
             )
         self.domain = Domain.nominal(config.num_robots)
+        self._has_stepped = False
         self._delay = TargetDelay(
             config.num_robots, config.physics_dt, config.decimation, longest_lag=PLAUSIBLE["motor_lag"][1]
         )
@@ -109,9 +117,17 @@ class Simulator(ABC):
                     f"{self.name} cannot simulate another {name!r} than {nominal}; robot {robots[robot]} asks for "
                     f"{values[robot]}: use MuJoCo, or leave the field at its nominal value."
                 )
+        self._refuse_late_changes(domain, robots)
         self.domain = self.domain.replaced(robots, domain)
         self._delay.set_lag(robots, domain.motor_lag)
         self._apply_domain(robots, domain)
+
+    def possible_domain(self, domain: Domain, robots: Sequence[int] | np.ndarray | None = None) -> Domain:
+        """Return a domain that `set_domain` accepts now: fields that last keep the values these robots have."""
+        if not self._has_stepped or not self.lasting_domain:
+            return domain
+        mine = self.domain[self._robots(robots)]
+        return replace(domain, **{name: getattr(mine, name) for name in self.lasting_domain})
 
     def reset(
         self, motion: Motion, robots: Sequence[int] | np.ndarray | None = None, target: Array | None = None
@@ -143,6 +159,7 @@ class Simulator(ABC):
         _check_joints("target", target, everyone)
         if push_w is not None:
             _check_array("push_w", push_w, (self.num_robots, 3), everyone)
+        self._has_stepped = True
         self._step(self._delay.push(target), push_w)
         return self.state()
 
@@ -180,6 +197,18 @@ class Simulator(ABC):
     def __exit__(self, *exception: object) -> None:
         """Close."""
         self.close()
+
+    def _refuse_late_changes(self, domain: Domain, robots: np.ndarray) -> None:
+        if not self._has_stepped:
+            return
+        for name in sorted(self.lasting_domain):
+            now, asked = getattr(self.domain, name)[robots], getattr(domain, name)
+            if (now != asked).any():
+                row = np.argmax(now != asked)
+                raise SoloError(
+                    f"{self.name} cannot change {name!r} once it has stepped: robot {robots[row]} has {now[row]} and "
+                    f"is to get {asked[row]}. Set it before the first step, or leave it with `possible_domain`."
+                )
 
     def _robots(self, robots: Sequence[int] | np.ndarray | None) -> np.ndarray:
         if robots is None:

@@ -153,7 +153,7 @@ class LocomotionTask:
         """Begin an episode: new physics, new sensor errors, new command, new pose."""
         rng, count = self._rng, len(robots)
         domain = self.random.draw_domain(count, rng, fixed=self.simulator.unsupported_domain)
-        self.simulator.set_domain(domain, robots)
+        self.simulator.set_domain(self.simulator.possible_domain(domain, robots), robots)
         self.bias[robots] = self.random.draw_bias(count, self.layout, rng)
         home = np.tile(self.setup.default_pose, (count, 1))
         state = self.simulator.reset(initial_motion(count, self.config.standing_share, rng), robots, target=home)

@@ -16,6 +16,8 @@ from .simulators import ENGINES, Make
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     """Name of an engine; skipped where its package cannot be installed."""
+    if request.param == "isaacgym":
+        return request.param
     try:
         make_simulator(request.param, SimConfig()).close()
     except MissingPackageError as error:
@@ -24,12 +26,19 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def make(engine: str) -> Iterator[Make]:
+def tiny(engine: str) -> float:
+    """What counts as no difference: rounding, which in Isaac Gym is that of single precision."""
+    return 1e-5 if engine == "isaacgym" else 1e-9
+
+
+@pytest.fixture
+def make(engine: str, request: pytest.FixtureRequest) -> Iterator[Make]:
     """Return a function that makes simulators of one engine: they are closed after the test."""
+    isaac = request.getfixturevalue("isaac_double") if engine == "isaacgym" else None
     with ExitStack() as stack:
 
         def make_one(num_robots: int = 1, terrain: Terrain | None = None, **config: float) -> Simulator:
-            simulator = make_simulator(engine, SimConfig(num_robots=num_robots, **config), terrain)  # type: ignore[arg-type]
-            return stack.enter_context(simulator)
+            setup = SimConfig(num_robots=num_robots, isaac=isaac, **config)  # type: ignore[arg-type]
+            return stack.enter_context(make_simulator(engine, setup, terrain))
 
         yield make_one

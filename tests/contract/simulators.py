@@ -11,8 +11,8 @@ from solo_doi.sim import Simulator
 from solo_doi.solo12.constants import CONTROL_SETUPS, Array
 from solo_doi.solo12.state import Motion, RobotState, standing
 
-ENGINES = ("mujoco", "pybullet")
-"""Every simulator that must keep the contract: a new one is added here."""
+ENGINES = ("mujoco", "pybullet", "isaacgym")
+"""Every simulator that must keep the contract: a new one is added here. Isaac Gym is its double."""
 
 Make = Callable[..., Simulator]
 LOCOMOTION, NAVIGATION = CONTROL_SETUPS["locomotion"], CONTROL_SETUPS["navigation"]

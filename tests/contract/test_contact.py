@@ -71,12 +71,12 @@ def test_a_box_under_the_belly_carries_the_whole_weight(make: Make) -> None:
     assert not state.foot_contact.any()
 
 
-def test_contact_forces_are_normal_forces(make: Make) -> None:
+def test_contact_forces_are_normal_forces(make: Make, tiny: float) -> None:
     """Pushed sideways with 3 N on flat ground, the feet resist by friction, which is not part of the force."""
     simulator = make(num_robots=2)
     hold(simulator, 0.5)
     state = hold(simulator, 0.5, push_w=np.array([[3.0, 0, 0], [0, 3.0, 0]]))
-    np.testing.assert_allclose(state.foot_force_w[..., :2], 0, atol=1e-9)
+    np.testing.assert_allclose(state.foot_force_w[..., :2], 0, atol=tiny)
     assert state.foot_contact.all()
 
 

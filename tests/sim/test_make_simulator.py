@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from solo_doi.errors import MissingPackageError, SoloError, UnknownNameError
-from solo_doi.sim import SIMULATORS, SimConfig, Simulator, make_simulator
+from solo_doi.sim import SIMULATORS, IsaacConfig, SimConfig, Simulator, make_simulator
 
 CONFIG = SimConfig()
 
@@ -19,6 +19,19 @@ def forget(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     for module in users[package]:
         monkeypatch.delitem(sys.modules, f"solo_doi.sim.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
+
+
+def test_isaac_gym_is_known_by_both_of_its_names(isaac_double: IsaacConfig) -> None:
+    """Of the package, and of the module here."""
+    for name in ("isaac", "isaacgym"):
+        with make_simulator(name, SimConfig(num_robots=2, isaac=isaac_double)) as simulator:
+            assert simulator.name == "Isaac Gym"
+
+
+def test_isaac_gym_without_its_python_says_so() -> None:
+    """Who makes a simulator by hand learns which field is missing."""
+    with pytest.raises(SoloError, match=r"runs in a Python of its own.*SimConfig\.isaac"):
+        make_simulator("isaacgym", CONFIG)
 
 
 @pytest.mark.parametrize(("name", "engine"), [("mujoco", "MuJoCo"), ("bullet", "PyBullet"), ("pybullet", "PyBullet")])
@@ -36,7 +49,7 @@ def test_an_unknown_simulator_is_answered_with_the_nearest() -> None:
     """And with all names there are."""
     with pytest.raises(
         UnknownNameError,
-        match=r"Unknown simulator 'mujco'. Did you mean 'mujoco'\? Known: bullet, mujoco, pybullet\.",
+        match=r"Unknown simulator 'mujco'. Did you mean 'mujoco'\? Known: bullet, isaac, isaacgym, mujoco, pybullet\.",
     ):
         make_simulator("mujco", CONFIG)
 

@@ -1,0 +1,47 @@
+"""What this machine has, and whether Isaac Gym is known to fail on it."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import isaacgym.gymapi as gymapi  # before torch: Isaac Gym refuses to be second
+import isaacgym.gymutil as gymutil
+import numpy as np
+import torch
+
+NEWEST_ARCHITECTURE = 8
+"""Major compute capability of the newest GPUs that Preview 4 runs on: Ampere and Ada.
+
+On Hopper (9.0, H100) `create_sim` crashes, on Blackwell (12.0, RTX 50) as well: its PhysX has no code for them.
+"""
+
+
+def about_machine(device: str) -> dict[str, Any]:
+    """Return versions, and name and compute capability of the GPU if torch sees one."""
+    version = gymapi.acquire_gym().get_version()
+    about: dict[str, Any] = {
+        "python": platform.python_version(),
+        "isaacgym": f"{version.major}.{version.minor}",
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "cuda": torch.version.cuda,
+        "device": device,
+        "gpu": None,
+        "capability": None,
+    }
+    kind, number = gymutil.parse_device_str(device)
+    if kind == "cuda" and torch.cuda.is_available():
+        about["gpu"] = torch.cuda.get_device_name(number)
+        about["capability"] = list(torch.cuda.get_device_capability(number))
+    return about
+
+
+def refuse_unsupported(about: dict[str, Any]) -> None:
+    """Say it before Isaac Gym crashes without a word."""
+    capability = about["capability"]
+    if capability is not None and capability[0] > NEWEST_ARCHITECTURE:
+        raise RuntimeError(
+            f"{about['gpu']} has compute capability {capability[0]}.{capability[1]}; Isaac Gym Preview 4 crashes on "
+            f"GPUs newer than {NEWEST_ARCHITECTURE}.x. Use --sim mujoco, or an older GPU (RTX 20, 30, 40, V100, A100)."
+        )

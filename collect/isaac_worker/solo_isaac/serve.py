@@ -1,0 +1,56 @@
+"""Answers a client: one line of JSON in, one out, until the client is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import traceback
+from typing import Any
+
+PROTOCOL = 1
+
+
+def serve(requests: int, answers: int, lifeline: int, memory: int) -> int:
+    """Serve until the client closes its pipe; after an error, say it and leave: Isaac Gym may be in any state."""
+    leave_with(lifeline)
+    simulation = None
+    with os.fdopen(requests, "r") as lines, os.fdopen(answers, "w") as out:
+        for line in lines:
+            try:
+                request = json.loads(line)
+                if simulation is None:
+                    simulation, answer = start(request, memory)
+                else:
+                    answer = simulation.answer(request)
+            except Exception as error:
+                words = f"{type(error).__name__}: {error}"
+                print(json.dumps({"error": words, "traceback": traceback.format_exc()}), file=out, flush=True)
+                return 1
+            print(json.dumps(answer), file=out, flush=True)
+    return 0
+
+
+def start(setup: dict[str, Any], memory: int) -> tuple[Any, dict[str, Any]]:
+    """Load Isaac Gym and the robot; return the simulation and what this worker says of itself."""
+    if setup.get("protocol") != PROTOCOL:
+        raise RuntimeError(
+            f"the client speaks protocol {setup.get('protocol')}, this worker {PROTOCOL}: use both of one version"
+        )
+    from .device import about_machine, refuse_unsupported  # imports Isaac Gym: here, so that its errors are told
+    from .memory import map_arrays
+    from .simulation import Simulation
+
+    about = about_machine(setup["device"])
+    refuse_unsupported(about)
+    return Simulation(setup, map_arrays(memory, setup["arrays"])), about
+
+
+def leave_with(lifeline: int) -> None:
+    """End this process when the client ends: nobody writes into the lifeline, so reading returns only then."""
+
+    def watch() -> None:
+        os.read(lifeline, 1)
+        os._exit(1)  # at once, whatever the main thread waits for
+
+    threading.Thread(target=watch, daemon=True).start()
