@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from rich.console import Console
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError, one_line
 
+from .isaac import NUM_ROBOTS, isaac_for
 from .recipe import CollectConfig
 
 DERIVED = ("coverage", "demonstrations")
@@ -30,11 +32,13 @@ class CollectCommand(CollectConfig):
     out: Path | None = None
     """Directory of the datasets; datasets/TASK by default."""
     workers: int = 0
-    """Processes; 0 takes one per core. The bytes do not depend on it."""
+    """Processes; 0 takes one per core, in Isaac Gym one. The bytes do not depend on it, but for Isaac Gym's."""
     shard: str = "0/1"
     """Make only a part, such as 3/8 (parts 0 to 7), on this machine; `merge` puts parts together."""
     ray: bool = False
     """Run workers on a Ray cluster instead of on this machine."""
+    isaac_python: Path | None = None
+    """Python 3.8 that has Isaac Gym, for --sim isaacgym; SOLO_ISAAC_PYTHON by default."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class ReplayCommand(DatasetCommand):
 
     trajectory: int = 0
     """Number of the trajectory in the dataset."""
+    isaac_python: Path | None = None
+    """Python 3.8 that has Isaac Gym, for datasets that were made in it; SOLO_ISAAC_PYTHON by default."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +82,19 @@ def main() -> None:
             merge_command = tyro.cli(MergeCommand, prog="solo-collect merge", args=sys.argv[2:])
             merge(merge_command)
         else:
-            run(configuration.from_command_line(CollectCommand, "solo-collect", switches=("ray",)))
+            run(configuration.from_command_line(CollectCommand, "solo-collect", start=_defaults, switches=("ray",)))
 
 
 def run(command: CollectCommand) -> None:
     """Collect, derive, and show what was made."""
     from .collector import collect
 
+    isaac = isaac_for(command.sim, command.isaac_python)
     config = CollectConfig(**{field.name: getattr(command, field.name) for field in fields(CollectConfig)})
     out = command.out or Path("datasets") / command.task
     part, parts = _part(command.shard)
     print(f"datasets: {out}")
-    if collect(config, out, command.workers, part, parts, command.ray):
+    if collect(config, out, command.workers, part, parts, command.ray, isaac):
         finish(config, out)
     else:
         print(f"part {part} of {parts} is done; `solo-collect merge` puts parts together")
@@ -121,7 +128,7 @@ def replay_again(command: ReplayCommand) -> int:
     """Print the largest difference of every field; return 0 if there is none."""
     from .replay import replay
 
-    differences = replay(command.dataset, command.trajectory)
+    differences = replay(command.dataset, command.trajectory, command.isaac_python)
     for name, difference in differences.items():
         print(f"{name:24} {difference:g}")
     return 0 if not any(differences.values()) else 1
@@ -153,6 +160,13 @@ def look_after(verb: str, folder: Path) -> int:
         inspect.picture(dataset, folder / inspect.PICTURE_FILE)
         print(f"picture: {folder / inspect.PICTURE_FILE}")
     return 0
+
+
+def _defaults(asked: Callable[[str, str], str]) -> CollectCommand:
+    """Fill a GPU where there is one: every file starts Isaac Gym anew, so it should hold many trajectories."""
+    if asked("sim", "mujoco") == "isaacgym":
+        return CollectCommand(shard_trajectories=NUM_ROBOTS)
+    return CollectCommand()
 
 
 def _part(text: str) -> tuple[int, int]:

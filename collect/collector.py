@@ -23,6 +23,7 @@ from solo_doi.files import reason
 from solo_doi.policies.dominic import read_policy
 from solo_doi.policies.masked import MaskedPolicy
 from solo_doi.provenance import software
+from solo_doi.sim import IsaacConfig
 from solo_doi.solo12.constants import CONTROL_DT, JOINT_NAMES
 
 from .progress import CollectProgress
@@ -36,9 +37,9 @@ SOURCES = ("expert", "offline")
 class SourceCollector:
     """One source of a recipe in one directory."""
 
-    def __init__(self, config: CollectConfig, name: str, folder: Path) -> None:
+    def __init__(self, config: CollectConfig, name: str, folder: Path, isaac: IsaacConfig | None = None) -> None:
         """Plan all trajectories; refuse a directory that was begun with other settings."""
-        self.config, self.name, self.folder = config, name, folder
+        self.config, self.name, self.folder, self._isaac = config, name, folder, isaac
         self.source: SourceConfig = getattr(config, name)
         checkpoints = config.checkpoints or shipped_checkpoints(config.task)
         self.files = tuple(checkpoints / file for file in self.source.mixture)
@@ -66,6 +67,7 @@ class SourceCollector:
         return ShardJob(
             self.config, self.source, SOURCES.index(self.name), self.policies,
             index, self.plan.checkpoint[index], self.plan.skill[index], self.plan.standing[index], threads,
+            self._isaac,
         )  # fmt: skip
 
     def missing(self, part: int, parts: int) -> list[int]:
@@ -157,18 +159,26 @@ def _policy(path: Path) -> MaskedPolicy:
 
 
 def collect(
-    config: CollectConfig, out: Path, workers: int = 0, part: int = 0, parts: int = 1, ray: bool = False
+    config: CollectConfig,
+    out: Path,
+    workers: int = 0,
+    part: int = 0,
+    parts: int = 1,
+    ray: bool = False,
+    isaac: IsaacConfig | None = None,
 ) -> bool:
     """Make all missing shards of this part; return whether the datasets are complete.
 
-    Killed at any moment and called again, it goes on with the shards that are missing.
+    Killed at any moment and called again, it goes on with the shards that are missing. `isaac` says where Isaac Gym
+    is, if that is the simulator.
     """
     if workers < 0:
         raise SoloError(f"Expected at least one worker, or 0 for one per core, found {workers}.")
     with _alone_in(out):
-        sources = [SourceCollector(config, name, out / name) for name in SOURCES]
+        sources = [SourceCollector(config, name, out / name, isaac) for name in SOURCES]
         work = [(source, number) for source in sources for number in source.missing(part, parts)]
         if work:
+            workers = workers or int(config.sim == "isaacgym")  # they would share one GPU
             _make(work, CollectProgress(sum(len(source.shard_ranges[n]) for source, n in work), config), workers, ray)
         finished = [source.finish() for source in sources]
         return all(finished)

@@ -50,7 +50,7 @@ class CollectConfig:
 
     task: Literal["locomotion"] = "locomotion"
     """What the robots do."""
-    sim: Literal["mujoco", "pybullet"] = "mujoco"
+    sim: Literal["mujoco", "pybullet", "isaacgym"] = "mujoco"
     """Simulator to collect in."""
     randomisation: Literal["none", "paper", "robust"] = "robust"
     """Preset of domain randomisation, drawn anew for every trajectory."""
@@ -68,7 +68,7 @@ class CollectConfig:
     demonstrations: int = 50
     """Other expert trajectories that are handed to training as the expert's states (D_E), without actions."""
     shard_trajectories: int = 500
-    """Trajectories per file; memory use follows it."""
+    """Trajectories per file; memory use follows it. 4096 by default in Isaac Gym."""
     checkpoints: Path | None = None
     """Folder with the checkpoints; the shipped ones by default."""
 

@@ -16,16 +16,17 @@ from solo_doi.tasks.episode import draw_episodes
 from solo_doi.tasks.locomotion import LocomotionTask
 from solo_doi.tasks.randomisation import randomisation
 
+from .isaac import isaac_for
 from .recipe import CollectConfig
 from .rollout import roll_out
 
 COMPARED = ("observations", "next_observations", "rewards", "infos/base_position", "infos/base_quaternion")
 
 
-def replay(folder: Path, trajectory: int) -> dict[str, float]:
+def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> dict[str, float]:
     """Apply a trajectory's stored actions to a robot of its domain and seed; return the largest difference by field.
 
-    All are zero with the software the dataset was made with.
+    All are zero with the software the dataset was made with, but for Isaac Gym, which does not repeat itself.
     """
     dataset = Dataset(folder)
     if not dataset.has("episodes/seed"):
@@ -37,7 +38,8 @@ def replay(folder: Path, trajectory: int) -> dict[str, float]:
     stored = dataset.batch(np.arange(start, start + length), ("actions", *COMPARED))
     first, second, third = (int(number) for number in dataset.column("episodes/seed")[trajectory])
     standing = dataset.column("episodes/standing")[[trajectory]]
-    with make_simulator(config.sim, SimConfig(num_robots=1, threads=1)) as simulator:
+    isaac = isaac_for(config.sim, isaac_python)
+    with make_simulator(config.sim, SimConfig(num_robots=1, threads=1, isaac=isaac)) as simulator:
         preset = randomisation(config.randomisation)
         drawn = draw_episodes([(first, second, third)], standing, length, preset, LocomotionTask.layout)
         domain = Domain(**{name: dataset.column(f"episodes/domain/{name}")[[trajectory]] for name in NOMINAL})

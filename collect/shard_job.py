@@ -15,7 +15,7 @@ from solo_doi.data.manifest import ShardEntry
 from solo_doi.data.schema import INFO_FIELDS, episode_fields, transition_fields
 from solo_doi.data.shard import checksums, file_hash, write_shard
 from solo_doi.policies.masked import MaskedPolicy
-from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
 from solo_doi.sim.domain import NOMINAL, Domain
 from solo_doi.tasks.episode import Seed, draw_episodes
 from solo_doi.tasks.locomotion import LocomotionTask
@@ -46,6 +46,7 @@ class ShardJob:
     skill: np.ndarray
     standing: np.ndarray  # whether each starts from the standing pose
     threads: int
+    isaac: IsaacConfig | None = None
 
 
 def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
@@ -109,7 +110,7 @@ def describe(path: Path, trajectories: int, transitions: int) -> ShardEntry:
 def _simulate(job: ShardJob, rows: np.ndarray, seeds: list[Seed]) -> tuple[dict[str, np.ndarray], Domain]:
     """Simulate some of a shard's trajectories side by side; arrays (rows, steps, ...) and their domains."""
     config = job.config
-    with make_simulator(config.sim, SimConfig(num_robots=len(rows), threads=job.threads)) as simulator:
+    with make_simulator(config.sim, SimConfig(num_robots=len(rows), threads=job.threads, isaac=job.isaac)) as simulator:
         preset, fixed = randomisation(config.randomisation), simulator.unsupported_domain
         chosen = [seeds[row] for row in rows]
         draws = draw_episodes(chosen, job.standing[rows], job.source.steps, preset, LAYOUT, fixed)

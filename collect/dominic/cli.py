@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 
 import tyro
 
+from collect.isaac import NUM_ROBOTS, isaac_for
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError, one_line
 
@@ -30,6 +32,8 @@ class PretrainCommand(PretrainConfig):
     """Run to continue; its own configuration is used and flags that set others are ignored."""
     start: Path | None = None
     """Run whose weights training starts from, to learn further with another configuration."""
+    isaac_python: Path | None = None
+    """Python 3.8 that has Isaac Gym, for --sim isaacgym; SOLO_ISAAC_PYTHON by default."""
 
 
 def main() -> None:
@@ -40,7 +44,7 @@ def main() -> None:
 
             evaluate(tyro.cli(EvaluateCommand, prog="solo-pretrain evaluate", args=sys.argv[2:]))
         else:
-            pretrain(configuration.from_command_line(PretrainCommand, "solo-pretrain"))
+            pretrain(configuration.from_command_line(PretrainCommand, "solo-pretrain", start=_defaults))
 
 
 def pretrain(command: PretrainCommand) -> Path:
@@ -59,15 +63,23 @@ def pretrain(command: PretrainCommand) -> Path:
             raise SoloError(f"{run}: exists already. Choose another --out, or continue it with --resume {run}.")
         config = PretrainConfig(**{field.name: getattr(command, field.name) for field in fields(PretrainConfig)})
     print(f"run: {run}")
-    trainer = Trainer(config, run)
-    if command.resume is not None and (run / "state.pt").is_file():
-        trainer.resume()
-    elif command.start is not None:
-        trainer.start_from(command.start)
-        trainer.save()  # or, killed before its first save, the run would be resumed from random weights
-    run.mkdir(parents=True, exist_ok=True)
-    configuration.write(config, run / "config.yaml")
-    with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
-        trainer.train(log)
+    trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
+    with trainer.task.simulator:
+        if command.resume is not None and (run / "state.pt").is_file():
+            trainer.resume()
+        elif command.start is not None:
+            trainer.start_from(command.start)
+            trainer.save()  # or, killed before its first save, the run would be resumed from random weights
+        run.mkdir(parents=True, exist_ok=True)
+        configuration.write(config, run / "config.yaml")
+        with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
+            trainer.train(log)
     print(f"checkpoints: {run / 'checkpoints'}")
     return run
+
+
+def _defaults(asked: Callable[[str, str], str]) -> PretrainCommand:
+    """Fill a GPU where there is one."""
+    if asked("sim", "mujoco") == "isaacgym":
+        return PretrainCommand(num_robots=NUM_ROBOTS)
+    return PretrainCommand()

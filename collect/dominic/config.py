@@ -42,13 +42,14 @@ class PretrainConfig:
     """What is to be learned."""
     episode: LocomotionConfig = field(default_factory=LocomotionConfig)
     diversity: DiversityConfig = field(default_factory=DiversityConfig)
-    sim: Literal["mujoco"] = "mujoco"
-    """Simulator to train in; PyBullet is too slow, and cannot resume."""
+    sim: Literal["mujoco", "isaacgym"] = "mujoco"
+    """Simulator to train in; PyBullet is too slow. Isaac Gym cannot save robots: resumed runs start new episodes."""
     seed: int = 1
     iterations: int = 600
     num_skills: int = 1
     """Skills to train; skill 0 is the target skill, which never trades the task for diversity."""
     num_robots: int = 512
+    """Robots side by side; 4096 by default in Isaac Gym."""
     steps: int = 24
     """Control steps per robot and iteration."""
     policy_hidden: tuple[int, int] = (128, 64)

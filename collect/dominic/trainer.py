@@ -14,7 +14,7 @@ from solo_doi.errors import SoloError
 from solo_doi.files import write_torch
 from solo_doi.policies.dominic import write_policy
 from solo_doi.policies.masked import MaskedPolicy
-from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.tasks.locomotion import LocomotionTask
 
@@ -35,7 +35,7 @@ class IterationLog(Protocol):
 class Trainer:
     """One run in one directory."""
 
-    def __init__(self, config: PretrainConfig, run: Path) -> None:
+    def __init__(self, config: PretrainConfig, run: Path, isaac: IsaacConfig | None = None) -> None:
         """Set up simulator, task and networks from the seed."""
         if not 1 <= config.num_skills <= config.num_robots:
             raise SoloError(
@@ -52,7 +52,7 @@ class Trainer:
         torch.set_num_threads(config.torch_threads)
         self._generator = torch.Generator().manual_seed(config.seed)
         self._rng = np.random.default_rng(config.seed)
-        simulator = make_simulator(config.sim, SimConfig(num_robots=config.num_robots))
+        simulator = make_simulator(config.sim, SimConfig(num_robots=config.num_robots, isaac=isaac))
         self.task = LocomotionTask(simulator, config.episode, self._rng)
         self.learner = Learner(config, self._generator)
         # Skills are dealt out evenly and stay with their robots: every batch has as much of each.
@@ -123,7 +123,7 @@ class Trainer:
         write_policy(path, self.policy(), iteration=iteration, tot_timesteps=steps)
 
     def save(self) -> None:
-        """Write all that is needed to continue with the same numbers."""
+        """Write all that is needed to continue: with the same numbers, if the simulator can save its robots."""
         learner = self.learner
         optimisers = (learner.optimiser, learner.successor_optimiser, learner.multipliers.optimiser)
         state = {
@@ -132,13 +132,14 @@ class Trainer:
             "optimisers": [optimiser.state_dict() for optimiser in optimisers],
             "torch_generator": self._generator.get_state(),
             "numpy_generator": _packed(self._rng.bit_generator.state),
-            "task": {name: torch.from_numpy(value) for name, value in self.task.save().items()},
-            "observation": torch.from_numpy(self._observation),
         }
+        if self.task.simulator.can_save:
+            state["task"] = {name: torch.from_numpy(value) for name, value in self.task.save().items()}
+            state["observation"] = torch.from_numpy(self._observation)
         write_torch(self.run / STATE_FILE, state)
 
     def resume(self) -> None:
-        """Continue from the last `save` in this run's directory."""
+        """Continue from the last `save` in this run's directory; robots that could not be saved start new episodes."""
         state = _read_state(self.run)
         learner = self.learner
         learner.load_state_dict(state["learner"])
@@ -147,8 +148,9 @@ class Trainer:
             optimiser.load_state_dict(saved)
         self._generator.set_state(state["torch_generator"])
         self._rng.bit_generator.state = _unpacked(state["numpy_generator"])
-        self.task.load({name: value.numpy() for name, value in state["task"].items()})
-        self._observation = state["observation"].numpy()
+        if self.task.simulator.can_save:
+            self.task.load({name: value.numpy() for name, value in state["task"].items()})
+            self._observation = state["observation"].numpy()
         self.iteration = state["iteration"]
 
     def _set_commands(self) -> None:

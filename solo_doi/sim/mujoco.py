@@ -73,7 +73,7 @@ class MujocoSimulator(Simulator):
             raise SimulationError(f"The physics of robot {robot} diverged: check its domain {self.domain[[robot]]}.")
 
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
-        self._batch.reset(robots, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        self._batch.reset(np.unique(robots), stage=mujoco.mjtStage.mjSTAGE_NONE)  # it wants them in order
         if self.terrain.num_boxes:  # their places are part of the state that was just reset
             middle = np.concatenate([self.terrain.centre, self.terrain.size[..., 2:] / 2], axis=-1)
             self._batch.bind("mocap_pos")[robots] = middle[robots]
@@ -104,7 +104,7 @@ class MujocoSimulator(Simulator):
         self._armature[robots, 6:] = domain.armature[:, None]
         kp, kd = self.config.kp * domain.kp_scale[:, None], self.config.kd * domain.kd_scale[:, None]
         self._gain[robots, :, 0], self._bias[robots, :, 1], self._bias[robots, :, 2] = kp, -kp, -kd
-        self._batch.set_const(np.unique(robots))  # it wants them in order
+        self._batch.set_const(np.unique(robots))
 
     def _size_boxes(self) -> None:
         half = self.terrain.size / 2
