@@ -62,6 +62,10 @@ class IsaacSimulator(Simulator):
         torque, contact = (self._arrays[name].astype(np.float64) for name in ("torque", "contact"))
         return assemble_state(motion, torque, contact)
 
+    def foot_sensor(self) -> Array:
+        """Forces that Isaac Gym's sensors feel in the feet, (N, 4, 3), friction included: to compare with contacts."""
+        return self._arrays["foot_sensor"].astype(np.float64)
+
     def close(self) -> None:
         """End the worker."""
         self.link.close()

@@ -1,11 +1,13 @@
 # The text of a program: asks the fork server at SOCKET for a worker with this program's files, and ends with it.
 import json
+import os
 import socket
 import sys
 
 with socket.socket(socket.AF_UNIX) as connection:
     connection.connect(SOCKET)  # noqa: F821  # set in the line that is put above this text
     files = [int(number) for number in sys.argv[4:8]]
-    socket.send_fds(connection, [json.dumps(sys.argv[1:]).encode()], [*files, 1])
+    message = json.dumps([os.environ["PYTHONPATH"], sys.argv[1:]]).encode()
+    socket.send_fds(connection, [message], [*files, 1])
     code = connection.recv(1)
 sys.exit(code[0] if code else 1)

@@ -12,10 +12,9 @@ import signal
 import socket
 import sys
 
-import solo_isaac.simulation  # noqa: F401  # loads the double, then torch
-from solo_isaac.serve import serve
+import isaacgym.gymtorch  # noqa: F401  # loads the double, then torch
 
-MAX_FILES = 6
+MAX_FILES = 5
 
 
 def main() -> None:
@@ -33,20 +32,23 @@ def main() -> None:
         message, files, _, _ = socket.recv_fds(connection, 4096, MAX_FILES)
         if os.fork() == 0:
             listener.close()
-            be_worker(connection, json.loads(message), files)
+            be_worker(connection, *json.loads(message), files)
         for file in files:
             os.close(file)
         connection.close()
 
 
-def be_worker(connection: socket.socket, arguments: list[str], files: list[int]) -> None:
-    """Serve in place of the program that asked, with its open files."""
+def be_worker(connection: socket.socket, path: str, arguments: list[str], files: list[int]) -> None:
+    """Serve in place of the program that asked: with its open files, and the worker that is on its path."""
     assert arguments[:3] == ["-m", "solo_isaac", "serve"], arguments
     *pipes, output = files
     os.dup2(output, 1)
     os.dup2(output, 2)
+    sys.path.insert(0, path)
     code = 1
     try:
+        from solo_isaac.serve import serve
+
         code = serve(*pipes)
     finally:
         connection.send(bytes([code]))

@@ -24,7 +24,7 @@ def plain_interpreter(folder: Path) -> Path:
 def quick_interpreter(folder: Path) -> Iterator[Path]:
     """The same, but started in hundredths of a second: forked from a process that has torch loaded."""
     socket = folder / "fork_server"
-    environment = {"PYTHONPATH": f"{HERE}:{WORKER}", "OMP_NUM_THREADS": "1"}
+    environment = {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"}
     server = subprocess.Popen(
         [sys.executable, str(HERE / "fork_server.py"), str(socket)],
         env=environment,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 from typing import Any
 
 import isaacgym.gymapi as gymapi  # before torch: Isaac Gym refuses to be second
@@ -16,6 +17,8 @@ NEWEST_ARCHITECTURE = 8
 On Hopper (9.0, H100) `create_sim` crashes, on Blackwell (12.0, RTX 50) as well: its PhysX has no code for them.
 """
 
+DRIVER = Path("/proc/driver/nvidia/version")
+
 
 def about_machine(device: str) -> dict[str, Any]:
     """Return versions, and name and compute capability of the GPU if torch sees one."""
@@ -27,6 +30,7 @@ def about_machine(device: str) -> dict[str, Any]:
         "numpy": np.__version__,
         "cuda": torch.version.cuda,
         "device": device,
+        "driver": DRIVER.read_text().splitlines()[0] if DRIVER.is_file() else None,
         "gpu": None,
         "capability": None,
     }

@@ -1,0 +1,243 @@
+"""The client of Isaac Gym's worker: what it starts, what it says when that fails, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solo_doi.errors import SoloError
+from solo_doi.sim import Domain, IsaacConfig, SimConfig, SimulationError, make_simulator
+from solo_doi.sim.domain import PLAUSIBLE
+from solo_doi.sim.isaac import IsaacSimulator
+from solo_doi.sim.isaac_config import find_isaac
+from solo_doi.sim.isaac_link import _environment
+from solo_doi.sim.isaac_setup import FRICTION_STEP, GROUND_FRICTION, first_message, shape_friction
+from solo_doi.solo12.constants import CONTROL_SETUPS
+from solo_doi.solo12.state import standing
+from tests.isaac_double.interpreters import ROOT, WORKER
+
+SETUP = CONTROL_SETUPS["locomotion"]
+POSE = SETUP.default_pose[None]
+CLIENT = """
+import sys, time
+from pathlib import Path
+from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
+from solo_doi.solo12.constants import CONTROL_SETUPS
+python, worker = (Path(word) for word in sys.argv[1:])
+simulator = make_simulator("isaacgym", SimConfig(isaac=IsaacConfig(python=python, worker=worker)))
+simulator.step(CONTROL_SETUPS["locomotion"].default_pose[None])
+print(simulator.link.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def make(isaac: IsaacConfig, **config: float) -> IsaacSimulator:
+    """A simulator of one robot."""
+    simulator = make_simulator("isaacgym", SimConfig(isaac=isaac, **config))  # type: ignore[arg-type]
+    assert isinstance(simulator, IsaacSimulator)
+    return simulator
+
+
+def is_gone(pid: int, within: float = 5.0) -> bool:
+    """Whether a process ends, or is a corpse that nobody has buried."""
+    for _ in range(round(within / 0.05)):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_killed_worker_is_reported_with_the_signal(isaac_slow_start: IsaacConfig) -> None:
+    """Then and ever after, until a new simulator is made; closing it is still allowed."""
+    simulator = make(isaac_slow_start)
+    simulator.step(POSE)
+    os.kill(simulator.link.pid, signal.SIGKILL)
+    with pytest.raises(SimulationError, match="worker was ended by SIGKILL"):
+        simulator.step(POSE)
+    with pytest.raises(SimulationError, match="has ended: make a new simulator"):
+        simulator.step(POSE)
+    simulator.close()
+
+
+def test_a_killed_client_leaves_no_worker(isaac_slow_start: IsaacConfig) -> None:
+    """A worker that stays would hold a GPU until somebody finds it; its memory has no name and needs no cleaning."""
+    arguments = [sys.executable, "-c", CLIENT, str(isaac_slow_start.python), str(WORKER)]
+    client = subprocess.Popen(arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE)
+    assert client.stdout is not None
+    with client.stdout as output:
+        worker = int(output.readline())
+    assert not is_gone(worker, within=0.1)
+    client.kill()
+    client.wait()
+    assert is_gone(worker)
+
+
+def test_closing_ends_the_worker_and_may_be_repeated(isaac_double: IsaacConfig) -> None:
+    """With its exit awaited: no zombie either."""
+    simulator = make(isaac_double)
+    pid = simulator.link.pid
+    simulator.close()
+    simulator.close()
+    assert not Path(f"/proc/{pid}").exists()
+    with pytest.raises(SimulationError, match="has ended"):
+        simulator.step(POSE)
+
+
+def test_no_files_stay_open(isaac_double: IsaacConfig) -> None:
+    """Pipes, memory and output of a hundred simulators would use up what a process may open."""
+    make(isaac_double).close()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        make(isaac_double).close()
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_a_python_without_isaac_gym_says_so_in_its_own_words(isaac_slow_start: IsaacConfig) -> None:
+    """The first thing that goes wrong for most."""
+    with pytest.raises(SimulationError, match="Isaac Gym: ModuleNotFoundError: No module named 'isaacgym'"):
+        make(replace(isaac_slow_start, python=Path(sys.executable)))
+
+
+def test_a_program_that_dies_is_quoted(isaac_double: IsaacConfig, tmp_path: Path) -> None:
+    """A missing library, a crash inside of Isaac Gym: whatever was printed last."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho libpython3.8.so.1.0: cannot open shared object file >&2\nexit 3\n")
+    python.chmod(0o755)
+    with pytest.raises(SimulationError, match=r"(?s)ended with code 3\. Its last words:.*libpython3\.8\.so\.1\.0"):
+        make(replace(isaac_double, python=python))
+
+
+def test_a_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
+    """Before a worker is waited for."""
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(SoloError, match=r"not a program that can be run.*--isaac-python or SOLO_ISAAC_PYTHON"):
+            IsaacConfig(python=path, worker=WORKER)
+    with pytest.raises(SoloError, match="no worker of Isaac Gym here"):
+        IsaacConfig(python=Path(sys.executable), worker=tmp_path)
+    text = tmp_path / "text"
+    text.write_text("no program")
+    text.chmod(0o755)
+    with pytest.raises(SimulationError, match="cannot be started"):
+        make(IsaacConfig(python=text, worker=WORKER))
+
+
+def test_the_interpreter_comes_from_the_flag_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flag is stronger; with neither, both are named."""
+    monkeypatch.delenv("SOLO_ISAAC_PYTHON", raising=False)
+    with pytest.raises(SoloError, match=r"--isaac-python or SOLO_ISAAC_PYTHON.*--sim mujoco"):
+        find_isaac(WORKER)
+    monkeypatch.setenv("SOLO_ISAAC_PYTHON", "/bin/true")
+    assert find_isaac(WORKER).python == Path("/bin/true")
+    assert find_isaac(WORKER, Path("/bin/false")).python == Path("/bin/false")
+
+
+def test_the_worker_sees_nothing_of_this_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages for another version would be loaded; but its own libpython must be found."""
+    monkeypatch.setenv("PYTHONPATH", "/packages/of/this/python")
+    monkeypatch.setenv("PYTHONHOME", "/this/python")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/cuda")
+    for folder in ("bin", "lib"):
+        (tmp_path / folder).mkdir()
+    python = tmp_path / "bin" / "python"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    config = IsaacConfig(python=python, worker=WORKER)
+    assert _environment(config)["PYTHONPATH"] == str(WORKER)
+    assert "PYTHONHOME" not in _environment(config)
+    assert _environment(config)["LD_LIBRARY_PATH"] == "/cuda"
+    (tmp_path / "lib" / "libpython3.8.so.1.0").touch()
+    assert _environment(config)["LD_LIBRARY_PATH"] == f"{tmp_path / 'lib'}:/cuda"
+
+
+def test_a_worker_of_another_version_is_refused(isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays would be read at wrong places."""
+    monkeypatch.setattr("solo_doi.sim.isaac_setup.PROTOCOL", 7)
+    with pytest.raises(SimulationError, match="client speaks protocol 7, this worker 1"):
+        make(isaac_double)
+
+
+def test_a_new_gpu_is_refused_before_it_crashes(isaac_slow_start: IsaacConfig) -> None:
+    """Hopper and Blackwell; Ada and older pass."""
+    program = (
+        "from solo_isaac.device import refuse_unsupported\n"
+        "for major in (7, 8): refuse_unsupported({'gpu': 'A', 'capability': [major, 9]})\n"
+        "refuse_unsupported({'gpu': None, 'capability': None})\n"
+        "refuse_unsupported({'gpu': 'H100', 'capability': [9, 0]})\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(WORKER)}
+    command = [str(isaac_slow_start.python), "-c", program]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "H100 has compute capability 9.0" in result.stderr
+    assert "--sim mujoco" in result.stderr
+    assert '"<string>", line 4' in result.stderr  # and none before
+
+
+def test_divergence_names_the_robot(isaac_double: IsaacConfig) -> None:
+    """PhysX returns NaN where others raise."""
+    with make(isaac_double, num_robots=3) as simulator:
+        simulator.step(np.tile(POSE, (3, 1)))
+        simulator._arrays["root"][1, 2] = np.nan
+        with pytest.raises(SimulationError, match="base_position_w of robot 1 is not finite"):
+            simulator.state()
+
+
+def test_kicks_and_resets_between_steps_are_handed_over_once(isaac_double: IsaacConfig) -> None:
+    """Isaac Gym takes each kind of state once per step; the client may edit as often as it likes."""
+    with make(isaac_double, num_robots=2) as simulator:
+        motion = standing(SETUP, 2)
+        motion.base_position_w[:, 2] += 5.0
+        simulator.reset(motion)
+        simulator.reset(motion[[1]], robots=[1])
+        for _ in range(2):
+            simulator.kick([0, 1], np.tile([0.5, 0.0, 0.0], (2, 1)), np.zeros((2, 3)))
+        state = simulator.step(motion.joint_position)
+    np.testing.assert_allclose(state.linear_velocity_b[:, 0], 1.0, atol=1e-5)
+
+
+def test_it_runs_on_the_cpu_too(isaac_double: IsaacConfig) -> None:
+    """Where results must be fetched after every step: the double insists on it."""
+    with make(replace(isaac_double, device="cpu")) as simulator:
+        state = simulator.step(POSE)
+    assert state.foot_contact.all()
+
+
+def test_friction_is_rounded_to_few_values_and_averages_to_what_was_asked() -> None:
+    """All that is plausible needs fewer materials than PhysX has room for, and none below zero."""
+    low, high = PLAUSIBLE["friction"]
+    asked = np.random.default_rng(0).uniform(low, high, 100_000)
+    shapes = shape_friction(asked)
+    assert len(np.unique(shapes.astype(np.float32))) <= (high - low) / FRICTION_STEP + 1 < 64000
+    assert shapes.min() >= 0
+    np.testing.assert_allclose((shapes + GROUND_FRICTION) / 2, asked, atol=FRICTION_STEP / 2 + 1e-12)
+
+
+def test_friction_of_a_running_robot_can_change(isaac_double: IsaacConfig) -> None:
+    """A domain per episode: friction at any time, for one robot alone."""
+    with make(isaac_double, num_robots=2) as simulator:
+        pose, push_w = np.tile(POSE, (2, 1)), np.tile([3.0, 0.0, 0.0], (2, 1))
+        for _ in range(25):
+            simulator.step(pose)
+        simulator.set_domain(Domain.nominal(1, friction=0.05), robots=[1])
+        start = simulator.state().base_position_w[:, 0]
+        for _ in range(25):
+            state = simulator.step(pose, push_w)
+    moved = state.base_position_w[:, 0] - start
+    assert moved[1] > 0.05 > moved[0]
+
+
+def test_many_robots_get_a_larger_table_of_contacts() -> None:
+    """PhysX drops contacts silently when it is full."""
+    few, many = (first_message(SimConfig(num_robots=n), 0, "cuda:0")["physx"] for n in (4096, 8192))
+    assert few["max_gpu_contact_pairs"] == 2**23
+    assert many["max_gpu_contact_pairs"] == 2**24
