@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,8 +34,9 @@ from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
 from solo_doi.solo12.constants import CONTROL_SETUPS
 python, worker = (Path(word) for word in sys.argv[1:])
 simulator = make_simulator("isaacgym", SimConfig(isaac=IsaacConfig(python=python, worker=worker)))
-simulator.step(CONTROL_SETUPS["locomotion"].default_pose[None])
 print(simulator.link.pid, flush=True)
+simulator.step(CONTROL_SETUPS["locomotion"].default_pose[None])
+print("stepped", flush=True)
 time.sleep(60)
 """
 
@@ -70,17 +72,25 @@ def test_a_killed_worker_is_reported_with_the_signal(isaac_slow_start: IsaacConf
     simulator.close()
 
 
-def test_a_killed_client_leaves_no_worker(isaac_slow_start: IsaacConfig) -> None:
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "in the middle of a step"])
+def test_a_killed_client_leaves_no_worker(isaac_slow_start: IsaacConfig, tmp_path: Path, busy: bool) -> None:
     """A worker that stays would hold a GPU until somebody finds it; its memory has no name and needs no cleaning."""
-    arguments = [sys.executable, "-c", CLIENT, str(isaac_slow_start.python), str(WORKER)]
+    worker = shutil.copytree(WORKER, tmp_path / "worker")
+    if busy:
+        source = worker / "solo_isaac" / "simulation.py"
+        first = "        if not self._is_made:\n"
+        source.write_text(source.read_text().replace(first, f"        __import__('time').sleep(60)\n{first}"))
+    arguments = [sys.executable, "-c", CLIENT, str(isaac_slow_start.python), str(worker)]
     client = subprocess.Popen(arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE)
     assert client.stdout is not None
     with client.stdout as output:
-        worker = int(output.readline())
-    assert not is_gone(worker, within=0.1)
-    client.kill()
-    client.wait()
-    assert is_gone(worker)
+        pid = int(output.readline())
+        if not busy:
+            assert output.readline() == b"stepped\n"
+        assert not is_gone(pid, within=0.2)
+        client.kill()
+        client.wait()
+    assert is_gone(pid)
 
 
 def test_closing_ends_the_worker_and_may_be_repeated(isaac_double: IsaacConfig) -> None:

@@ -111,6 +111,7 @@ class Sim:
             "sensor": np.zeros((count, len(robot.sensors), 6), np.float32),
         }
         self._sensor_bodies = [robot.bodies.index(body) for body in robot.sensors]
+        self._obey = np.array([env.actors[0].joints["driveMode"] == 3 for env in self.environments])
         self._effort, self._force = np.zeros((count, joints)), np.zeros((count, len(robot.bodies), 3))
         self.is_prepared = True
         return True
@@ -126,6 +127,8 @@ class Sim:
         require(self.is_prepared, "tensors exist only after prepare_sim")
         require(not self._set_since, f"refresh after {', '.join(sorted(self._set_since))}: stale until simulate")
         require(not self._needs_fetch, "on the CPU, fetch_results must follow simulate")
+        if FROZEN:
+            return True
         if name == "root":
             self.buffers["root"][:, 0] = self.world.root()
             for box in range(1, self.num_actors):
@@ -151,8 +154,7 @@ class Sim:
 
     def set_efforts(self, values: np.ndarray) -> None:
         """Take efforts for the next step; joints that are driven otherwise ignore them."""
-        obey = np.array([env.actors[0].joints["driveMode"] == 3 for env in self.environments])
-        self._effort[:] = np.where(obey, values, 0.0)
+        self._effort[:] = np.where(self._obey, values, 0.0)
 
     def set_forces(self, values: np.ndarray) -> None:
         """Take forces on the robots' bodies for the next step."""
@@ -161,12 +163,12 @@ class Sim:
     def simulate(self) -> None:
         """Do what was set and advance; efforts and forces are consumed."""
         require(self.is_prepared, "simulate must come after prepare_sim")
-        for apply in self._pending:
-            apply()
-        self._pending, self._set_since = [], set()
         if not FROZEN:
+            for apply in self._pending:
+                apply()
             self.world.step(self._effort, self._force)
-        self._effort[:], self._force[:] = 0.0, 0.0
+            self._effort[:], self._force[:] = 0.0, 0.0
+        self._pending, self._set_since = [], set()
         self._needs_fetch = not self.params.use_gpu_pipeline
 
     def fetch(self) -> None:

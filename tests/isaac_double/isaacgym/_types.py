@@ -193,6 +193,16 @@ class RigidShapeProperties:
     filter: int = 0
 
 
+def copied(values: list) -> list:
+    """Copy a list of structures with all they hold; `copy.deepcopy` takes a minute for 4096 robots."""
+    return [_copied(value) for value in values]
+
+
+def _copied(value: object) -> object:
+    names = getattr(value, "__slots__", None)
+    return type(value)(*(_copied(getattr(value, name)) for name in names)) if names else value
+
+
 @dataclass(frozen=True)
 class Version:
     """Of Isaac Gym."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 from pathlib import Path
 
 import mujoco
@@ -30,6 +31,7 @@ from ._types import (
     UpAxis,
     Vec3,
     Version,
+    copied,
 )
 
 SIM_PHYSX, SIM_FLEX = SimType.SIM_PHYSX, SimType.SIM_FLEX
@@ -96,8 +98,9 @@ class Gym:
         env.sim.add_material(asset.shapes)
         first = sum(len(actor.asset.bodies) for actor in env.actors)
         place = np.array(columns_of(pose.p) + columns_of(pose.r))
-        shapes, joints = copy.deepcopy(asset.shapes), asset.joint_properties.copy()
-        env.actors.append(Actor(asset, place, group, filter, first, shapes, joints, _bodies(asset)))
+        shapes, joints = copied(asset.shapes), asset.joint_properties.copy()
+        bodies = copied(_bodies(asset.urdf, tuple(asset.bodies)))
+        env.actors.append(Actor(asset, place, group, filter, first, shapes, joints, bodies))
         return len(env.actors) - 1
 
     def prepare_sim(self, arg0: Sim) -> bool:
@@ -117,17 +120,17 @@ class Gym:
         return arg0.bodies.index(arg1) if arg1 in arg0.bodies else -1
 
     def get_asset_rigid_shape_properties(self, arg0: Asset) -> list[RigidShapeProperties]:
-        return copy.deepcopy(arg0.shapes)
+        return copied(arg0.shapes)
 
     def set_asset_rigid_shape_properties(self, arg0: Asset, arg1: list[RigidShapeProperties]) -> bool:
-        arg0.shapes = copy.deepcopy(arg1)
+        arg0.shapes = copied(arg1)
         return True
 
     def get_actor_rigid_body_names(self, arg0: Env, arg1: int) -> list[str]:
         return list(arg0.actors[arg1].asset.bodies)
 
     def get_actor_rigid_body_properties(self, arg0: Env, arg1: int) -> list[RigidBodyProperties]:
-        return copy.deepcopy(arg0.actors[arg1].bodies)
+        return copied(arg0.actors[arg1].bodies)
 
     def set_actor_rigid_body_properties(
         self, env: Env, actorHandle: int, props: list[RigidBodyProperties], recomputeInertia: bool = False
@@ -140,17 +143,17 @@ class Gym:
             given = np.allclose(after, before * growth, rtol=1e-5, atol=0)
             require_doubled(given or recomputeInertia, "inertias that are not in proportion to the mass")
             actor.growth[body] = actor.growth.get(body, 1.0) * growth
-        actor.bodies = copy.deepcopy(props)
+        actor.bodies = copied(props)
         return True
 
     def get_actor_rigid_shape_properties(self, arg0: Env, arg1: int) -> list[RigidShapeProperties]:
-        return copy.deepcopy(arg0.actors[arg1].shapes)
+        return copied(arg0.actors[arg1].shapes)
 
     def set_actor_rigid_shape_properties(self, arg0: Env, arg1: int, arg2: list[RigidShapeProperties]) -> bool:
         actor = arg0.actors[arg1]
         arg0.sim.add_material(arg2)
         require_doubled(len({shape.friction for shape in arg2}) == 1, "shapes of one actor with different frictions")
-        actor.shapes = copy.deepcopy(arg2)
+        actor.shapes = copied(arg2)
         if arg0.sim.is_prepared:
             arg0.sim.world.set_friction(arg0.index, arg2[0].friction)
         return True
@@ -262,13 +265,14 @@ def _bend(sim: Sim, environments: np.ndarray, states: np.ndarray) -> None:
     sim.world.set_joints(environments, states[environments])
 
 
-def _bodies(asset: Asset) -> list[RigidBodyProperties]:
+@cache
+def _bodies(urdf: str, names: tuple[str, ...]) -> list[RigidBodyProperties]:
     """Masses of an asset's bodies, as MuJoCo reads them; only their proportions matter later."""
-    if not asset.urdf:
+    if not urdf:
         return [RigidBodyProperties(mass=1.0, invMass=1.0)]
     found = []
-    spec = mujoco.MjSpec.from_string(asset.urdf)
-    for name in asset.bodies:
+    spec = mujoco.MjSpec.from_string(urdf)
+    for name in names:
         mass = float(spec.body(name).mass)
         full = spec.body(name).fullinertia
         xx, yy, zz, xy, xz, yz = (float(number) for number in full)
