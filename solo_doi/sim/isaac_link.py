@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from .isaac_config import IsaacConfig
@@ -125,14 +126,20 @@ def _command(config: IsaacConfig, requests: int, answers: int, lifeline: int, me
 
 
 def _environment(config: IsaacConfig) -> dict[str, str]:
-    """Return this process's environment, without what belongs to this Python and would confuse the other."""
+    """Return this process's environment, without what would confuse the other Python, and with what activating adds."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment["PYTHONPATH"] = str(config.worker)
-    library = config.python.parent.parent / "lib"  # Isaac Gym wants libpython3.8, which conda keeps here
+    # Isaac Gym's first import builds a part of it with ninja, which pip puts beside the interpreter.
+    _put_first(environment, "PATH", config.python.absolute().parent)
+    library = config.python.resolve().parent.parent / "lib"  # it wants libpython3.8, which conda keeps here
     if any(library.glob("libpython3*.so*")):
-        others = environment.get("LD_LIBRARY_PATH")
-        environment["LD_LIBRARY_PATH"] = f"{library}:{others}" if others else str(library)
+        _put_first(environment, "LD_LIBRARY_PATH", library)
     return environment
+
+
+def _put_first(environment: dict[str, str], name: str, folder: Path) -> None:
+    others = environment.get(name)
+    environment[name] = f"{folder}:{others}" if others else str(folder)
 
 
 def _write(file: int, content: bytes) -> None:

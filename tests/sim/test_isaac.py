@@ -153,7 +153,7 @@ def test_the_interpreter_comes_from_the_flag_or_the_environment(monkeypatch: pyt
 
 
 def test_the_worker_sees_nothing_of_this_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packages for another version would be loaded; but its own libpython must be found."""
+    """Packages for another version would be loaded; but its own ninja and libpython must be found."""
     monkeypatch.setenv("PYTHONPATH", "/packages/of/this/python")
     monkeypatch.setenv("PYTHONHOME", "/this/python")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/cuda")
@@ -165,6 +165,7 @@ def test_the_worker_sees_nothing_of_this_python(tmp_path: Path, monkeypatch: pyt
     config = IsaacConfig(python=python, worker=WORKER)
     assert _environment(config)["PYTHONPATH"] == str(WORKER)
     assert "PYTHONHOME" not in _environment(config)
+    assert _environment(config)["PATH"].split(":")[0] == str(tmp_path / "bin")
     assert _environment(config)["LD_LIBRARY_PATH"] == "/cuda"
     (tmp_path / "lib" / "libpython3.8.so.1.0").touch()
     assert _environment(config)["LD_LIBRARY_PATH"] == f"{tmp_path / 'lib'}:/cuda"
