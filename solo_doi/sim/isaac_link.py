@@ -46,7 +46,9 @@ class WorkerLink:
                 stderr=subprocess.STDOUT,
             )
         except OSError as error:
-            self._close_pipes()
+            for end in (self._requests, self._answers, self._lifeline):
+                os.close(end)
+            self._output.close()
             raise SimulationError(f"{config.python}: cannot be started ({error.strerror}).") from error
         finally:
             for end in theirs:
@@ -59,6 +61,11 @@ class WorkerLink:
     def pid(self) -> int:
         """Process id of the worker."""
         return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """What the worker ended with, if it has ended."""
+        return self._process.poll()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request and return the answer.
@@ -82,18 +89,16 @@ class WorkerLink:
         """Ask the worker to leave, and end it if it does not."""
         if self._requests < 0:
             return
-        self._close_pipes()
+        os.close(self._requests)  # the worker reads its end, frees the GPU and leaves
+        self._requests = -1
         try:
             self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        os.close(self._answers)
+        os.close(self._lifeline)
         self._output.close()
-
-    def _close_pipes(self) -> None:
-        for end in (self._requests, self._answers, self._lifeline):
-            os.close(end)
-        self._requests = -1
 
     def _read_line(self) -> bytes:
         """Return the next answer, or nothing if the worker is gone."""

@@ -104,6 +104,15 @@ def test_closing_ends_the_worker_and_may_be_repeated(isaac_double: IsaacConfig) 
         simulator.step(POSE)
 
 
+def test_a_worker_that_is_asked_to_leave_does_so_by_itself(isaac_double: IsaacConfig) -> None:
+    """Its code is 0: neither the lifeline nor a signal had to end it, so Isaac Gym could free the GPU."""
+    for _ in range(5):
+        simulator = make(isaac_double)
+        simulator.step(POSE)
+        simulator.close()
+        assert simulator.link.exit_code == 0
+
+
 def test_no_files_stay_open(isaac_double: IsaacConfig) -> None:
     """Pipes, memory and output of a hundred simulators would use up what a process may open."""
     make(isaac_double).close()

@@ -28,6 +28,8 @@ def serve(requests: int, answers: int, lifeline: int, memory: int) -> int:
                 print(json.dumps({"error": words, "traceback": traceback.format_exc()}), file=out, flush=True)
                 return 1
             print(json.dumps(answer), file=out, flush=True)
+    if simulation is not None:
+        simulation.close()
     return 0
 
 

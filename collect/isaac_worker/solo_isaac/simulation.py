@@ -35,6 +35,10 @@ class Simulation:
         self.step(request["push"])
         return {}
 
+    def close(self) -> None:
+        """Free the GPU."""
+        self._gym.destroy_sim(self._scene.sim)
+
     def step(self, push: bool) -> None:
         """Run one control step from the shared targets, and share what came out."""
         if not self._is_made:

@@ -235,6 +235,9 @@ class Gym:
     def simulate(self, arg0: Sim) -> None:
         arg0.simulate()
 
+    def destroy_sim(self, arg0: Sim) -> None:
+        arg0.is_prepared = False  # tensors are gone
+
     def fetch_results(self, arg0: Sim, arg1: bool) -> None:
         arg0.fetch()
 
