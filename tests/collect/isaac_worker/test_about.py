@@ -1,0 +1,21 @@
+"""What people may ask the worker themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+from collect.isaac import WORKER
+from solo_doi.sim import IsaacConfig
+
+
+def test_the_worker_says_what_it_runs_on(isaac_slow_start: IsaacConfig) -> None:
+    """`python -m solo_isaac about`: versions and GPU, as the self-test's file has them."""
+    command = [str(isaac_slow_start.python), "-m", "solo_isaac", "about"]
+    environment = os.environ | {"PYTHONPATH": str(WORKER)}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    about = json.loads(result.stdout)
+    assert about["isaacgym"] == "1.0"
+    assert about["device"] == "cuda:0"
+    assert {"python", "torch", "numpy", "cuda", "driver", "gpu", "capability"} <= set(about)
