@@ -1,0 +1,48 @@
+"""The frame around a payload: broadcast in both directions, an ethertype of its own, and a length."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from .protocol import Malformed
+
+ETHERTYPE = 0x88B5
+BROADCAST = b"\xff" * 6
+PC_MAC = bytes.fromhex("a01d4812a0c5")
+"""The vendor's library always sends from this address, so boards may have been set up for it."""
+HEADER = struct.Struct("<6s6s2sH")
+SHORTEST = 64
+"""Frames are padded with zeros to this length [bytes]."""
+LONGEST_PAYLOAD = 1500 - 2
+_TYPE = ETHERTYPE.to_bytes(2, "big")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Who sent what."""
+
+    source: bytes
+    payload: bytes
+
+
+def pack_frame(payload: bytes, source: bytes = PC_MAC) -> bytes:
+    """Put a header before a payload."""
+    return (HEADER.pack(BROADCAST, source, _TYPE, len(payload)) + payload).ljust(SHORTEST, b"\0")
+
+
+def unpack_frame(data: bytes) -> Frame | Malformed:
+    """Take a frame apart: ethertype and length must fit, padding is dropped."""
+    if len(data) < HEADER.size:
+        return Malformed(f"{len(data)} bytes, a header has {HEADER.size}")
+    _, source, kind, length = HEADER.unpack_from(data)
+    if kind != _TYPE:
+        return Malformed(f"ethertype {kind.hex()}, expected {_TYPE.hex()}")
+    if length == 0 or length > len(data) - HEADER.size:
+        return Malformed(f"a payload of {length} bytes in a frame of {len(data)}")
+    return Frame(source, data[HEADER.size : HEADER.size + length])
+
+
+def mac_text(address: bytes) -> str:
+    """Write an address as people do."""
+    return address.hex(":")

@@ -1,0 +1,106 @@
+"""Joints to motors and back: numbers, polarities, gear and motor constant of the Solo12, by joint name.
+
+joint = sign motor / gear + offset,   torque = sign current motor_constant gear,
+kp_motor = kp_joint / (gear^2 motor_constant).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deploy.robots.robot import RobotError
+from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, constant
+from solo_doi.solo12.limits import DRIVER, GEAR_RATIO, MOTOR_CONSTANT, TORQUE_PER_AMPERE
+from solo_doi.solo12.state import JointCommand
+
+from .protocol import LIMITS, Flags, MotorCommand, SensorPacket
+
+MOTORS = {  # joint: motor number and sign, as wired on every Solo12 [ODRI, driver file]
+    "FL_HAA": (0, 1),
+    "FL_HFE": (3, -1),
+    "FL_KFE": (2, -1),
+    "FR_HAA": (1, -1),
+    "FR_HFE": (5, 1),
+    "FR_KFE": (4, 1),
+    "HL_HAA": (6, 1),
+    "HL_HFE": (9, -1),
+    "HL_KFE": (8, -1),
+    "HR_HAA": (7, -1),
+    "HR_HFE": (11, 1),
+    "HR_KFE": (10, 1),
+}
+MOTOR_OF_JOINT = np.array([MOTORS[name][0] for name in JOINT_NAMES])
+JOINT_OF_MOTOR = np.argsort(MOTOR_OF_JOINT)
+SIGN = constant([MOTORS[name][1] for name in JOINT_NAMES])
+GAIN_PER_AMPERE = GEAR_RATIO**2 * MOTOR_CONSTANT
+"""Joint gain that one ampere per radian of the motor makes [N m/A]."""
+SATURATION = DRIVER.current
+"""Current limit that every command carries [A]."""
+
+
+def largest_gains(protocol: int) -> tuple[float, float]:
+    """Largest kp [N m/rad] and kd [N m s/rad] at a joint that a protocol can carry."""
+    return LIMITS[protocol].kp * GAIN_PER_AMPERE, LIMITS[protocol].kd * GAIN_PER_AMPERE
+
+
+def check_gains(command: JointCommand, protocol: int) -> None:
+    """Refuse gains that the wire cannot carry: the vendor's library would clamp them in silence.
+
+    Raises:
+        RobotError: Naming the joint, the gain and the largest one.
+    """
+    for name, limit in zip(("kp", "kd"), largest_gains(protocol), strict=True):
+        values = np.broadcast_to(getattr(command, name), NUM_JOINTS)
+        good = (values >= 0.0) & (values <= limit)
+        if not good.all():
+            joint = int(np.argmin(good))
+            raise RobotError(
+                f"{JOINT_NAMES[joint]}: {name} is {values[joint]}, protocol {protocol} carries 0 to {limit:.3f}: "
+                "use a policy with lower gains."
+            )
+
+
+def motor_command(
+    command: JointCommand, offset: Array, *, enabled: Flags, compensate_index: Flags, saturation: float = SATURATION
+) -> MotorCommand:
+    """Return what the motors must do for the joints (12,) to do this; flags are per joint, too."""
+    return MotorCommand(
+        enabled=enabled[JOINT_OF_MOTOR],
+        compensate_index=compensate_index[JOINT_OF_MOTOR],
+        position=(SIGN * (command.position - offset) * GEAR_RATIO)[JOINT_OF_MOTOR],
+        velocity=np.zeros(NUM_JOINTS),
+        current=np.zeros(NUM_JOINTS),
+        kp=_motor_gain(command.kp),
+        kd=_motor_gain(command.kd),
+        saturation=np.full(NUM_JOINTS, saturation),
+    )
+
+
+def motors_off() -> MotorCommand:
+    """Return the command that only keeps the session alive: no motor is enabled."""
+    nothing, none = np.zeros(NUM_JOINTS), np.zeros(NUM_JOINTS, dtype=bool)
+    return motor_command(JointCommand(position=nothing, kp=0.0, kd=0.0), nothing, enabled=none, compensate_index=none)
+
+
+def joint_position(packet: SensorPacket, offset: Array) -> Array:
+    """Joint angles, (12,) [rad]."""
+    return SIGN * packet.position[MOTOR_OF_JOINT] / GEAR_RATIO + offset
+
+
+def joint_velocity(packet: SensorPacket) -> Array:
+    """Joint velocities, (12,) [rad/s]."""
+    return SIGN * packet.velocity[MOTOR_OF_JOINT] / GEAR_RATIO
+
+
+def joint_torque(packet: SensorPacket) -> Array:
+    """Joint torques from measured currents, (12,) [N m]."""
+    return SIGN * packet.current[MOTOR_OF_JOINT] * TORQUE_PER_AMPERE
+
+
+def driver_of_joint(joint: int) -> int:
+    """Return the number of the driver board that a joint's motor is wired to."""
+    return int(MOTOR_OF_JOINT[joint]) // 2
+
+
+def _motor_gain(gain: Array | float) -> Array:
+    return np.broadcast_to(np.asarray(gain, dtype=np.float64), NUM_JOINTS)[JOINT_OF_MOTOR] / GAIN_PER_AMPERE
