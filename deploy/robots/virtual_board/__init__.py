@@ -1,0 +1,1 @@
+"""A master board without metal: both wire protocols, states, watchdogs and faults, before a simulated Solo12."""

@@ -1,0 +1,97 @@
+"""All that hangs on the board's SPI and serial lines: drivers and motors of a simulated Solo12, IMU, power board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deploy.robots.odri.motors import JOINT_OF_MOTOR, MOTOR_OF_JOINT, SIGN
+from deploy.robots.odri.protocol import CommandPacket, Power
+from solo_doi.solo12.constants import NUM_JOINTS, Array
+from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE
+
+from .drivers import Drivers
+from .imu import Imu
+from .plant import Plant
+
+# Joint angles of the encoders' index pulses: those of the robot in the vendor's driver file [ODRI].
+INDEX_ANGLES = (0.179, 0.497, 0.360, -0.594, 0.219, 0.602, 0.543, 0.539, 0.436, -0.241, 0.440, 0.210)
+FULL_BATTERY = 24.0
+"""[V]"""
+BATTERY_RESISTANCE, COIL_RESISTANCE = 0.05, 0.3
+"""Assumed [ohm]."""
+IDLE_CURRENT = 0.4
+"""Of the electronics, assumed [A]."""
+TICK = 0.001
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyConfig:
+    """Which Solo12 the board is bolted to."""
+
+    start_pose: Array = field(default_factory=lambda: np.zeros(NUM_JOINTS))
+    """Joint angles at power-up, where a person put them [rad]."""
+    index_angles: Array = field(default_factory=lambda: np.array(INDEX_ANGLES))
+    """Joint angles of index pulses; each comes again every 40 degrees [rad]."""
+    hung: bool = True
+    """Whether the robot hangs from a crane; else it falls from `height`."""
+    height: float = 0.45
+    """Of the base at the start [m]."""
+    lower_after: float | None = None
+    """How long after the last motor was calibrated the crane puts the robot down; never if not given [s]."""
+    seed: int = 0
+    """Of sensor errors."""
+
+
+class Body:
+    """Advances by one tick per command of the board."""
+
+    def __init__(self, config: BodyConfig) -> None:
+        """Power up."""
+        self.config = config
+        self.plant = Plant(config.start_pose, hung=config.hung, height=config.height)
+        self.imu = Imu(np.random.default_rng(config.seed))
+        self.drivers = Drivers(to_motors(config.index_angles), to_motors(self.plant.joint_position))
+        self.battery = FULL_BATTERY
+        """Voltage without load [V]."""
+        self._energy = 0.0
+        self._calibrated_for = 0.0
+
+    def tick(self, command: CommandPacket | None) -> None:
+        """Advance by a millisecond, the drivers having got a packet or not."""
+        self.drivers.tick(command)
+        self.plant.tick(self._torques, lambda q, v: self.drivers.observe(to_motors(q), to_motors(v)))
+        self._energy += self.power().voltage * self.power().current * TICK
+        if self.drivers.calibrated:
+            self._calibrated_for += TICK
+        if self.config.lower_after is not None and self._calibrated_for >= self.config.lower_after:
+            self.plant.lower()
+
+    def reading(self) -> dict[str, Any]:
+        """Return what drivers, IMU and power board report, as fields of a sensor packet."""
+        return {**self.drivers.reading(), "imu": self.imu.read(self.plant.body()), "power": self.power()}
+
+    def power(self) -> Power:
+        """Return what the power board reports."""
+        reading = self.drivers.reading()
+        losses = COIL_RESISTANCE * np.square(reading["current"]).sum()
+        work = (reading["current"] * reading["velocity"]).sum() * TORQUE_PER_AMPERE / GEAR_RATIO
+        current = IDLE_CURRENT + (losses + work) / FULL_BATTERY
+        return Power(voltage=self.battery - BATTERY_RESISTANCE * current, current=current, energy=self._energy)
+
+    def power_cycle(self) -> None:
+        """Switch all electronics off and on; the robot stays where it is."""
+        self.drivers.power_cycle(to_motors(self.plant.joint_position))
+        self.imu.power_cycle()
+        self._energy = self._calibrated_for = 0.0
+
+    def _torques(self, position: Array, velocity: Array) -> Array:
+        current = self.drivers.currents(to_motors(position), to_motors(velocity))
+        return SIGN * current[MOTOR_OF_JOINT] * TORQUE_PER_AMPERE
+
+
+def to_motors(joints: Array) -> Array:
+    """Angles or velocities of rotors, in the board's order, from those of joints."""
+    return (SIGN * joints * GEAR_RATIO)[JOINT_OF_MOTOR]

@@ -1,0 +1,52 @@
+"""The crane a Solo12 hangs from while its motors move by themselves, as a spring between hook and base."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solo_doi.solo12.constants import Array
+from solo_doi.solo12.rotations import conjugate, rotate
+from solo_doi.solo12.state import Motion
+
+STIFFNESS, DAMPING = 3000.0, 150.0
+"""Of the rope and of the hand that keeps the robot from swinging [N/m], [N s/m]."""
+TURN_STIFFNESS, TURN_DAMPING = 60.0, 1.5
+"""[N m/rad], [N m s/rad]"""
+SPEED = 0.15
+"""Of lowering [m/s]."""
+SLACK_TIME = 0.2
+"""How long the rope is slack before it is taken off [s]."""
+
+
+class Crane:
+    """Holds a base at a height, lowers it on request, and lets go when the rope is slack."""
+
+    def __init__(self, height: float, weight: float) -> None:
+        """Hold a robot of this weight with its base at a height [m], [N]."""
+        self._height, self._weight = height, weight
+        self._lowering = False
+        self._slack = 0.0
+        self.released = False
+
+    def lower(self) -> None:
+        """Begin to put the robot down."""
+        self._lowering = True
+
+    def wrench(self, motion: Motion, step: float) -> Array:
+        """Force and torque on the base in the world frame, (6,), for one physics step."""
+        if self.released:
+            return np.zeros(6)
+        if self._lowering:
+            self._height -= SPEED * step
+        linear_w = rotate(motion.base_quaternion, motion.linear_velocity_b)
+        hook = np.array([0.0, 0.0, self._height])
+        force = STIFFNESS * (hook - motion.base_position_w) - DAMPING * linear_w
+        force[2] += self._weight
+        if self._lowering:
+            force[2] = max(force[2], 0.0)  # a rope cannot push
+            self._slack = self._slack + step if force[2] == 0.0 else 0.0
+            self.released = self._slack > SLACK_TIME
+        error = conjugate(motion.base_quaternion)  # back to level
+        angular_w = rotate(motion.base_quaternion, motion.angular_velocity_b)
+        torque = 2.0 * TURN_STIFFNESS * np.sign(error[0]) * error[1:] - TURN_DAMPING * angular_w
+        return np.concatenate([force, torque])

@@ -1,0 +1,147 @@
+"""Six driver boards with twelve motors: alignment, encoder index, control law, limits, status, errors.
+
+Written from the board's side of the wire. Read from the firmware: meaning of every bit and unit. Assumed, because
+the drivers' own firmware was not read: how long alignment takes, that it pulls the rotor to the nearest pole, and
+that the first index since power-up stays the reference.
+"""
+
+from __future__ import annotations
+
+from math import tau
+
+import numpy as np
+
+from deploy.robots.odri import protocol as p
+from deploy.robots.odri.protocol import CommandPacket, Flags
+from solo_doi.solo12.constants import Array
+
+ALIGNMENT_TICKS = 400
+"""How long a motor that was enabled moves by itself before it is ready [ms]."""
+POLE_PAIRS = 12
+"""Rotor positions to which alignment may pull."""
+ALIGNMENT_CURRENT = 3.0
+"""[A]"""
+ALIGNMENT_KP, ALIGNMENT_KD = 10.0, 0.05
+"""[A/rad], [A s/rad]"""
+
+
+class Drivers:
+    """State of the drivers; angles and velocities are the rotors' true ones, in the board's order."""
+
+    def __init__(self, index_angle: Array, angle: Array) -> None:
+        """Power up with rotors at `angle`; index pulses come at `index_angle` and every whole turn from it [rad]."""
+        self._index_angle = index_angle
+        self.dead: set[int] = set()
+        """Drivers that do not answer."""
+        self.broken_encoders: set[int] = set()
+        """Motors whose encoder reports an error."""
+        self.power_cycle(angle)
+
+    def power_cycle(self, angle: Array) -> None:
+        """Forget everything; encoders count from where the rotors are."""
+        self._zero, self._angle = angle.copy(), angle.copy()
+        self._velocity, self._current = np.zeros(p.NUM_MOTORS), np.zeros(p.NUM_MOTORS)
+        self._aligning = np.zeros(p.NUM_MOTORS, dtype=np.intp)  # ticks left
+        self._pole = angle.copy()
+        self._enabled = np.zeros(p.NUM_MOTORS, dtype=bool)
+        self._seen, self._toggle = np.zeros_like(self._enabled), np.zeros_like(self._enabled)
+        self._index = np.zeros(p.NUM_MOTORS)  # counter at the first index
+        self._error = np.zeros(p.NUM_DRIVERS, dtype=np.intp)
+        self._system = np.zeros(p.NUM_DRIVERS, dtype=bool)
+        self._silent = 0  # ticks without a packet from the board
+        self._command: CommandPacket | None = None
+
+    def tick(self, command: CommandPacket | None) -> None:
+        """Take this tick's packet from the board, if it sent one."""
+        self._silent = 0 if command is not None else self._silent + 1
+        if command is not None:
+            self._system = command.system_on & ~self._flags(self.dead)
+            if not self._enabled.any() and not command.motors.enabled.any():
+                self._error[:] = 0  # errors stay until the motors were switched off
+            self._command = command
+        self._find_errors()
+        self._switch()
+
+    def currents(self, angle: Array, velocity: Array) -> Array:
+        """Currents (12,) the drivers make at these rotor states; called at their own rate [A]."""
+        if self._command is None:
+            return np.zeros(p.NUM_MOTORS)
+        motors = self._command.motors
+        aligning = self._aligning > 0
+        wanted = (
+            motors.current
+            + motors.kp * (motors.position - self._reported(angle))
+            + motors.kd * (motors.velocity - velocity)
+        )
+        limit = np.where(motors.saturation > 0, motors.saturation, np.inf)  # 0 switches the limit off
+        current = np.clip(wanted, -limit, limit)
+        pull = ALIGNMENT_KP * (self._pole - angle) - ALIGNMENT_KD * velocity
+        current = np.where(aligning, np.clip(pull, -ALIGNMENT_CURRENT, ALIGNMENT_CURRENT), current)
+        self._current = np.where(self._enabled, current, 0.0)
+        return self._current
+
+    def observe(self, angle: Array, velocity: Array) -> None:
+        """Count encoders to where the rotors went; called after every physics step."""
+        before = np.floor((self._angle - self._index_angle) / tau)
+        after = np.floor((angle - self._index_angle) / tau)
+        crossed = before != after
+        if crossed.any():
+            at = self._index_angle + tau * np.maximum(before, after) - self._zero
+            first = crossed & ~self._seen
+            self._index = np.where(first, at, self._index)
+            self._seen = self._seen | crossed
+            self._toggle = self._toggle ^ crossed
+        self._angle, self._velocity = angle, velocity
+
+    @property
+    def answering(self) -> int:
+        """Which drivers answer the board, as bits."""
+        return p.ALL_DRIVERS - sum(1 << driver for driver in self.dead)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether all motors report positions from their index."""
+        return self._command is not None and bool((self._command.motors.compensate_index & self._seen).all())
+
+    def reading(self) -> dict[str, np.ndarray]:
+        """Return the drivers' part of a sensor packet, by field."""
+        error = np.where(self._flags(self.dead), p.ERROR_NO_ANSWER, self._error)
+        return {
+            "system_on": self._system,
+            "error": error,
+            "enabled": self._enabled,
+            "ready": self._enabled & (self._aligning == 0),
+            "index_seen": self._seen,
+            "index_toggle": self._toggle,
+            "position": self._reported(self._angle),
+            "velocity": self._velocity,
+            "current": self._current,
+        }
+
+    def _reported(self, angle: Array) -> Array:
+        counter = angle - self._zero
+        if self._command is None:
+            return counter
+        return counter - np.where(self._command.motors.compensate_index & self._seen, self._index, 0.0)
+
+    def _find_errors(self) -> None:
+        for motor in self.broken_encoders:
+            self._error[motor // 2] = p.ERROR_ENCODER[motor % 2]
+        if self._command is not None:
+            limit = self._command.timeout_ms
+            late = (limit > 0) & (self._silent > limit)
+            self._error = np.where(late, p.ERROR_TIMEOUT, self._error)
+
+    def _switch(self) -> None:
+        wanted = np.zeros(p.NUM_MOTORS, dtype=bool)
+        if self._command is not None:
+            usable = self._system & (self._error == 0) & ~self._flags(self.dead)
+            wanted = self._command.motors.enabled & np.repeat(usable, 2)
+        started = wanted & ~self._enabled
+        self._aligning = np.where(started, ALIGNMENT_TICKS, np.maximum(self._aligning - 1, 0))
+        pole = tau / POLE_PAIRS
+        self._pole = np.where(started, np.rint(self._angle / pole) * pole, self._pole)
+        self._enabled = wanted
+
+    def _flags(self, drivers: set[int]) -> Flags:
+        return np.isin(np.arange(p.NUM_DRIVERS), list(drivers))

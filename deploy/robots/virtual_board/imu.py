@@ -1,0 +1,66 @@
+"""The IMU's errors and habits: bias, noise, attitude at half the rate, heading zero at power-up, silent failure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deploy.robots.odri.protocol import ImuReading
+from solo_doi.solo12.constants import GRAVITY, Array
+from solo_doi.solo12.rotations import rotate_inverse, to_rpy
+
+from .plant import BodyMotion
+
+GYROSCOPE_NOISE, GYROSCOPE_BIAS = 0.005, 0.005
+"""Standard deviations [rad/s]."""
+ACCELERATION_NOISE, ACCELERATION_BIAS = 0.03, 0.05
+"""Standard deviations [m/s^2]."""
+ATTITUDE_NOISE = 0.0005
+"""Standard deviation of the filter's angles [rad]."""
+ATTITUDE_PERIOD = 2
+"""Ticks between new attitudes."""
+UP_W = np.array([0.0, 0.0, GRAVITY])
+
+
+class Imu:
+    """Turns true motion of the base into what the IMU sends."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        """Draw biases."""
+        self._random = random
+        self._gyroscope_bias = random.normal(0.0, GYROSCOPE_BIAS, 3)
+        self._acceleration_bias = random.normal(0.0, ACCELERATION_BIAS, 3)
+        self.frozen = False
+        """A dead IMU leaves the board repeating its last values."""
+        self.power_cycle()
+
+    def power_cycle(self) -> None:
+        """Call the present heading zero."""
+        self._heading: float | None = None
+        self._ticks = 0
+        self._last: ImuReading | None = None
+
+    def read(self, body: BodyMotion) -> ImuReading:
+        """Return this tick's values."""
+        if self.frozen and self._last is not None:
+            return self._last
+        linear = body.acceleration_b + self._acceleration_bias + self._noise(ACCELERATION_NOISE)
+        fresh = self._last is None or self._ticks % ATTITUDE_PERIOD == 0
+        attitude = self._attitude(body) if fresh or self._last is None else self._last.attitude
+        self._ticks += 1
+        self._last = ImuReading(
+            acceleration=linear + rotate_inverse(body.quaternion, UP_W),
+            gyroscope=body.angular_velocity_b + self._gyroscope_bias + self._noise(GYROSCOPE_NOISE),
+            attitude=attitude,
+            linear_acceleration=linear,
+        )
+        return self._last
+
+    def _attitude(self, body: BodyMotion) -> Array:
+        roll, pitch, yaw = (float(angle) for angle in to_rpy(body.quaternion))
+        if self._heading is None:
+            self._heading = yaw
+        turned = (yaw - self._heading + np.pi) % (2 * np.pi) - np.pi
+        return np.array([roll, pitch, turned]) + self._noise(ATTITUDE_NOISE)
+
+    def _noise(self, deviation: float) -> Array:
+        return self._random.normal(0.0, deviation, 3)

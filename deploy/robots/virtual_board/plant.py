@@ -1,0 +1,107 @@
+"""The simulated Solo12 behind the board: MuJoCo with rotor inertia and friction, on a crane or on the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from solo_doi.sim import SimConfig
+from solo_doi.sim.mujoco_model import build_model
+from solo_doi.solo12.constants import BASE_NAME, GRAVITY, TOTAL_MASS, Array
+from solo_doi.solo12.limits import GEAR_RATIO
+from solo_doi.solo12.rotations import IDENTITY, rotate_inverse
+from solo_doi.solo12.state import Motion
+
+from .crane import Crane
+
+DRIVER_STEPS = 2
+"""Physics steps, and evaluations of the drivers' control law, per tick."""
+STEP = 0.001 / DRIVER_STEPS
+ROTOR_INERTIA = 1e-5
+"""Of one motor with its gears, assumed [kg m^2]."""
+COULOMB_FRICTION, VISCOUS_FRICTION = 0.03, 0.01
+"""At the joint, assumed [N m], [N m s/rad]."""
+STRONGEST = 8.0
+"""More torque than any current the wire can ask for [N m]."""
+
+Torques = Callable[[Array, Array], Array]
+Observe = Callable[[Array, Array], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyMotion:
+    """What an IMU in the base feels."""
+
+    quaternion: Array  # (4,)
+    angular_velocity_b: Array  # (3,) [rad/s]
+    acceleration_b: Array  # (3,) without gravity [m/s^2]
+
+
+class Plant:
+    """One robot: joint torques in, joint and base motion out."""
+
+    def __init__(self, pose: Array, *, hung: bool = True, height: float = 0.45) -> None:
+        """Hang the robot from a crane at rest in a pose, or put its base at a height."""
+        self._model = build_model(SimConfig(physics_dt=STEP, torque_limit=STRONGEST))
+        # The drivers' law is evaluated outside: actuators pass torques on.
+        self._model.actuator_gainprm[:, 0], self._model.actuator_biasprm[:] = 1.0, 0.0
+        self._model.dof_armature[6:] = ROTOR_INERTIA * GEAR_RATIO**2
+        self._model.dof_frictionloss[6:], self._model.dof_damping[6:] = COULOMB_FRICTION, VISCOUS_FRICTION
+        self._data = mujoco.MjData(self._model)
+        self._base = self._model.body(BASE_NAME).id
+        self._data.qpos[:] = np.concatenate([[0, 0, height], IDENTITY, pose])
+        self.crane = Crane(height, TOTAL_MASS * GRAVITY) if hung else None
+        mujoco.mj_forward(self._model, self._data)
+
+    @property
+    def joint_position(self) -> Array:
+        """True joint angles, (12,) [rad]."""
+        return self._data.qpos[7:].copy()
+
+    @property
+    def joint_velocity(self) -> Array:
+        """True joint velocities, (12,) [rad/s]."""
+        return self._data.qvel[6:].copy()
+
+    def motion(self) -> Motion:
+        """Where the robot truly is and how it moves."""
+        qpos, qvel = self._data.qpos.copy(), self._data.qvel.copy()
+        return Motion(
+            base_position_w=qpos[:3],
+            base_quaternion=qpos[3:7],
+            linear_velocity_b=rotate_inverse(qpos[3:7], qvel[:3]),
+            angular_velocity_b=qvel[3:6],
+            joint_position=qpos[7:],
+            joint_velocity=qvel[6:],
+        )
+
+    def tick(self, torques: Torques, observe: Observe) -> None:
+        """Advance by a millisecond: `torques` of joint states are applied, `observe` sees the new ones."""
+        for _ in range(DRIVER_STEPS):
+            self._data.ctrl[:] = torques(self.joint_position, self.joint_velocity)
+            if self.crane is not None:
+                self._data.xfrc_applied[self._base] = self.crane.wrench(self.motion(), STEP)
+            mujoco.mj_step(self._model, self._data)
+            observe(self.joint_position, self.joint_velocity)
+
+    def lower(self) -> None:
+        """Let the crane put the robot on the ground and let go."""
+        if self.crane is not None:
+            self.crane.lower()
+
+    def body(self) -> BodyMotion:
+        """Motion of the base in the last physics step."""
+        quaternion = self._data.qpos[3:7].copy()
+        return BodyMotion(
+            quaternion=quaternion,
+            angular_velocity_b=self._data.qvel[3:6].copy(),
+            # MuJoCo's free joint accelerates in the world frame.
+            acceleration_b=rotate_inverse(quaternion, self._data.qacc[:3].copy()),
+        )
+
+    def push(self, velocity_w: Array) -> None:
+        """Add to the velocity of the base at once [m/s]."""
+        self._data.qvel[:3] += velocity_w
