@@ -1,0 +1,114 @@
+"""Where each encoder's index pulse lies: measured once per robot, stored with date and board, never guessed.
+
+An index comes every turn of the motor, every 40 degrees of the joint. Which one was found follows from where the
+joint was when the search began: people put the robot into the zero pose, so it must be the one that makes the
+starting angle small. An angle near half the pitch could be either, and is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from deploy.robots.robot import RobotError
+from solo_doi.files import write_text
+from solo_doi.solo12.constants import JOINT_NAMES, Array, constant
+from solo_doi.solo12.limits import GEAR_RATIO
+
+PITCH = math.tau / GEAR_RATIO
+"""Joint angle from one index to the next [rad]."""
+LARGEST_START = 0.25
+"""Farthest from the zero pose that a joint may be when the search begins: a tenth of a radian short of ambiguous."""
+FORMAT = 1
+
+
+class CalibrationError(RobotError):
+    """Offsets that are missing, of another robot, or not believable."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Joint angles of the encoders' index pulses of one robot."""
+
+    offset: Array
+    """(12,) each within half a pitch of zero; any whole number of pitches away there is another index [rad]."""
+    board: str
+    """Address of the master board it was measured with."""
+    measured: date
+
+    @classmethod
+    def from_zero_pose(cls, index_position: Array, board: str, measured: date) -> Calibration:
+        """Return offsets from joint positions, counted from their index, while the robot is in the zero pose."""
+        if not np.isfinite(index_position).all():
+            raise CalibrationError("A joint has no position: are all index pulses found?")
+        return cls(constant(nearest(-index_position)), board, measured)
+
+    def resolved(self, start: Array) -> Array:
+        """Offsets (12,) of the indices that were found, from joint angles at the start counted from them.
+
+        Raises:
+            CalibrationError: A joint cannot have been near the zero pose, or could have been at either of two places.
+        """
+        angle = nearest(start + self.offset)
+        far = np.abs(angle) > LARGEST_START
+        if far.any():
+            joints = ", ".join(f"{JOINT_NAMES[j]} at {angle[j]:+.2f}" for j in np.flatnonzero(far))
+            raise CalibrationError(
+                f"Not near the zero pose when the search began: {joints} rad, allowed is {LARGEST_START}. From there "
+                "the wrong index may be found, and all angles would be wrong by 40 degrees. Put the joints to zero "
+                "and start again; if they were, this calibration is of another robot or the encoder slipped."
+            )
+        return angle - start
+
+    def check_board(self, address: str) -> None:
+        """Refuse to drive another robot than the one that was measured."""
+        if address != self.board:
+            raise CalibrationError(
+                f"The calibration of {self.measured} belongs to board {self.board}, this is {address}: calibrate it."
+            )
+
+    def age_days(self, today: date) -> int:
+        """How old the measurement is."""
+        return (today - self.measured).days
+
+
+def nearest(angle: Array) -> Array:
+    """Return the equivalent angles, whole pitches away, that are nearest to zero."""
+    return angle - PITCH * np.rint(angle / PITCH)
+
+
+def save(calibration: Calibration, path: Path) -> None:
+    """Write a calibration, by joint name."""
+    content = {
+        "format": FORMAT,
+        "board": calibration.board,
+        "measured": calibration.measured.isoformat(),
+        "offset": dict(zip(JOINT_NAMES, map(float, calibration.offset), strict=True)),
+    }
+    write_text(path, json.dumps(content, indent=2) + "\n")
+
+
+def load(path: Path) -> Calibration:
+    """Read a calibration.
+
+    Raises:
+        CalibrationError: There is none, or the file is not what `save` writes.
+    """
+    try:
+        content = json.loads(path.read_text())
+        offsets = content["offset"]
+        if content["format"] != FORMAT or set(offsets) != set(JOINT_NAMES):
+            raise ValueError(f"format {content['format']}, joints {', '.join(sorted(offsets))}")
+        offset = constant([float(offsets[name]) for name in JOINT_NAMES])
+        if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also false for NaN
+            raise ValueError(f"an offset beyond half a pitch, {PITCH / 2:.3f} rad")
+        return Calibration(offset, str(content["board"]), date.fromisoformat(content["measured"]))
+    except FileNotFoundError:
+        raise CalibrationError(f"{path}: this robot was never calibrated. Calibrate it first.") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CalibrationError(f"{path}: not a calibration ({error}). Calibrate again.") from error
