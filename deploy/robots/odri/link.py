@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import select
 import socket
+import struct
 import sys
 import time
-from pathlib import Path
 from typing import Protocol
 
 from deploy.robots.robot import RobotError
@@ -16,7 +17,8 @@ from deploy.robots.robot import RobotError
 from .ethernet import ETHERTYPE, LONGEST_PAYLOAD, PC_MAC, Frame, pack_frame, unpack_frame
 from .protocol import Malformed
 
-INTERFACES = Path("/sys/class/net")
+GET_FLAGS = 0x8913
+"""Linux' SIOCGIFFLAGS."""
 ALL_TYPES = 0x0003
 """Linux' ETH_P_ALL: also what this machine itself sends."""
 PRIORITY = 7
@@ -97,7 +99,7 @@ def check_interface(interface: str) -> None:
     Raises:
         RobotError: Naming those that could be.
     """
-    present = sorted(path.name for path in INTERFACES.iterdir())
+    present = sorted(name for _, name in socket.if_nameindex())
     usable = [name for name in present if name.startswith("e")] or ["none"]
     if interface not in present:
         raise RobotError(f"There is no network interface {interface!r}. Wired ones here: {', '.join(usable)}.")
@@ -105,9 +107,15 @@ def check_interface(interface: str) -> None:
         raise RobotError(
             f"{interface!r} is not a wired interface by its name, which must begin with 'e'. Here: {', '.join(usable)}."
         )
-    flags = int((INTERFACES / interface / "flags").read_text(), 16)
-    if not flags & 1:
+    if not _is_up(interface):
         raise RobotError(f"The interface {interface!r} is down. Run: sudo ip link set {interface} up")
+
+
+def _is_up(interface: str) -> bool:
+    # Not from /sys, which shows the interfaces of the namespace it was mounted in.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        answer = fcntl.ioctl(any_socket, GET_FLAGS, struct.pack("16sH14x", interface.encode(), 0))
+    return bool(struct.unpack("16xH14x", answer)[0] & 1)
 
 
 def open_socket(interface: str, kind: int) -> socket.socket:

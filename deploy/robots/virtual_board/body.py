@@ -20,7 +20,7 @@ from .plant import Plant
 INDEX_ANGLES = (0.179, 0.497, 0.360, -0.594, 0.219, 0.602, 0.543, 0.539, 0.436, -0.241, 0.440, 0.210)
 FULL_BATTERY = 24.0
 """[V]"""
-BATTERY_RESISTANCE, COIL_RESISTANCE = 0.05, 0.3
+BATTERY_RESISTANCE = 0.05
 """Assumed [ohm]."""
 IDLE_CURRENT = 0.4
 """Of the electronics, assumed [A]."""
@@ -56,14 +56,14 @@ class Body:
         self.drivers = Drivers(to_motors(config.index_angles), to_motors(self.plant.joint_position))
         self.battery = FULL_BATTERY
         """Voltage without load [V]."""
-        self._energy = 0.0
-        self._calibrated_for = 0.0
+        self._energy = self._calibrated_for = 0.0
+        self._power = self._read_power()
 
     def tick(self, command: CommandPacket | None) -> None:
         """Advance by a millisecond, the drivers having got a packet or not."""
         self.drivers.tick(command)
         self.plant.tick(self._torques, lambda q, v: self.drivers.observe(to_motors(q), to_motors(v)))
-        self._energy += self.power().voltage * self.power().current * TICK
+        self._power = self._read_power()
         if self.drivers.calibrated:
             self._calibrated_for += TICK
         if self.config.lower_after is not None and self._calibrated_for >= self.config.lower_after:
@@ -71,21 +71,19 @@ class Body:
 
     def reading(self) -> dict[str, Any]:
         """Return what drivers, IMU and power board report, as fields of a sensor packet."""
-        return {**self.drivers.reading(), "imu": self.imu.read(self.plant.body()), "power": self.power()}
-
-    def power(self) -> Power:
-        """Return what the power board reports."""
-        reading = self.drivers.reading()
-        losses = COIL_RESISTANCE * np.square(reading["current"]).sum()
-        work = (reading["current"] * reading["velocity"]).sum() * TORQUE_PER_AMPERE / GEAR_RATIO
-        current = IDLE_CURRENT + (losses + work) / FULL_BATTERY
-        return Power(voltage=self.battery - BATTERY_RESISTANCE * current, current=current, energy=self._energy)
+        return {**self.drivers.reading(), "imu": self.imu.read(self.plant.body()), "power": self._power}
 
     def power_cycle(self) -> None:
         """Switch all electronics off and on; the robot stays where it is."""
         self.drivers.power_cycle(to_motors(self.plant.joint_position))
         self.imu.power_cycle()
         self._energy = self._calibrated_for = 0.0
+
+    def _read_power(self) -> Power:
+        current = IDLE_CURRENT + self.drivers.electrical_power / FULL_BATTERY
+        voltage = self.battery - BATTERY_RESISTANCE * current
+        self._energy += voltage * current * TICK
+        return Power(voltage=voltage, current=current, energy=self._energy)
 
     def _torques(self, position: Array, velocity: Array) -> Array:
         current = self.drivers.currents(to_motors(position), to_motors(velocity))

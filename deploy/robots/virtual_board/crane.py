@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from solo_doi.solo12.constants import Array
-from solo_doi.solo12.rotations import conjugate, rotate
-from solo_doi.solo12.state import Motion
 
 STIFFNESS, DAMPING = 3000.0, 150.0
 """Of the rope and of the hand that keeps the robot from swinging [N/m], [N s/m]."""
@@ -32,21 +30,18 @@ class Crane:
         """Begin to put the robot down."""
         self._lowering = True
 
-    def wrench(self, motion: Motion, step: float) -> Array:
+    def wrench(self, position_w: Array, quaternion: Array, linear_w: Array, angular_w: Array, step: float) -> Array:
         """Force and torque on the base in the world frame, (6,), for one physics step."""
         if self.released:
             return np.zeros(6)
         if self._lowering:
             self._height -= SPEED * step
-        linear_w = rotate(motion.base_quaternion, motion.linear_velocity_b)
-        hook = np.array([0.0, 0.0, self._height])
-        force = STIFFNESS * (hook - motion.base_position_w) - DAMPING * linear_w
+        force = STIFFNESS * (np.array([0.0, 0.0, self._height]) - position_w) - DAMPING * linear_w
         force[2] += self._weight
         if self._lowering:
             force[2] = max(force[2], 0.0)  # a rope cannot push
             self._slack = self._slack + step if force[2] == 0.0 else 0.0
             self.released = self._slack > SLACK_TIME
-        error = conjugate(motion.base_quaternion)  # back to level
-        angular_w = rotate(motion.base_quaternion, motion.angular_velocity_b)
-        torque = 2.0 * TURN_STIFFNESS * np.sign(error[0]) * error[1:] - TURN_DAMPING * angular_w
+        # Back to level: for small turns, twice the vector part is the rotation vector.
+        torque = -2.0 * TURN_STIFFNESS * np.sign(quaternion[0]) * quaternion[1:] - TURN_DAMPING * angular_w
         return np.concatenate([force, torque])

@@ -14,6 +14,7 @@ import numpy as np
 from deploy.robots.odri import protocol as p
 from deploy.robots.odri.protocol import CommandPacket, Flags
 from solo_doi.solo12.constants import Array
+from solo_doi.solo12.limits import MOTOR_CONSTANT
 
 ALIGNMENT_TICKS = 400
 """How long a motor that was enabled moves by itself before it is ready [ms]."""
@@ -23,6 +24,8 @@ ALIGNMENT_CURRENT = 3.0
 """[A]"""
 ALIGNMENT_KP, ALIGNMENT_KD = 10.0, 0.05
 """[A/rad], [A s/rad]"""
+COIL_RESISTANCE = 0.3
+"""Assumed [ohm]."""
 
 
 class Drivers:
@@ -31,9 +34,9 @@ class Drivers:
     def __init__(self, index_angle: Array, angle: Array) -> None:
         """Power up with rotors at `angle`; index pulses come at `index_angle` and every whole turn from it [rad]."""
         self._index_angle = index_angle
-        self.dead: set[int] = set()
+        self.dead: Flags = np.zeros(p.NUM_DRIVERS, dtype=bool)
         """Drivers that do not answer."""
-        self.broken_encoders: set[int] = set()
+        self.broken_encoder: Flags = np.zeros(p.NUM_MOTORS, dtype=bool)
         """Motors whose encoder reports an error."""
         self.power_cycle(angle)
 
@@ -55,7 +58,7 @@ class Drivers:
         """Take this tick's packet from the board, if it sent one."""
         self._silent = 0 if command is not None else self._silent + 1
         if command is not None:
-            self._system = command.system_on & ~self._flags(self.dead)
+            self._system = command.system_on & ~self.dead
             if not self._enabled.any() and not command.motors.enabled.any():
                 self._error[:] = 0  # errors stay until the motors were switched off
             self._command = command
@@ -94,9 +97,15 @@ class Drivers:
         self._angle, self._velocity = angle, velocity
 
     @property
+    def electrical_power(self) -> float:
+        """What the motors take from the battery: work and heat of the coils [W]."""
+        work = self._current * self._velocity * MOTOR_CONSTANT
+        return float(np.sum(work + COIL_RESISTANCE * np.square(self._current)))
+
+    @property
     def answering(self) -> int:
         """Which drivers answer the board, as bits."""
-        return p.ALL_DRIVERS - sum(1 << driver for driver in self.dead)
+        return sum(1 << driver for driver in range(p.NUM_DRIVERS) if not self.dead[driver])
 
     @property
     def calibrated(self) -> bool:
@@ -105,7 +114,7 @@ class Drivers:
 
     def reading(self) -> dict[str, np.ndarray]:
         """Return the drivers' part of a sensor packet, by field."""
-        error = np.where(self._flags(self.dead), p.ERROR_NO_ANSWER, self._error)
+        error = np.where(self.dead, p.ERROR_NO_ANSWER, self._error)
         return {
             "system_on": self._system,
             "error": error,
@@ -125,7 +134,7 @@ class Drivers:
         return counter - np.where(self._command.motors.compensate_index & self._seen, self._index, 0.0)
 
     def _find_errors(self) -> None:
-        for motor in self.broken_encoders:
+        for motor in np.flatnonzero(self.broken_encoder):
             self._error[motor // 2] = p.ERROR_ENCODER[motor % 2]
         if self._command is not None:
             limit = self._command.timeout_ms
@@ -135,13 +144,10 @@ class Drivers:
     def _switch(self) -> None:
         wanted = np.zeros(p.NUM_MOTORS, dtype=bool)
         if self._command is not None:
-            usable = self._system & (self._error == 0) & ~self._flags(self.dead)
+            usable = self._system & (self._error == 0) & ~self.dead
             wanted = self._command.motors.enabled & np.repeat(usable, 2)
         started = wanted & ~self._enabled
         self._aligning = np.where(started, ALIGNMENT_TICKS, np.maximum(self._aligning - 1, 0))
         pole = tau / POLE_PAIRS
         self._pole = np.where(started, np.rint(self._angle / pole) * pole, self._pole)
         self._enabled = wanted
-
-    def _flags(self, drivers: set[int]) -> Flags:
-        return np.isin(np.arange(p.NUM_DRIVERS), list(drivers))

@@ -83,7 +83,7 @@ class Plant:
         for _ in range(DRIVER_STEPS):
             self._data.ctrl[:] = torques(self.joint_position, self.joint_velocity)
             if self.crane is not None:
-                self._data.xfrc_applied[self._base] = self.crane.wrench(self.motion(), STEP)
+                self._data.xfrc_applied[self._base] = self._pull(self.crane)
             mujoco.mj_step(self._model, self._data)
             observe(self.joint_position, self.joint_velocity)
 
@@ -101,6 +101,12 @@ class Plant:
             # MuJoCo's free joint accelerates in the world frame.
             acceleration_b=rotate_inverse(quaternion, self._data.qacc[:3].copy()),
         )
+
+    def _pull(self, crane: Crane) -> Array:
+        data = self._data
+        # MuJoCo's free joint: linear velocity in the world frame, angular in the base frame.
+        angular_w = data.xmat[self._base].reshape(3, 3) @ data.qvel[3:6]
+        return crane.wrench(data.qpos[:3], data.qpos[3:7], data.qvel[:3], angular_w, STEP)
 
     def push(self, velocity_w: Array) -> None:
         """Add to the velocity of the base at once [m/s]."""

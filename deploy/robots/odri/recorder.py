@@ -1,0 +1,113 @@
+"""Listen to the cable and write down every frame, both ways, in the format of packet captures (pcap, nanoseconds).
+
+The file is complete up to its last whole record however the program ends, and other tools can open it. Listening
+disturbs nobody: `python -m deploy.robots.odri.recorder INTERFACE FILE`.
+"""
+
+from __future__ import annotations
+
+import select
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.robots.robot import RobotError
+from solo_doi.errors import one_line
+
+from . import codec
+from .ethernet import PC_MAC, unpack_frame
+from .link import ALL_TYPES, check_interface, open_socket
+from .protocol import ACKS, COMMAND, INIT, SENSORS, Ack, CommandPacket, Init, Malformed, SensorPacket
+
+MAGIC = 0xA1B23C4D
+FILE_HEADER = struct.Struct("<IHHiIII")
+RECORD_HEADER = struct.Struct("<IIII")
+LONGEST = 65535
+ETHERNET = 1
+SECOND = 1_000_000_000
+PATIENCE = 0.1
+
+Packet = Init | Ack | CommandPacket | SensorPacket | Malformed
+
+
+@dataclass(frozen=True)
+class Record:
+    """A frame, when it passed [ns since 1970], and what it says."""
+
+    time_ns: int
+    frame: bytes
+    packet: Packet
+
+    @property
+    def from_pc(self) -> bool:
+        """Whether the PC sent it."""
+        return self.frame[6:12] == PC_MAC
+
+
+def record(interface: str, path: Path, stop: Callable[[], bool]) -> int:
+    """Write all frames into a new file until told to stop; return how many."""
+    check_interface(interface)
+    count = 0
+    with path.open("xb", buffering=0) as file, open_socket(interface, ALL_TYPES) as ear:
+        file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, LONGEST, ETHERNET))
+        while not stop():
+            if not select.select([ear], [], [], PATIENCE)[0]:
+                continue
+            batch = []
+            while select.select([ear], [], [], 0.0)[0]:
+                data = ear.recv(LONGEST)
+                batch.append(pack_record(time.time_ns(), data))
+            file.write(b"".join(batch))
+            count += len(batch)
+    return count
+
+
+def pack_record(time_ns: int, frame: bytes) -> bytes:
+    """Put a record's header before a frame."""
+    return RECORD_HEADER.pack(time_ns // SECOND, time_ns % SECOND, len(frame), len(frame)) + frame
+
+
+def replay(path: Path) -> Iterator[Record]:
+    """Read a recording through the decoders; a last record that was cut off is left out.
+
+    Raises:
+        RobotError: The file is no recording.
+    """
+    data = path.read_bytes()
+    if len(data) < FILE_HEADER.size or FILE_HEADER.unpack_from(data)[0] != MAGIC:
+        raise RobotError(f"{path}: not a recording of the wire (a packet capture with nanoseconds).")
+    place = FILE_HEADER.size
+    while place + RECORD_HEADER.size <= len(data):
+        seconds, nanoseconds, length, _ = RECORD_HEADER.unpack_from(data, place)
+        place += RECORD_HEADER.size
+        frame = data[place : place + length]
+        if len(frame) < length:
+            return
+        place += length
+        yield Record(seconds * SECOND + nanoseconds, frame, decode(frame))
+
+
+def decode(data: bytes) -> Packet:
+    """Read a frame of any kind; its length tells which."""
+    frame = unpack_frame(data)
+    if isinstance(frame, Malformed):
+        return frame
+    size = len(frame.payload)
+    if size == INIT.itemsize:
+        return codec.decode_init(frame.payload)
+    if size == COMMAND.itemsize:
+        return codec.decode_command(frame.payload)
+    if size in {layout.itemsize for layout in ACKS.values()}:
+        return codec.decode_ack(frame.payload)
+    for protocol, layout in SENSORS.items():
+        if size == layout.itemsize:
+            return codec.decode_sensor(frame.payload, protocol)
+    return Malformed(f"{size} bytes, no packet has that many")
+
+
+if __name__ == "__main__":
+    with one_line("recorder", when_stopped="The recording is complete."):
+        record(sys.argv[1], Path(sys.argv[2]), lambda: False)

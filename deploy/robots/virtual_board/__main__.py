@@ -1,0 +1,114 @@
+"""A virtual ODRI master board with a simulated Solo12: test any controller that speaks to the real one.
+
+python -m deploy.robots.virtual_board --veth -- COMMAND      # COMMAND finds the board on esolo0
+unshare -Urn python -m deploy.robots.virtual_board --veth -- COMMAND      # the same without any rights
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from deploy.robots.odri.link import EthernetLink
+from solo_doi.errors import one_line
+from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
+
+from .board import MasterBoard
+from .body import Body, BodyConfig
+from .memory import BOARD_MAC, LockStep
+from .server import serve_by_clock, serve_lock_step
+from .switches import SWITCHES, Event, KilledError, Schedule
+from .veth import BOARD_END, PC_END, veth_pair
+
+KILLED = 137
+"""Exit code of a program that was killed, as shells have it."""
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    switches = "\n".join(f"  {name:14s} {switch.meaning}" for name, switch in SWITCHES.items())
+    parser = argparse.ArgumentParser(
+        prog="virtual_board",
+        description=__doc__,
+        epilog=f"events:\n{switches}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--interface", default=BOARD_END, help=f"the board's end of the cable, {BOARD_END} by default")
+    parser.add_argument("--veth", action="store_true", help=f"make the cable first: {PC_END} for the PC, {BOARD_END}")
+    parser.add_argument("--protocol", type=int, choices=(3, 4), default=4, help="which the firmware speaks")
+    parser.add_argument("--clock", choices=("wall", "lock-step"), default="wall", help="lock-step: a tick per packet")
+    parser.add_argument("--ground", action="store_true", help="let the robot fall instead of hanging it")
+    parser.add_argument("--lower-after", type=float, help="seconds from calibration until the crane lets it down")
+    parser.add_argument("--spread", type=float, default=0.1, help="how exactly joints were put to zero [rad]")
+    parser.add_argument("--seed", type=int, default=0, help="of starting pose and sensor errors")
+    parser.add_argument("--event", action="append", default=[], help="name=value@seconds of board time, see below")
+    parser.add_argument("--report", type=Path, help="file for the robot's true state at the end (JSON)")
+    parser.add_argument("command", nargs="*", help="program to run beside the board, which ends with it")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run until stopped, or until the given command ends; return its exit code."""
+    arguments = parse_arguments()
+    random = np.random.default_rng(arguments.seed)
+    config = BodyConfig(
+        start_pose=random.uniform(-arguments.spread, arguments.spread, NUM_JOINTS),
+        hung=not arguments.ground,
+        lower_after=arguments.lower_after,
+        seed=arguments.seed,
+    )
+    schedule = Schedule([Event.parse(text) for text in arguments.event])
+    lock_step = LockStep(MasterBoard(Body(config), arguments.protocol), arguments.seed)
+    with ExitStack() as stack:
+        if arguments.veth:
+            stack.enter_context(veth_pair(PC_END, arguments.interface))
+        link = EthernetLink(arguments.interface, BOARD_MAC)
+        stack.callback(link.close)
+        code = _run(arguments, lock_step, link, schedule)
+    if arguments.report is not None:
+        arguments.report.write_text(json.dumps(report(lock_step), indent=2) + "\n")
+    return code
+
+
+def _run(arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: Schedule) -> int:
+    sys.stdout.write(f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}\n")
+    sys.stdout.flush()
+    child = subprocess.Popen(arguments.command) if arguments.command else None
+    serve = serve_lock_step if arguments.clock == "lock-step" else serve_by_clock
+    try:
+        serve(lock_step, link, schedule, lambda: child is not None and child.poll() is not None)
+    except KilledError:
+        if child is None:
+            os._exit(KILLED)
+        # Its command lives on alone: how it notices is what the event is for.
+    except KeyboardInterrupt:
+        if child is None:
+            return 0
+        child.send_signal(signal.SIGINT)
+    return child.wait() if child is not None else 0
+
+
+def report(lock_step: LockStep) -> dict[str, object]:
+    """Return the true state of robot and board."""
+    board = lock_step.board
+    motion = board.body.plant.motion()
+    return {
+        "ticks": board.ticks,
+        "state": board.state.value,
+        "joint_position": dict(zip(JOINT_NAMES, motion.joint_position.tolist(), strict=True)),
+        "base_position_w": motion.base_position_w.tolist(),
+        "base_quaternion": motion.base_quaternion.tolist(),
+    }
+
+
+if __name__ == "__main__":
+    with one_line("virtual_board"):
+        sys.exit(main())

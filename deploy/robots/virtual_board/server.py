@@ -1,0 +1,51 @@
+"""Put a board on a network interface, in lock-step with its PC or by the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from deploy.robots.odri.link import EthernetLink
+from deploy.robots.robot import TICK
+
+from .memory import LockStep
+from .switches import Schedule
+
+PATIENCE = 0.05
+"""How often a board in lock-step looks whether it shall stop [s]."""
+LARGEST_DELAY = 5 * TICK
+"""A late clock catches up to this; what is beyond is left out, for a real board is never late [s]."""
+
+
+def serve_lock_step(lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]) -> None:
+    """Make one tick per frame that comes, as fast as they come."""
+    while not stop():
+        frame = link.receive(PATIENCE)
+        if frame is None:
+            continue
+        schedule.act(lock_step)
+        for payload in lock_step.exchange(frame.payload):
+            link.send(payload)
+
+
+def serve_by_clock(lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]) -> int:
+    """Make one tick per millisecond; return how many were left out because this machine was late."""
+    board, left_out = lock_step.board, 0
+    deadline = time.monotonic()
+    while not stop():
+        deadline += TICK
+        schedule.act(lock_step)
+        while (frame := link.receive(max(0.0, deadline - time.monotonic()))) is not None:
+            for payload in lock_step.to_board.pass_on(frame.payload):
+                _send(lock_step, link, board.receive(payload))
+        _send(lock_step, link, board.tick())
+        behind = time.monotonic() - deadline
+        if behind > LARGEST_DELAY:
+            left_out += int(behind / TICK)
+            deadline = time.monotonic()
+    return left_out
+
+
+def _send(lock_step: LockStep, link: EthernetLink, payload: bytes | None) -> None:
+    for out in lock_step.to_pc.pass_on(payload) if payload is not None else ():
+        link.send(out)

@@ -1,0 +1,42 @@
+"""Two network interfaces joined by a cable that does not exist: one for the PC, one for the board."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from deploy.robots.robot import RobotError
+
+PC_END, BOARD_END = "esolo0", "esolo1"
+"""Names begin with `e`, by which the vendor's library knows a cable."""
+
+
+@contextmanager
+def veth_pair(pc_end: str = PC_END, board_end: str = BOARD_END) -> Iterator[tuple[str, str]]:
+    """Make the pair, and take it away at the end.
+
+    Raises:
+        RobotError: This program lacks the right, or the names are taken.
+    """
+    _ip("link", "add", pc_end, "type", "veth", "peer", "name", board_end)
+    try:
+        for end in (pc_end, board_end):
+            # Nothing but the board's packets shall travel here: no ARP, no IPv6 neighbour search.
+            _ip("link", "set", end, "addrgenmode", "none")
+            _ip("link", "set", end, "arp", "off", "up")
+        yield pc_end, board_end
+    finally:
+        subprocess.run(["ip", "link", "delete", pc_end], check=False, capture_output=True)
+
+
+def _ip(*arguments: str) -> None:
+    try:
+        result = subprocess.run(["ip", *arguments], check=False, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise RobotError("Making network interfaces needs the program 'ip' (package iproute2).") from None
+    if result.returncode:
+        raise RobotError(
+            f"ip {' '.join(arguments)}: {result.stderr.strip()}. Without the right to make interfaces, run inside "
+            "a network namespace: unshare -Urn COMMAND"
+        )
