@@ -50,30 +50,50 @@ def decode_ack(payload: bytes) -> Ack | Malformed:
 
 
 # --- Commands --------------------------------------------------------------------------------------
-def encode_command(command: MotorCommand, session: int, index: int, protocol: int) -> bytes:
-    """Pack a command.
+def check_command(command: MotorCommand, protocol: int) -> None:
+    """Refuse what the wire cannot carry.
 
     Raises:
-        RobotError: A value is not finite or beyond what the wire carries, or a saturation of 0, which drivers take
-            for no limit at all.
+        RobotError: A value is not finite or beyond the wire's range, or a saturation of 0, which drivers take for no
+            limit at all.
     """
     limits = p.LIMITS[protocol]
+    for name, lowest in (
+        ("position", -limits.position),
+        ("velocity", -limits.velocity),
+        ("current", -limits.current),
+        ("kp", 0.0),
+        ("kd", 0.0),
+        ("saturation", p.SATURATION_LSB),
+    ):
+        values, highest = getattr(command, name), getattr(limits, name)
+        good = (values >= lowest) & (values <= highest)  # false for NaN, too
+        if not good.all():
+            motor = int(np.argmin(good))
+            raise RobotError(
+                f"Motor {motor}: {name} is {values[motor]}, the wire carries {lowest:.4g} to {highest:.4g}. "
+                "Nothing was sent; ask for less."
+            )
+
+
+def encode_command(command: MotorCommand, session: int, index: int, protocol: int) -> bytes:
+    """Pack a command, or refuse it as `check_command` does."""
+    check_command(command, protocol)
     packet = np.zeros((), p.COMMAND)
     packet["session"], packet["index"] = session, index
     drivers = packet["drivers"]
     mode = p.MODE_SYSTEM | p.MODE_ROLLOVER_ERROR | p.DRIVER_TIMEOUT_MS
     drivers["mode"] = mode + sum(_to_bits(getattr(command, name), bits) for name, bits in _MODE_BITS.items())
-    for name, lowest, unit in (
-        # In the vendor's order of operations: the last bit must not depend on who computed it.
-        ("position", -limits.position, command.position / (2.0 * np.pi) * 2**24),
-        ("velocity", -limits.velocity, command.velocity * 60.0 / (2.0 * np.pi * 1000.0) * 2**11),
-        ("current", -limits.current, command.current * 2**10),
-        ("kp", 0.0, 2.0 * np.pi * command.kp * 2**11),
-        ("kd", 0.0, (2.0 * np.pi * 1000.0) / 60.0 * command.kd * 2**10),
-        ("saturation", p.SATURATION_LSB, command.saturation * 2**3),
+    # In the vendor's order of operations: the last bit must not depend on who computed it.
+    for name, counts in (
+        ("position", command.position / (2.0 * np.pi) * 2**24),
+        ("velocity", command.velocity * 60.0 / (2.0 * np.pi * 1000.0) * 2**11),
+        ("current", command.current * 2**10),
+        ("kp", 2.0 * np.pi * command.kp * 2**11),
+        ("kd", (2.0 * np.pi * 1000.0) / 60.0 * command.kd * 2**10),
+        ("saturation", command.saturation * 2**3),
     ):
-        _check(name, getattr(command, name), lowest, getattr(limits, name))
-        drivers[name] = np.trunc(unit).reshape(p.NUM_DRIVERS, 2)
+        drivers[name] = np.trunc(counts).reshape(p.NUM_DRIVERS, 2)
     return packet.tobytes()
 
 
@@ -158,16 +178,6 @@ def _record(payload: bytes, kind: np.dtype, what: str) -> np.void | Malformed:
         return Malformed(f"{len(payload)} bytes, a {what} has {kind.itemsize}")
     record: np.void = np.frombuffer(payload, kind)[0]
     return record
-
-
-def _check(name: str, values: Array, lowest: float, highest: float) -> None:
-    good = (values >= lowest) & (values <= highest)  # false for NaN, too
-    if not good.all():
-        motor = int(np.argmin(good))
-        raise RobotError(
-            f"Motor {motor}: {name} is {values[motor]}, the wire carries {lowest:.4g} to {highest:.4g}. "
-            "Nothing was sent; ask for less."
-        )
 
 
 def _to_bits(flags: Flags, bits: np.ndarray) -> np.ndarray:

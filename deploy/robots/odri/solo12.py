@@ -21,7 +21,7 @@ from .protocol import SensorPacket, error_text
 CONNECT_LIMIT = 2500
 """Ticks to wait for a board's acknowledgement, as long as the vendor's library does."""
 SENSOR_WAIT = 2 * TICK
-"""How long `sense` waits for the board's tick before the clock takes over [s]."""
+"""How long `sense` waits for the board's tick before the caller's clock takes over [s]."""
 LAST_COMMANDS = 5
 """Damping commands that `close` sends."""
 CLOSING_DAMPING = 0.2
@@ -38,12 +38,22 @@ class Solo12:
     name = "solo12"
     paces = True
 
-    def __init__(self, board: Board, calibration: Calibration, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take a board that is not connected yet; `clock` stamps measurements [s]."""
-        self._board, self._calibration, self._clock = board, calibration, clock
+    def __init__(
+        self,
+        board: Board,
+        calibration: Calibration,
+        clock: Callable[[], float] = time.monotonic,
+        sensor_wait: float = SENSOR_WAIT,
+    ) -> None:
+        """Take a board that is not connected yet; `clock` stamps measurements [s].
+
+        A board in lock-step has its own time: wait long for it.
+        """
+        self._board, self._calibration, self._clock, self._wait = board, calibration, clock, sensor_wait
         self._bring_up: BringUp | None = None
         self._packet: SensorPacket | None = None
         self._asked = 0
+        self._commanded = False  # before its first command the board measures, but does not tell
 
     @property
     def stage(self) -> str:
@@ -64,7 +74,7 @@ class Solo12:
         if self._bring_up is None:
             self._connect()
             return None
-        self._packet = self._board.receive(SENSOR_WAIT)
+        self._packet = self._board.receive(self._wait if self._commanded else 0.0)
         return None if self._packet is None else self._sensors(self._packet, self._bring_up)
 
     def drive(self, command: JointCommand) -> None:
@@ -72,6 +82,7 @@ class Solo12:
         bring_up = self._bring_up
         if bring_up is None:
             return
+        self._commanded = True
         own = bring_up.step(self._packet)
         if not bring_up.is_done:
             self._board.send(own)
