@@ -131,11 +131,12 @@ def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
     drivers["status"] = status + sum(_to_bits(getattr(sensor, name), bits) for name, bits in _BITS.items())
     for name, lsb in (("position", p.POSITION_LSB), ("velocity", p.VELOCITY_LSB), ("current", p.CURRENT_LSB)):
         largest = 2**31 - 1 if name == "position" else 2**15 - 1
-        counts = np.clip(np.rint(getattr(sensor, name) / lsb), -largest, largest)
-        drivers[name] = counts.reshape(p.NUM_DRIVERS, 2)
+        counts = np.rint(getattr(sensor, name) / lsb)
+        drivers[name] = np.minimum(np.maximum(counts, -largest), largest).reshape(p.NUM_DRIVERS, 2)
     unread = sensor.error == p.ERROR_NO_ANSWER
-    drivers[unread] = np.zeros((), drivers.dtype)
-    drivers["status"][unread] = p.ERROR_NO_ANSWER
+    if unread.any():
+        drivers[unread] = np.zeros((), drivers.dtype)
+        drivers["status"][unread] = p.ERROR_NO_ANSWER
     _encode_imu(packet["imu"], sensor.imu)
     if protocol >= 4:
         power = packet["power"]
@@ -181,7 +182,7 @@ def _record(payload: bytes, kind: np.dtype, what: str) -> np.void | Malformed:
 
 
 def _to_bits(flags: Flags, bits: np.ndarray) -> np.ndarray:
-    return (flags.reshape(p.NUM_DRIVERS, 2) * bits).sum(axis=1)
+    return flags.reshape(p.NUM_DRIVERS, 2) @ bits
 
 
 def _from_bits(words: np.ndarray, bits: np.ndarray) -> Flags:

@@ -9,6 +9,7 @@ import numpy as np
 
 from deploy.robots.odri.motors import JOINT_OF_MOTOR, MOTOR_OF_JOINT, SIGN
 from deploy.robots.odri.protocol import CommandPacket, Power
+from deploy.robots.robot import TICK
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE
 
@@ -24,7 +25,8 @@ BATTERY_RESISTANCE = 0.05
 """Assumed [ohm]."""
 IDLE_CURRENT = 0.4
 """Of the electronics, assumed [A]."""
-TICK = 0.001
+_ROTOR_TURNS = SIGN * GEAR_RATIO
+_TORQUES = SIGN * TORQUE_PER_AMPERE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +89,9 @@ class Body:
 
     def _torques(self, position: Array, velocity: Array) -> Array:
         current = self.drivers.currents(to_motors(position), to_motors(velocity))
-        return SIGN * current[MOTOR_OF_JOINT] * TORQUE_PER_AMPERE
+        return _TORQUES * current[MOTOR_OF_JOINT]
 
 
 def to_motors(joints: Array) -> Array:
     """Angles or velocities of rotors, in the board's order, from those of joints."""
-    return (SIGN * joints * GEAR_RATIO)[JOINT_OF_MOTOR]
+    return (_ROTOR_TURNS * joints)[JOINT_OF_MOTOR]

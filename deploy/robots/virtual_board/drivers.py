@@ -70,16 +70,16 @@ class Drivers:
         if self._command is None:
             return np.zeros(p.NUM_MOTORS)
         motors = self._command.motors
-        aligning = self._aligning > 0
         wanted = (
             motors.current
             + motors.kp * (motors.position - self._reported(angle))
             + motors.kd * (motors.velocity - velocity)
         )
         limit = np.where(motors.saturation > 0, motors.saturation, np.inf)  # 0 switches the limit off
-        current = np.clip(wanted, -limit, limit)
-        pull = ALIGNMENT_KP * (self._pole - angle) - ALIGNMENT_KD * velocity
-        current = np.where(aligning, np.clip(pull, -ALIGNMENT_CURRENT, ALIGNMENT_CURRENT), current)
+        current = np.minimum(np.maximum(wanted, -limit), limit)
+        if (aligning := self._aligning > 0).any():
+            pull = ALIGNMENT_KP * (self._pole - angle) - ALIGNMENT_KD * velocity
+            current = np.where(aligning, np.clip(pull, -ALIGNMENT_CURRENT, ALIGNMENT_CURRENT), current)
         self._current = np.where(self._enabled, current, 0.0)
         return self._current
 

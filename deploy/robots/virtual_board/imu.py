@@ -6,7 +6,7 @@ import numpy as np
 
 from deploy.robots.odri.protocol import ImuReading
 from solo_doi.solo12.constants import GRAVITY, Array
-from solo_doi.solo12.rotations import rotate_inverse, to_rpy
+from solo_doi.solo12.rotations import to_rpy
 
 from .plant import BodyMotion
 
@@ -44,11 +44,13 @@ class Imu:
         if self.frozen and self._last is not None:
             return self._last
         linear = body.acceleration_b + self._acceleration_bias + self._noise(ACCELERATION_NOISE)
-        fresh = self._last is None or self._ticks % ATTITUDE_PERIOD == 0
-        attitude = self._attitude(body) if fresh or self._last is None else self._last.attitude
+        if self._last is None or self._ticks % ATTITUDE_PERIOD == 0:
+            attitude = self._attitude(body)
+        else:
+            attitude = self._last.attitude
         self._ticks += 1
         self._last = ImuReading(
-            acceleration=linear + rotate_inverse(body.quaternion, UP_W),
+            acceleration=linear + UP_W @ body.rotation_wb,
             gyroscope=body.angular_velocity_b + self._gyroscope_bias + self._noise(GYROSCOPE_NOISE),
             attitude=attitude,
             linear_acceleration=linear,

@@ -36,6 +36,7 @@ class BodyMotion:
     """What an IMU in the base feels."""
 
     quaternion: Array  # (4,)
+    rotation_wb: Array  # (3, 3) the same as a matrix: base vectors to world vectors
     angular_velocity_b: Array  # (3,) [rad/s]
     acceleration_b: Array  # (3,) without gravity [m/s^2]
 
@@ -94,12 +95,15 @@ class Plant:
 
     def body(self) -> BodyMotion:
         """Motion of the base in the last physics step."""
-        quaternion = self._data.qpos[3:7].copy()
+        quaternion, rotation = self._data.qpos[3:7].copy(), np.empty(9)
+        mujoco.mju_quat2Mat(rotation, quaternion)
+        rotation_wb = rotation.reshape(3, 3)
         return BodyMotion(
             quaternion=quaternion,
+            rotation_wb=rotation_wb,
             angular_velocity_b=self._data.qvel[3:6].copy(),
             # MuJoCo's free joint accelerates in the world frame.
-            acceleration_b=rotate_inverse(quaternion, self._data.qacc[:3].copy()),
+            acceleration_b=self._data.qacc[:3] @ rotation_wb,
         )
 
     def _pull(self, crane: Crane) -> Array:
