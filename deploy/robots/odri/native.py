@@ -13,6 +13,9 @@ from .protocol import ACKS, PROTOCOLS, Ack, Init, Malformed, MotorCommand, Senso
 TRIES_PER_PROTOCOL = 200
 """Requests before another protocol is tried; a board answers the 52nd."""
 
+MOST_FRAMES = 64
+"""Read in one call: a flood of foreign frames must not hold up the loop."""
+
 
 def new_session() -> int:
     """Session number that is most likely not the last one; 0 is what a board without session sends."""
@@ -51,11 +54,12 @@ class NativeBoard:
 
     def receive(self, timeout: float) -> SensorPacket | None:
         """Return the newest measurements that were not returned before, waiting for them at most so long [s]."""
-        newest = None
-        frame = self._link.receive(timeout)
-        while frame is not None:
+        newest, deadline = None, time.monotonic() + timeout
+        for _ in range(MOST_FRAMES):
+            frame = self._link.receive(0.0 if newest else max(0.0, deadline - time.monotonic()))
+            if frame is None:
+                break
             newest = self._read_sensor(frame) or newest
-            frame = self._link.receive(0.0)
         return newest
 
     def send(self, command: MotorCommand) -> None:

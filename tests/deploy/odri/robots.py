@@ -73,6 +73,7 @@ class Run:
         self.board = self.lock_step.board
         self.robot = Solo12(NativeBoard(MemoryLink(self.lock_step), SESSION), calibration, clock=self.time)
         self.positions: list[Array] = []
+        self.truths: list[Array] = []
         self.stages: list[str] = []
         self.sensors: Sensors | None = None
 
@@ -90,9 +91,10 @@ class Run:
         self.sensors = self.robot.sense()
         if self.sensors is not None:
             self.positions.append(self.sensors.joint_position)
+            self.truths.append(self.truth)
+        self.robot.drive(command)
         if not self.stages or self.stages[-1] != self.robot.stage:
             self.stages.append(self.robot.stage)
-        self.robot.drive(command)
         return self.sensors
 
     def bring_up(self, limit: int = 10_000) -> Sensors:

@@ -1,0 +1,229 @@
+"""What every way to a master board must do, as a program: it runs in the environment that has the vendor's library.
+
+    python -m tests.contract.board_client DRIVER PROTOCOL RESULT
+
+beside a virtual board in lock-step on `esolo0`. Each check goes on with the session of the one before; the result
+is a JSON file with the outcome of every check, and the frames that were sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from deploy.robots.odri import codec
+from deploy.robots.odri import protocol as p
+from deploy.robots.odri.board import Board
+from deploy.robots.odri.ethernet import PC_MAC
+from deploy.robots.odri.link import ALL_TYPES, EthernetLink, open_socket
+from deploy.robots.odri.motors import motors_off
+from deploy.robots.odri.native import NativeBoard
+from deploy.robots.odri.protocol import Init, MotorCommand, SensorPacket
+from deploy.robots.robot import RobotError
+
+INTERFACE = "esolo0"
+WAIT = 2.0
+"""A board in lock-step answers when it is ready [s]."""
+
+
+def make_board(driver: str) -> Board:
+    """Open the interface by one of the drivers."""
+    if driver == "native":
+        return NativeBoard(EthernetLink(INTERFACE))
+    from deploy.robots.odri.sdk import SdkBoard
+
+    return SdkBoard(INTERFACE)
+
+
+class Client:
+    """A session under test."""
+
+    def __init__(self, driver: str, protocol: int) -> None:
+        """Listen to the wire, then open the board."""
+        self._ear = open_socket(INTERFACE, ALL_TYPES)
+        self.sent: list[str] = []
+        self.board = make_board(driver)
+        self.expected = protocol
+
+    def exchange(self, command: MotorCommand) -> SensorPacket:
+        """Send a command and return what comes back."""
+        self.board.send(command)
+        packet = self.board.receive(WAIT)
+        assert packet is not None, "no answer"
+        return packet
+
+    def overhear(self) -> list[bytes]:
+        """Return frames this machine has sent since the last call."""
+        frames = []
+        while True:
+            try:
+                data = self._ear.recv(2000)
+            except BlockingIOError:
+                return frames
+            if data[6:12] == PC_MAC:
+                frames.append(data)
+
+
+def handler_is_ours(client: Client) -> None:
+    """Ctrl-C raises as in any program: the vendor's library would exit without damping."""
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.sigtimedwait([], 0.1)
+    except KeyboardInterrupt:
+        return
+    raise AssertionError("Ctrl-C did not raise KeyboardInterrupt")
+
+
+def connects(client: Client) -> None:
+    """In a bounded number of requests, naming protocol, drivers and board."""
+    tries = 0
+    while not client.board.connect():
+        assert client.board.receive(0.0) is None
+        tries += 1
+        assert tries < 2000, "not connected"
+        signal.sigtimedwait([], 0.002)
+    assert client.board.protocol == client.expected
+    assert client.board.drivers == p.ALL_DRIVERS
+    assert client.board.address == "02:30:12:00:00:01"
+
+
+def says_nothing_before_the_first_command(client: Client) -> None:
+    """No rubbish of uninitialised memory."""
+    assert client.board.receive(0.01) is None
+
+
+def measures(client: Client) -> None:
+    """Plausible values, motors off, no packet twice, and no lag."""
+    for _ in range(20):
+        packet = client.exchange(motors_off())
+    assert not packet.enabled.any()
+    assert packet.system_on.all()
+    assert not packet.error.any()
+    assert np.isfinite(packet.position).all()
+    assert abs(packet.imu.acceleration[2] - 9.81) < 0.5
+    assert np.isnan(packet.power.voltage) == (client.expected == 3)
+    assert client.board.receive(0.0) is None
+    assert client.board.command_lag == 0
+
+
+def refusal(board: Board, command: MotorCommand) -> str:
+    """Why a command is not sent; nothing if it is."""
+    try:
+        board.send(command)
+    except RobotError as error:
+        return str(error)
+    return ""
+
+
+def refuses_what_the_wire_cannot_carry(client: Client) -> None:
+    """Nothing is sent, and the session goes on."""
+    lost = client.exchange(motors_off()).commands_lost
+    client.overhear()
+    twelve = np.full(p.NUM_MOTORS, 1.0)
+    limits = p.LIMITS[client.expected]
+    for name, value in (
+        ("position", np.nan),
+        ("kp", limits.kp * 1.01),
+        ("kd", limits.kd * 1.01),
+        ("kp", -1.0),
+        ("saturation", 0.0),
+        ("current", np.inf),
+    ):
+        assert name in refusal(client.board, replace(motors_off(), **{name: twelve * value})), f"{name} {value}"
+    assert client.overhear() == []
+    assert client.exchange(motors_off()).commands_lost == lost
+
+
+def puts_the_same_bytes_on_the_wire(client: Client) -> None:
+    """The frames of forty commands over the whole range; session and index are the driver's own."""
+    random, limits = np.random.default_rng(0), p.LIMITS[3]
+    client.overhear()
+    for _ in range(40):
+        symmetric = {n: random.uniform(-1, 1, 12) * getattr(limits, n) for n in ("position", "velocity", "current")}
+        gains = {n: random.uniform(0, 1, 12) * getattr(p.LIMITS[client.expected], n) for n in ("kp", "kd")}
+        command = MotorCommand(
+            enabled=np.zeros(12, dtype=bool),  # nothing shall move
+            compensate_index=random.random(12) < 0.5,
+            saturation=random.uniform(p.SATURATION_LSB, p.LIMITS[client.expected].saturation, 12),
+            **symmetric,
+            **gains,
+        )
+        client.exchange(command)
+    for frame in client.overhear():
+        assert len(frame) == 188
+        client.sent.append((frame[:16] + bytes(2) + frame[18:-2]).hex())
+    assert len(client.sent) == 40
+
+
+def motors_become_ready(client: Client) -> None:
+    """Enabled at once, ready after alignment."""
+    on = replace(motors_off(), enabled=np.ones(12, dtype=bool))
+    for _ in range(3):
+        packet = client.exchange(on)
+    assert packet.enabled.all()
+    assert not packet.ready.any()
+    for _ in range(410):
+        packet = client.exchange(on)
+    assert packet.ready.all()
+
+
+def notices_that_the_board_has_switched_off(client: Client) -> None:
+    """Forty ticks pass without a command: measurements go on, but motors are off and the lag grows."""
+    stranger = EthernetLink(INTERFACE, source=bytes.fromhex("020000000002"))
+    for _ in range(40):
+        stranger.send(codec.encode_init(Init(99, 1)))  # a tick each, and nothing that counts
+        client.board.receive(WAIT)
+    on = replace(motors_off(), enabled=np.ones(12, dtype=bool))
+    for _ in range(30):
+        packet = client.exchange(on)
+    assert not packet.ready.any()
+    assert client.board.command_lag == 30, client.board.command_lag
+    stranger.close()
+
+
+CHECKS: tuple[Callable[[Client], None], ...] = (
+    handler_is_ours,
+    connects,
+    says_nothing_before_the_first_command,
+    measures,
+    refuses_what_the_wire_cannot_carry,
+    puts_the_same_bytes_on_the_wire,
+    motors_become_ready,
+    notices_that_the_board_has_switched_off,
+)
+
+
+def main() -> None:
+    """Run all checks and write the outcome: an empty text is success."""
+    driver, protocol, result = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    outcome: dict[str, str] = {}
+    sent: list[str] = []
+    try:
+        client = Client(driver, protocol)
+        for check in CHECKS:
+            outcome[check.__name__] = _try(check, client)
+        sent = client.sent
+        client.board.close()
+    finally:
+        result.write_text(json.dumps({"outcome": outcome, "sent": sent}))
+    os._exit(0)  # the vendor's receive thread would keep the process alive
+
+
+def _try(check: Callable[[Client], None], client: Client) -> str:
+    try:
+        check(client)
+    except Exception:
+        return traceback.format_exc()
+    return ""
+
+
+if __name__ == "__main__":
+    main()

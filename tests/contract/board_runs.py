@@ -1,0 +1,66 @@
+"""Run programs beside a virtual board in a network namespace of their own, or say why that is not possible here."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SDK_PYTHON = "SOLO_DOI_SDK_PYTHON"
+"""Environment variable: interpreter of an environment with the vendor's wheels."""
+
+
+@functools.cache
+def sdk_python() -> str | None:
+    """Interpreter that can import the vendor's library, if there is one."""
+    for python in (os.environ.get(SDK_PYTHON), sys.executable):
+        if (
+            python
+            and subprocess.run([python, "-c", "import libmaster_board_sdk_pywrap"], capture_output=True).returncode == 0
+        ):
+            return python
+    return None
+
+
+def need_sdk() -> str:
+    """Return that interpreter, or skip."""
+    python = sdk_python()
+    if python is None:
+        pytest.skip(f"no interpreter with the vendor's wheels: set {SDK_PYTHON}")
+    return python
+
+
+@functools.cache
+def _namespace_error() -> str:
+    result = subprocess.run(
+        ["unshare", "-Urn", "ip", "link", "add", "esolo0", "type", "veth", "peer", "name", "esolo1"],
+        capture_output=True,
+        text=True,
+    )
+    return result.stderr.strip() if result.returncode else ""
+
+
+def beside_board(*command: str, protocol: int, options: tuple[str, ...] = (), timeout: float = 120) -> str:
+    """Run a command beside a board in lock-step, on a cable of its own; return what both printed."""
+    try:
+        error = _namespace_error()
+    except FileNotFoundError as missing:
+        error = str(missing)
+    if error:
+        pytest.skip(f"no right to make a network namespace with a veth pair here: {error}")
+    board = (sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--clock", "lock-step")
+    result = subprocess.run(
+        ["unshare", "-Urn", *board, "--protocol", str(protocol), *options, "--", *command],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout

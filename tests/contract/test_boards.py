@@ -1,0 +1,55 @@
+"""Every way to a master board keeps one contract, against the virtual board on a real (virtual) cable."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import board_client
+from .board_runs import beside_board, need_sdk
+
+WAYS = (("native", 3), ("native", 4), ("sdk", 3))
+"""Every driver with every protocol it knows: a new one is added here."""
+
+
+@functools.cache
+def result_of(driver: str, protocol: int) -> dict[str, Any]:
+    """Run the client once per driver and protocol."""
+    python = need_sdk() if driver == "sdk" else sys.executable
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.json"
+        printed = beside_board(
+            python, "-m", "tests.contract.board_client", driver, str(protocol), str(path), protocol=protocol
+        )
+        assert path.exists(), printed
+        result: dict[str, Any] = json.loads(path.read_text())
+        return result
+
+
+@pytest.mark.parametrize("check", [check.__name__ for check in board_client.CHECKS])
+@pytest.mark.parametrize(("driver", "protocol"), WAYS)
+def test_contract(driver: str, protocol: int, check: str) -> None:
+    """See `board_client` for what each check demands."""
+    outcome = result_of(driver, protocol)["outcome"]
+    assert outcome.get(check, "never reached") == ""
+
+
+def test_native_and_vendor_put_the_same_bytes_on_the_wire() -> None:
+    """Forty random commands: header, padding and every field, session and index apart."""
+    native, vendor = result_of("native", 3)["sent"], result_of("sdk", 3)["sent"]
+    assert len(native) == 40
+    assert native == vendor
+
+
+def test_the_vendors_library_and_a_board_of_version_4_are_told_apart(tmp_path: Path) -> None:
+    """By name, at once, instead of a timeout of 2.5 s."""
+    path = tmp_path / "result.json"
+    beside_board(need_sdk(), "-m", "tests.contract.board_client", "sdk", "4", str(path), protocol=4)
+    outcome = json.loads(path.read_text())["outcome"]["connects"]
+    assert "firmware speaks protocol 4, the vendor's library 3: use the driver 'native'" in outcome
