@@ -48,6 +48,13 @@ RULES = {  # the most specific name counts
     "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm"}),  # nor deploy, which is not among `may`
     "collect.isaac_worker": Rule(outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}),  # another Python
     "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),
+    "deploy.robots.odri": Rule(  # runs on the robot, beside the vendor's wheels
+        may={"solo_doi.solo12", "deploy.robots.robot"}, outside={"numpy", "libmaster_board_sdk_pywrap"}
+    ),
+    "deploy.robots.virtual_board": Rule(
+        may={"solo_doi.solo12", "solo_doi.sim", "deploy.robots.robot", "deploy.robots.odri"},
+        outside={"numpy", "mujoco"},
+    ),
     "deploy.export": Rule(  # not on the loop's side: it reads every policy, but trains and collects nothing
         may={"solo_doi.solo12", "solo_doi.sim", "solo_doi.tasks", "solo_doi.policies", "solo_doi.provenance"},
         outside={"numpy", "onnx", "onnxruntime", "tyro"},
@@ -140,6 +147,12 @@ def test_imports_point_inwards(module: str) -> None:
         ("collect.isaac_worker.solo_isaac.scene", "from solo_doi.errors import SoloError", "solo_doi.errors.SoloError"),
         ("deploy.loop", "import torch", "torch"),
         ("deploy.loop", "from solo_doi.data.reader import Dataset", "solo_doi.data.reader.Dataset"),
+        ("deploy.robots.odri.native", "import yaml", "yaml"),
+        (
+            "deploy.robots.odri.native",
+            "from deploy.robots.virtual_board import memory",
+            "deploy.robots.virtual_board.memory",
+        ),
         ("deploy.export", "import collect", "collect"),
         ("deploy.export.write", "import torch", "torch"),
         ("deploy.export.write", "from solo_doi.algorithm import networks", "solo_doi.algorithm.networks"),

@@ -1,0 +1,63 @@
+"""A state and a command make the same joint torque in every simulator and in the motor model behind the board."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from deploy.robots.odri import codec, motors
+from deploy.robots.odri.protocol import CommandPacket
+from deploy.robots.virtual_board.body import to_motors
+from deploy.robots.virtual_board.drivers import ALIGNMENT_TICKS, Drivers
+from solo_doi.sim import Domain
+from solo_doi.solo12.constants import NUM_JOINTS, Array
+from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING
+from solo_doi.solo12.state import JointCommand
+
+from .simulators import LOCOMOTION, Make, in_the_air
+
+STEP = 1e-5
+"""So short that the state at the end of the step is the one at its beginning [s]."""
+ON = np.ones(NUM_JOINTS, dtype=bool)
+SATURATION = TRAINING.torque / TORQUE_PER_AMPERE
+"""The current that gives the simulators' torque limit [A]."""
+
+
+def board_torque(target: Array, position: Array, velocity: Array, protocol: int) -> Array:
+    """Joint torques of the drivers for a command that went over the wire."""
+    command = motors.motor_command(
+        JointCommand(position=target, kp=LOCOMOTION.kp, kd=LOCOMOTION.kd),
+        position,  # rotors are powered up here, so they count from it
+        enabled=ON,
+        compensate_index=~ON,
+        saturation=SATURATION,
+    )
+    packet = codec.decode_command(codec.encode_command(command, 1, 1, protocol))
+    assert isinstance(packet, CommandPacket)
+    drivers = Drivers(np.full(NUM_JOINTS, 1e6), to_motors(position))
+    for _ in range(ALIGNMENT_TICKS + 1):
+        drivers.tick(packet)
+    current = drivers.currents(to_motors(position), to_motors(velocity))
+    return motors.SIGN * current[motors.MOTOR_OF_JOINT] * TORQUE_PER_AMPERE
+
+
+@pytest.mark.parametrize("protocol", [3, 4])
+def test_simulators_and_motors_make_the_same_torque(make: Make, protocol: int) -> None:
+    """Fifty states and targets, some of them at the limit: within 2 % and a thousandth of the largest torque."""
+    simulator = make(kp=LOCOMOTION.kp, kd=LOCOMOTION.kd, physics_dt=STEP, decimation=1)
+    simulator.set_domain(replace(Domain.nominal(1), motor_lag=np.zeros(1)))
+    random, limited = np.random.default_rng(0), 0
+    for _ in range(50):
+        position = LOCOMOTION.default_pose + random.normal(0, 0.2, NUM_JOINTS)
+        velocity = random.normal(0, 3, NUM_JOINTS)
+        target = position + random.normal(0, 0.4, NUM_JOINTS)
+        target = np.clip(target, -TRAINING.position, TRAINING.position)
+        motion = replace(in_the_air(), joint_position=position[None], joint_velocity=velocity[None])
+        simulator.reset(motion)
+        simulated = simulator.step(target[None]).torque[0]
+        expected = board_torque(target, position, velocity, protocol)
+        np.testing.assert_allclose(simulated, expected, rtol=0.02, atol=0.001 * TRAINING.torque)
+        limited += int((np.abs(expected) > 0.98 * TRAINING.torque).sum())
+    assert limited > 10

@@ -1,0 +1,120 @@
+"""The cable: errors that say what to do, and a recorder that misses nothing."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.robots.odri import codec, recorder
+from deploy.robots.odri.ethernet import pack_frame
+from deploy.robots.odri.link import EthernetLink
+from deploy.robots.odri.protocol import Ack, CommandPacket, Init, Malformed, SensorPacket
+from deploy.robots.robot import RobotError
+from tests.contract.board_runs import beside_board
+
+from .packets import command, sensor
+
+
+def test_a_missing_interface_is_named() -> None:
+    """With those that are there."""
+    with pytest.raises(RobotError, match=r"no network interface 'enope0'.*here"):
+        EthernetLink("enope0")
+
+
+def test_loopback_is_refused() -> None:
+    """The vendor's library crashes on it."""
+    with pytest.raises(RobotError, match="'lo' is not a wired interface"):
+        EthernetLink("lo")
+
+
+def test_a_missing_right_comes_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CAP_NET_RAW, for the very interpreter that runs."""
+
+    def refuse(*arguments: object) -> socket.socket:
+        raise PermissionError
+
+    monkeypatch.setattr("deploy.robots.odri.link.check_interface", lambda interface: None)
+    monkeypatch.setattr("deploy.robots.odri.link.socket.socket", refuse)
+    with pytest.raises(RobotError, match=r"sudo setcap cap_net_raw\S*\+ep /\S*python"):
+        EthernetLink("eth9")
+
+
+FRAMES = (
+    (pack_frame(codec.encode_init(Init(4, 7))), Init),
+    (pack_frame(codec.encode_ack(Ack(4, 7, 63), 4), bytes(6)), Ack),
+    (pack_frame(codec.encode_command(command(), 7, 1, 3)), CommandPacket),
+    (pack_frame(codec.encode_sensor(sensor(), 3), bytes(6)), SensorPacket),
+    (pack_frame(codec.encode_sensor(sensor(), 4), bytes(6)), SensorPacket),
+    (pack_frame(b"?" * 50, bytes(6)), Malformed),
+)
+
+
+def written(path: Path) -> bytes:
+    """Write a recording by hand and return its bytes."""
+    header = recorder.FILE_HEADER.pack(recorder.MAGIC, 2, 4, 0, 0, 65535, 1)
+    data = header + b"".join(recorder.pack_record(5 * 10**9 + n, frame) for n, (frame, _) in enumerate(FRAMES))
+    path.write_bytes(data)
+    return data
+
+
+def test_a_recording_is_read_by_the_decoders(tmp_path: Path) -> None:
+    """Every kind of packet, in order, with time and sender."""
+    written(tmp_path / "wire.pcap")
+    records = list(recorder.replay(tmp_path / "wire.pcap"))
+    assert [type(record.packet) for record in records] == [kind for _, kind in FRAMES]
+    assert [record.time_ns for record in records] == [5 * 10**9 + n for n in range(len(FRAMES))]
+    assert [record.from_pc for record in records] == [True, False, True, False, False, False]
+
+
+def test_a_recording_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path) -> None:
+    """Wherever the power went."""
+    data = written(tmp_path / "wire.pcap")
+    whole = len(FRAMES)
+    for cut in range(1, 100, 7):
+        (tmp_path / "wire.pcap").write_bytes(data[:-cut])
+        assert len(list(recorder.replay(tmp_path / "wire.pcap"))) in (whole - 1, whole - 2)
+
+
+def test_other_files_are_no_recordings(tmp_path: Path) -> None:
+    """Said at once."""
+    (tmp_path / "x").write_bytes(b"hello, world, this is text")
+    with pytest.raises(RobotError, match="not a recording"):
+        list(recorder.replay(tmp_path / "x"))
+
+
+CLIENT = """
+import sys, threading, time
+from pathlib import Path
+from deploy.robots.odri import recorder
+from deploy.robots.odri.link import EthernetLink
+from deploy.robots.odri.motors import motors_off
+from deploy.robots.odri.native import NativeBoard
+over = threading.Event()
+listener = threading.Thread(target=recorder.record, args=("esolo0", Path(sys.argv[1]), over.is_set))
+listener.start()
+time.sleep(0.3)
+board = NativeBoard(EthernetLink("esolo0"))
+while not board.connect():
+    time.sleep(0.002)
+for _ in range(100):
+    board.send(motors_off())
+    assert board.receive(2.0) is not None
+time.sleep(0.3)
+over.set()
+listener.join()
+"""
+
+
+def test_the_recorder_hears_both_sides(tmp_path: Path) -> None:
+    """A hundred commands and a hundred measurements, each confirming its command."""
+    path = tmp_path / "wire.pcap"
+    beside_board(sys.executable, "-c", CLIENT, str(path), protocol=4)
+    packets = [record.packet for record in recorder.replay(path)]
+    commands = [packet.index for packet in packets if isinstance(packet, CommandPacket)]
+    confirmed = [packet.last_command for packet in packets if isinstance(packet, SensorPacket) and packet.session]
+    assert commands == list(range(100))
+    assert confirmed[-100:] == commands
+    assert not any(isinstance(packet, Malformed) for packet in packets)

@@ -1,0 +1,146 @@
+"""The vendor's own control library, unmodified, beside a virtual board in lock-step on `esolo0`.
+
+    python -m tests.deploy.odri.vendor_client CONFIG RESULT
+
+in the environment that has its wheels. Its calls are those of its own demo, except that nothing waits by the clock:
+each cycle ends when the board has answered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import libodri_control_interface_pywrap as vendor
+import numpy as np
+
+from deploy.robots.odri import codec, motors
+from deploy.robots.odri.ethernet import PC_MAC, unpack_frame
+from deploy.robots.odri.link import ALL_TYPES, open_socket
+from deploy.robots.odri.protocol import Malformed
+from solo_doi.solo12.state import JointCommand
+
+INTERFACE = "esolo0"
+STAND = np.array([0.0, 0.7, -1.4, 0.0, 0.7, -1.4, 0.0, -0.7, 1.4, 0.0, -0.7, 1.4])
+"""The pose of the vendor's demo."""
+TIMEOUT = 2.0
+
+
+class VendorRobot:
+    """Cycles of the vendor's robot, paced by the board."""
+
+    def __init__(self, config: str) -> None:
+        """Open a session, as `Robot.start` does."""
+        self.robot: Any = vendor.robot_from_yaml_file(config)
+        self.calibrator: Any = vendor.joint_calibrator_from_yaml_file(config, self.robot.joints)
+        self.robot.init()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.robot.parse_sensor_data()
+        start = time.monotonic()
+        while not self.robot.is_ack_msg_received:
+            self.robot.sendInit()
+            time.sleep(0.002)
+            assert time.monotonic() - start < TIMEOUT, "no acknowledgement"
+        self.ticks = 0
+
+    def cycle(self) -> None:
+        """Send what was set, and wait for the answer."""
+        board = self.robot.robot_interface
+        before, start = board.GetSensorsSent(), time.monotonic()
+        assert self.robot.send_command(), "the vendor's library reports an error"
+        while board.GetSensorsSent() == before:
+            assert time.monotonic() - start < TIMEOUT, "no measurements"
+            time.sleep(20e-6)
+        self.robot.parse_sensor_data()
+        self.ticks += 1
+
+    def wait_until_ready(self) -> None:
+        """Zero commands until all motors are ready, as `Robot.wait_until_ready` does."""
+        self.robot.joints.set_zero_commands()
+        while not self.robot.is_ready:
+            self.cycle()
+            assert self.ticks < 2000, "not ready"
+
+    def calibrate(self) -> None:
+        """One tick of the vendor's calibrator per cycle, as `Robot.run_calibration` does."""
+        while not self.calibrator.run():
+            self.cycle()
+            assert self.ticks < 20_000, "not calibrated"
+
+    def hold(self, target: np.ndarray, ticks: int) -> None:
+        """Hold joints by the drivers' own control law."""
+        joints = self.robot.joints
+        start = np.array(joints.positions)
+        joints.set_torques(np.zeros(12))
+        joints.set_position_gains(np.full(12, 5.0))
+        joints.set_velocity_gains(np.full(12, 0.1))
+        for tick in range(ticks):
+            part = min(2.0 * tick / ticks, 1.0)
+            joints.set_desired_positions(start + part * (target - start))
+            self.cycle()
+
+
+def compare_bytes(robot: VendorRobot) -> int:
+    """Return how many of thirty joint commands our own code would have sent in other bytes, motors being off."""
+    ear = open_socket(INTERFACE, ALL_TYPES)
+    random, joints, different = np.random.default_rng(0), robot.robot.joints, 0
+    flags = np.ones(12, dtype=bool)
+    for _ in range(30):
+        position, kp, kd = random.uniform(-2.5, 2.5, 12), random.uniform(0, 10, 12), random.uniform(0, 1.2, 12)
+        joints.set_desired_positions(position)
+        joints.set_position_gains(kp)
+        joints.set_velocity_gains(kd)
+        robot.cycle()
+        vendors = [frame for frame in _sent(ear) if len(frame) == 172]
+        ours = codec.encode_command(
+            motors.motor_command(
+                JointCommand(position=position, kp=kp, kd=kd), np.zeros(12), enabled=flags, compensate_index=~flags
+            ),
+            session=0,
+            index=0,
+            protocol=3,
+        )
+        different += len(vendors) != 1 or vendors[0][2:-2] != ours[2:-2]
+    ear.close()
+    return different
+
+
+def _sent(ear: Any) -> list[bytes]:  # noqa: ANN401
+    payloads = []
+    while True:
+        try:
+            data = ear.recv(2000)
+        except BlockingIOError:
+            return payloads
+        frame = unpack_frame(data)
+        if not isinstance(frame, Malformed) and frame.source == PC_MAC:
+            payloads.append(frame.payload)
+
+
+def main() -> None:
+    """Go through the vendor's bring-up, stand in the air, and write down what the library measured last."""
+    robot = VendorRobot(sys.argv[1])
+    result: dict[str, object] = {"different_bytes": compare_bytes(robot)}
+    robot.wait_until_ready()
+    robot.calibrate()
+    robot.hold(STAND, 1500)
+    board = robot.robot.robot_interface
+    result |= {
+        "positions": robot.robot.joints.positions.tolist(),
+        "has_error": bool(robot.robot.has_error),
+        "sensors_lost": int(board.GetSensorsLost()),
+        "commands_lost": int(board.GetCmdLost()),
+        "ticks": robot.ticks,
+    }
+    Path(sys.argv[2]).write_text(json.dumps(result))
+    sys.stdout.flush()
+    os._exit(0)  # the library's receive thread would keep the process alive
+
+
+if __name__ == "__main__":
+    main()
