@@ -59,8 +59,8 @@ class Stage(Enum):
 class BringUp:
     """Feed it the board's packets and send what it returns."""
 
-    def __init__(self, calibration: Calibration) -> None:
-        """Begin with motors off."""
+    def __init__(self, calibration: Calibration | None) -> None:
+        """Begin with motors off. Without a calibration one is measured: the robot must be exactly in the zero pose."""
         self._calibration = calibration
         self.stage = Stage.CHECK
         self.cause = ""
@@ -85,6 +85,11 @@ class BringUp:
     def is_done(self) -> bool:
         """Whether joints may be driven."""
         return self.stage is Stage.DONE
+
+    @property
+    def measured_offset(self) -> Array:
+        """Joint angles of the indices that were found if the robot was at zero when it began, NaN where none was."""
+        return self._place - self._start
 
     def step(self, packet: SensorPacket | None) -> MotorCommand:
         """Take what was measured in this tick, if anything, and return what to send."""
@@ -150,7 +155,8 @@ class BringUp:
             self._fail(f"not ready after {ALIGN_LIMIT} s: {late}")
 
     def _begin_search(self) -> None:
-        direction = np.where(self._calibration.offset < 0, -1.0, 1.0)
+        toward = np.zeros(NUM_JOINTS) if self._calibration is None else self._calibration.offset
+        direction = np.where(toward < 0, -1.0, 1.0)
         self._search = IndexSearch(GROUPS[self._group], self._target, direction)
         self._enter(Stage.SEARCH)
 
@@ -177,14 +183,19 @@ class BringUp:
 
     def _resolve(self, active: Flags) -> None:
         """From now on this group counts from its index; find out which index it was."""
-        start = np.where(active, self._start - self._place, -self._calibration.offset)  # the others: as if at zero
         try:
-            resolved = self._calibration.resolved(start)
+            resolved = self._offset_of(active)
         except CalibrationError as error:
             self._fail(str(error))
             return
         self.offset = np.where(active, resolved, self.offset)
         self.compensated, self._resolved = self.compensated | active, self._resolved | active
+
+    def _offset_of(self, active: Flags) -> Array:
+        if self._calibration is None:
+            return self.measured_offset
+        start = np.where(active, self._start - self._place, -self._calibration.offset)  # the others: as if at zero
+        return self._calibration.resolved(start)
 
     def _fold(self, position: Array, seen: Flags) -> None:
         part = min(self._time / FOLD_TIME, 1.0)

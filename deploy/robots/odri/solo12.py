@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from math import cos, sin
 
 import numpy as np
 
 from deploy.robots.robot import TICK, Sensors
-from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array
+from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
 from . import motors
-from .board import Board, BoardError, check_drivers
-from .bring_up import BringUp, Stage
+from .board import Board
+from .bring_up import BringUp
 from .calibration import Calibration
-from .protocol import SensorPacket, error_text
+from .protocol import SensorPacket
+from .sensors import sensors_of
+from .session import Opening
 
-CONNECT_LIMIT = 2500
-"""Ticks to wait for a board's acknowledgement, as long as the vendor's library does."""
 SENSOR_WAIT = 2 * TICK
 """How long `sense` waits for the board's tick before the caller's clock takes over [s]."""
 LAST_COMMANDS = 5
@@ -52,7 +51,7 @@ class Solo12:
         self._board, self._calibration, self._clock, self._wait = board, calibration, clock, sensor_wait
         self._bring_up: BringUp | None = None
         self._packet: SensorPacket | None = None
-        self._asked = 0
+        self._opening = Opening(board)
         self._commanded = False  # before its first command the board measures, but does not tell
 
     @property
@@ -69,13 +68,24 @@ class Solo12:
         """Return what was measured in this tick; nothing if no news came in time.
 
         Raises:
-            RobotError: No board answers, a driver is missing, or bring-up failed (the motors are damped by then).
+            RobotError: No board answers, a driver is missing, or the calibration is another board's.
         """
         if self._bring_up is None:
-            self._connect()
+            if self._opening.step():
+                self._calibration.check_board(self._board.address)
+                self._bring_up = BringUp(self._calibration)
             return None
         self._packet = self._board.receive(self._wait if self._commanded else 0.0)
-        return None if self._packet is None else self._sensors(self._packet, self._bring_up)
+        if self._packet is None:
+            return None
+        return sensors_of(
+            self._packet,
+            time=self._clock(),
+            offset=self._bring_up.offset,
+            follows=self._bring_up.is_done,
+            command_lag=self._board.command_lag,
+            faults=(self._bring_up.cause,) if self._bring_up.cause else (),
+        )
 
     def drive(self, command: JointCommand) -> None:
         """Send what the motors shall do until the next call."""
@@ -99,56 +109,3 @@ class Solo12:
             for _ in range(LAST_COMMANDS):
                 self.drive(JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=CLOSING_DAMPING))
         self._board.close()
-
-    def _connect(self) -> None:
-        self._asked += 1
-        if self._board.connect():
-            check_drivers(self._board.drivers)
-            self._calibration.check_board(self._board.address)
-            self._bring_up = BringUp(self._calibration)
-        elif self._asked > CONNECT_LIMIT:
-            raise BoardError(
-                f"No master board answered {CONNECT_LIMIT} requests in protocols 4 and 3: is it powered, is this its "
-                "cable, and does no other program hold a session with it?"
-            )
-
-    def _sensors(self, packet: SensorPacket, bring_up: BringUp) -> Sensors:
-        unread = packet.error[motors.MOTOR_OF_JOINT // 2] != 0
-        ready = packet.ready[motors.MOTOR_OF_JOINT] & ~unread
-        return Sensors(
-            time=self._clock(),
-            joint_position=motors.joint_position(packet, bring_up.offset),
-            joint_velocity=motors.joint_velocity(packet),
-            joint_torque=motors.joint_torque(packet),
-            angular_velocity_b=packet.imu.gyroscope,
-            acceleration_b=packet.imu.acceleration,
-            quaternion=quaternion(*packet.imu.attitude.tolist()),
-            ready=ready & bring_up.is_done,
-            voltage=packet.power.voltage,
-            command_lag=self._board.command_lag,
-            faults=(*self._driver_faults(packet), *((bring_up.cause,) if bring_up.stage is Stage.FAILED else ())),
-        )
-
-    def _driver_faults(self, packet: SensorPacket) -> tuple[str, ...]:
-        return tuple(
-            f"driver {driver} ({_joints_of(driver)}): {error_text(int(code))}"
-            for driver, code in enumerate(packet.error)
-            if code
-        )
-
-
-def _joints_of(driver: int) -> str:
-    return ", ".join(name for name in JOINT_NAMES if motors.MOTORS[name][0] // 2 == driver)
-
-
-def quaternion(roll: float, pitch: float, yaw: float) -> Array:
-    """`rotations.from_rpy` of one robot, written out: 20 times faster, and it runs every millisecond."""
-    cr, sr, cp, sp, cy, sy = (f(angle / 2) for angle in (roll, pitch, yaw) for f in (cos, sin))
-    return np.array(
-        [
-            cr * cp * cy + sr * sp * sy,
-            sr * cp * cy - cr * sp * sy,
-            cr * sp * cy + sr * cp * sy,
-            cr * cp * sy - sr * sp * cy,
-        ]
-    )

@@ -39,6 +39,8 @@ class BodyConfig:
     """Joint angles of index pulses; each comes again every 40 degrees [rad]."""
     hung: bool = True
     """Whether the robot hangs from a crane; else it falls from `height`."""
+    held: bool = True
+    """Whether a person or a tool holds the joints at `start_pose` until the motors are switched on."""
     height: float = 0.45
     """Of the base at the start [m]."""
     lower_after: float | None = None
@@ -60,10 +62,15 @@ class Body:
         """Voltage without load [V]."""
         self._energy = self._calibrated_for = 0.0
         self._power = self._read_power()
+        self._held = config.held
+        self.plant.hold_joints(held=config.held)
 
     def tick(self, command: CommandPacket | None) -> None:
         """Advance by a millisecond, the drivers having got a packet or not."""
         self.drivers.tick(command)
+        if self._held and self.drivers.any_enabled:
+            self._held = False
+            self.plant.hold_joints(held=False)
         self.plant.tick(self._torques, lambda q, v: self.drivers.observe(to_motors(q), to_motors(v)))
         self._power = self._read_power()
         if self.drivers.calibrated:

@@ -108,6 +108,11 @@ class Drivers:
         return sum(1 << driver for driver in range(p.NUM_DRIVERS) if not self.dead[driver])
 
     @property
+    def any_enabled(self) -> bool:
+        """Whether a motor is switched on."""
+        return bool(self._enabled.any())
+
+    @property
     def calibrated(self) -> bool:
         """Whether all motors report positions from their index."""
         return self._command is not None and bool((self._command.motors.compensate_index & self._seen).all())

@@ -24,6 +24,8 @@ ROTOR_INERTIA = 1e-5
 """Of one motor with its gears, assumed [kg m^2]."""
 COULOMB_FRICTION, VISCOUS_FRICTION = 0.03, 0.01
 """At the joint, assumed [N m], [N m s/rad]."""
+HOLDING_FRICTION = 5.0
+"""Of a tool that keeps joints in place [N m]."""
 STRONGEST = 8.0
 """More torque than any current the wire can ask for [N m]."""
 
@@ -50,7 +52,8 @@ class Plant:
         # The drivers' law is evaluated outside: actuators pass torques on.
         self._model.actuator_gainprm[:, 0], self._model.actuator_biasprm[:] = 1.0, 0.0
         self._model.dof_armature[6:] = ROTOR_INERTIA * GEAR_RATIO**2
-        self._model.dof_frictionloss[6:], self._model.dof_damping[6:] = COULOMB_FRICTION, VISCOUS_FRICTION
+        self._model.dof_damping[6:] = VISCOUS_FRICTION
+        self.hold_joints(held=False)
         self._data = mujoco.MjData(self._model)
         self._base = self._model.body(BASE_NAME).id
         self._data.qpos[:] = np.concatenate([[0, 0, height], IDENTITY, pose])
@@ -87,6 +90,10 @@ class Plant:
                 self._data.xfrc_applied[self._base] = self._pull(self.crane)
             mujoco.mj_step(self._model, self._data)
             observe(self.joint_position, self.joint_velocity)
+
+    def hold_joints(self, *, held: bool) -> None:
+        """Let a person or a tool hold all joints where they are, or let go."""
+        self._model.dof_frictionloss[6:] = HOLDING_FRICTION if held else COULOMB_FRICTION
 
     def lower(self) -> None:
         """Let the crane put the robot on the ground and let go."""

@@ -7,7 +7,7 @@ import pytest
 
 from deploy.robots.odri import codec, motors
 from deploy.robots.odri.protocol import SensorPacket
-from deploy.robots.odri.solo12 import quaternion
+from deploy.robots.odri.sensors import quaternion
 from deploy.robots.robot import RobotError
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 from solo_doi.solo12.limits import DRIVER
