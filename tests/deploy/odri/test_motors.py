@@ -7,7 +7,7 @@ import pytest
 
 from deploy.robots.odri import codec, motors
 from deploy.robots.odri.protocol import SensorPacket
-from deploy.robots.odri.sensors import quaternion
+from deploy.robots.odri.sensors import driver_faults, quaternion, ready_joints
 from deploy.robots.robot import RobotError
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 from solo_doi.solo12.limits import DRIVER
@@ -77,3 +77,13 @@ def test_the_fast_quaternion_is_the_same_one() -> None:
     """Written out for speed, so it is held to the one that everybody uses."""
     for angles in np.random.default_rng(2).uniform(-3, 3, (50, 3)):
         np.testing.assert_allclose(quaternion(*angles), from_rpy(*angles), atol=1e-15)
+
+
+def test_a_joint_is_ready_if_its_motor_is_and_its_driver_has_no_error() -> None:
+    """Motor 3 (FL_HFE) is not ready; driver 5 (right hind leg) has an error, though its motors say they are ready."""
+    ready, error = np.ones(12, dtype=bool), np.zeros(6, dtype=np.intp)
+    ready[3], error[5] = False, 9
+    packet = sensor(ready=ready, error=error)
+    unready = [name for name, good in zip(JOINT_NAMES, ready_joints(packet), strict=True) if not good]
+    assert unready == ["FL_HFE", "HR_HFE", "HR_KFE"]
+    assert driver_faults(packet) == ("driver 5 (HR_HFE, HR_KFE): unknown error 9",)

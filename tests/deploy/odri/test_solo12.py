@@ -13,6 +13,7 @@ from deploy.robots.odri.board import BoardError
 from deploy.robots.odri.bring_up import FOLDED_POSE, Stage
 from deploy.robots.odri.calibration import CalibrationError, nearest
 from deploy.robots.odri.measure import OffsetMeasurement
+from deploy.robots.odri.motors import MOTOR_OF_JOINT
 from deploy.robots.odri.native import NativeBoard
 from deploy.robots.odri.observer import Observer
 from deploy.robots.robot import RobotError
@@ -200,6 +201,21 @@ def test_a_stall_of_the_pc_during_bring_up_ends_it() -> None:
         run.tick()
     assert run.sensors is not None
     assert any("no longer ready" in fault for fault in run.sensors.faults)
+
+
+def test_joints_are_not_held_while_their_coordinates_change() -> None:
+    """A position target would be wrong by the distance from power-up to index: legs are damped, hips still held."""
+    run = Run(4, BodyConfig(start_pose=START))
+    while run.robot.stage != Stage.SETTLE.value:
+        run.tick()
+    while run.robot.stage == Stage.SETTLE.value:
+        command = run.robot._bring_up._command()  # type: ignore[union-attr]
+        legs = ~np.isin(np.arange(12), MOTOR_OF_JOINT[::3])
+        assert not command.kp[legs].any()
+        assert (command.kd > 0).all()
+        assert (command.kp[~legs] > 0).all()
+        run.tick()
+    assert run.robot.stage == Stage.FOLD.value
 
 
 def test_a_missing_driver_is_named() -> None:
