@@ -3,11 +3,12 @@
     python -m tests.contract.board_client DRIVER PROTOCOL RESULT
 
 beside a virtual board in lock-step on `esolo0`. Each check goes on with the session of the one before; the result
-is a JSON file with the outcome of every check, and the frames that were sent.
+is a JSON file with the outcome of every check, the frames that were sent, and a hash of all measurements.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -50,6 +51,7 @@ class Client:
         """Listen to the wire, then open the board."""
         self._ear = open_socket(INTERFACE, ALL_TYPES)
         self.sent: list[str] = []
+        self.measured = hashlib.sha256()
         self.board = make_board(driver)
         self.expected = protocol
 
@@ -58,6 +60,7 @@ class Client:
         self.board.send(command)
         packet = self.board.receive(WAIT)
         assert packet is not None, "no answer"
+        self.measured.update(packet.position.tobytes() + packet.imu.acceleration.tobytes())
         return packet
 
     def overhear(self) -> list[bytes]:
@@ -205,15 +208,15 @@ def main() -> None:
     """Run all checks and write the outcome: an empty text is success."""
     driver, protocol, result = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     outcome: dict[str, str] = {}
-    sent: list[str] = []
+    content: dict[str, object] = {"outcome": outcome}
     try:
         client = Client(driver, protocol)
         for check in CHECKS:
             outcome[check.__name__] = _try(check, client)
-        sent = client.sent
+        content |= {"sent": client.sent, "measured": client.measured.hexdigest()}
         client.board.close()
     finally:
-        result.write_text(json.dumps({"outcome": outcome, "sent": sent}))
+        result.write_text(json.dumps(content))
     os._exit(0)  # the vendor's receive thread would keep the process alive
 
 

@@ -19,8 +19,8 @@ WAYS = (("native", 3), ("native", 4), ("sdk", 3))
 
 
 @functools.cache
-def result_of(driver: str, protocol: int) -> dict[str, Any]:
-    """Run the client once per driver and protocol."""
+def result_of(driver: str, protocol: int, repetition: int = 0) -> dict[str, Any]:
+    """Run the client once per driver, protocol and repetition."""
     python = need_sdk() if driver == "sdk" else sys.executable
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result.json"
@@ -45,6 +45,12 @@ def test_native_and_vendor_put_the_same_bytes_on_the_wire() -> None:
     native, vendor = result_of("native", 3)["sent"], result_of("sdk", 3)["sent"]
     assert len(native) == 40
     assert native == vendor
+
+
+@pytest.mark.parametrize(("driver", "protocol"), [("native", 4), ("sdk", 3)])
+def test_lock_step_repeats_itself(driver: str, protocol: int) -> None:
+    """Not a bit of the measurements depends on the machine's speed, nor on how long connecting took."""
+    assert result_of(driver, protocol)["measured"] == result_of(driver, protocol, repetition=1)["measured"]
 
 
 def test_the_vendors_library_and_a_board_of_version_4_are_told_apart(tmp_path: Path) -> None:

@@ -93,9 +93,8 @@ class Solo12:
         if bring_up is None:
             return
         self._commanded = True
-        own = bring_up.step(self._packet)
         if not bring_up.is_done:
-            self._board.send(own)
+            self._board.send(bring_up.step(self._packet))
             return
         motors.check_gains(command, self._board.protocol)
         everything = np.ones(NUM_JOINTS, dtype=bool)

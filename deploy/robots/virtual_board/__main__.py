@@ -66,7 +66,8 @@ def main() -> int:
         seed=arguments.seed,
     )
     schedule = Schedule([Event.parse(text) for text in arguments.event])
-    lock_step = LockStep(MasterBoard(Body(config), arguments.protocol), arguments.seed)
+    board = MasterBoard(Body(config), arguments.protocol, waits=arguments.clock == "lock-step")
+    lock_step = LockStep(board, arguments.seed)
     with ExitStack() as stack:
         if arguments.veth:
             stack.enter_context(veth_pair(PC_END, arguments.interface))

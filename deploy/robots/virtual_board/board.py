@@ -37,12 +37,18 @@ SENDS_SENSORS = frozenset({State.AUTODETECT, State.ACTIVE, State.ERROR})
 class MasterBoard:
     """Takes payloads from the PC whenever they come, and gives at most one payload per tick."""
 
-    def __init__(self, body: Body, protocol: int) -> None:
-        """Power up a board whose firmware speaks a protocol."""
+    def __init__(self, body: Body, protocol: int, *, waits: bool = False) -> None:
+        """Power up a board whose firmware speaks a protocol.
+
+        With `waits`, the robot's time begins with the first command: how long a PC took to connect, which no two
+        runs have in common, then changes nothing.
+        """
         self.body, self.protocol = body, protocol
         self.stalled = False
         """A board that hangs: takes nothing, sends nothing, and leaves its drivers without packets."""
         self.ticks = 0
+        """Of the robot's time."""
+        self._waits = waits
         self._power_up()
 
     def _power_up(self) -> None:
@@ -76,17 +82,21 @@ class MasterBoard:
 
     def tick(self) -> bytes | None:
         """Let a millisecond pass: talk to the drivers, move the robot, and return what is sent to the PC."""
-        self.ticks += 1
         if self.stalled:
-            self.body.tick(None)
+            self._advance(None)
             return None
         self._change_state()
         self._in_state += 1
-        sent_to_drivers = self._next_command()
-        self.body.tick(sent_to_drivers)
+        self._advance(self._next_command())
         if self.state is State.SENDING_ACK:
             return codec.encode_ack(Ack(self.protocol, self._answered_session, self._drivers), self.protocol)
         return self._sensor_payload() if self.state in SENDS_SENSORS else None
+
+    def _advance(self, command: CommandPacket | None) -> None:
+        self._waits = self._waits and self._command is None
+        if not self._waits:
+            self.ticks += 1
+            self.body.tick(command)
 
     def _receive_init(self, payload: bytes) -> bytes | None:
         init = codec.decode_init(payload)

@@ -62,6 +62,7 @@ class Body:
         """Voltage without load [V]."""
         self._energy = self._calibrated_for = 0.0
         self._power = self._read_power()
+        self._felt = self.imu.read(self.plant.body())
         self._held = config.held
         self.plant.hold_joints(held=config.held)
 
@@ -73,6 +74,7 @@ class Body:
             self.plant.hold_joints(held=False)
         self.plant.tick(self._torques, lambda q, v: self.drivers.observe(to_motors(q), to_motors(v)))
         self._power = self._read_power()
+        self._felt = self.imu.read(self.plant.body())
         if self.drivers.calibrated:
             self._calibrated_for += TICK
         if self.config.lower_after is not None and self._calibrated_for >= self.config.lower_after:
@@ -80,7 +82,7 @@ class Body:
 
     def reading(self) -> dict[str, Any]:
         """Return what drivers, IMU and power board report, as fields of a sensor packet."""
-        return {**self.drivers.reading(), "imu": self.imu.read(self.plant.body()), "power": self._power}
+        return {**self.drivers.reading(), "imu": self._felt, "power": self._power}
 
     def power_cycle(self) -> None:
         """Switch all electronics off and on; the robot stays where it is."""
