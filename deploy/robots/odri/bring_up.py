@@ -72,6 +72,7 @@ class BringUp:
         self._resolved: Flags = np.zeros(NUM_JOINTS, dtype=bool)
         self._time = 0.0  # in this stage
         self._silence = 0.0
+        self._since_first = 0.0  # measurements
         self._group = 0
         self._search: IndexSearch | None = None
         self._start = np.zeros(NUM_JOINTS)  # positions in the zero pose, and
@@ -136,9 +137,10 @@ class BringUp:
 
     def _check(self, position: Array, seen: Flags) -> None:
         """Read the zero pose. Motors that saw their index before, in an earlier session, count from it at once."""
-        if self._time <= TICK:
+        if self._since_first == 0.0:
             self.compensated = seen
-        elif self._time > COMPENSATE_TIME:
+        self._since_first += TICK
+        if self._since_first > COMPENSATE_TIME:
             self._start, self._target = position, position
             self._place = np.where(self.compensated, 0.0, self._place)
             self._powered = True

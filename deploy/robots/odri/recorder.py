@@ -6,9 +6,11 @@ disturbs nobody: `python -m deploy.robots.odri.recorder INTERFACE FILE`.
 
 from __future__ import annotations
 
+import argparse
+import errno
 import select
+import socket
 import struct
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -50,19 +52,29 @@ class Record:
 def record(interface: str, path: Path, stop: Callable[[], bool]) -> int:
     """Write all frames into a new file until told to stop; return how many."""
     check_interface(interface)
+    if path.exists():
+        raise RobotError(f"{path} exists: recordings are never overwritten. Choose another name.")
     count = 0
     with path.open("xb", buffering=0) as file, open_socket(interface, ALL_TYPES) as ear:
         file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, LONGEST, ETHERNET))
         while not stop():
             if not select.select([ear], [], [], PATIENCE)[0]:
                 continue
-            batch = []
-            while select.select([ear], [], [], 0.0)[0]:
-                data = ear.recv(LONGEST)
-                batch.append(pack_record(time.time_ns(), data))
+            batch = list(_waiting(ear))
             file.write(b"".join(batch))
             count += len(batch)
     return count
+
+
+def _waiting(ear: socket.socket) -> Iterator[bytes]:
+    while True:
+        try:
+            data = ear.recv(LONGEST)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.ENETDOWN):  # a cable that was pulled out may come back
+                return
+            raise
+        yield pack_record(time.time_ns(), data)
 
 
 def pack_record(time_ns: int, frame: bytes) -> bytes:
@@ -109,5 +121,9 @@ def decode(data: bytes) -> Packet:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="recorder", description=__doc__)
+    parser.add_argument("interface", help="the cable to listen to")
+    parser.add_argument("file", type=Path, help="new file for the recording")
+    arguments = parser.parse_args()
     with one_line("recorder", when_stopped="The recording is complete."):
-        record(sys.argv[1], Path(sys.argv[2]), lambda: False)
+        record(arguments.interface, arguments.file, lambda: False)

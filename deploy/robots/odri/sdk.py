@@ -76,6 +76,8 @@ class SdkBoard:
 
     def connect(self) -> bool:
         """Ask for a session once, and return whether the board has acknowledged it. Call once per tick."""
+        if self.drivers:
+            return True
         board = self._interface
         if not board.IsAckMsgReceived():
             board.SendInit()

@@ -45,7 +45,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--veth", action="store_true", help=f"make the cable first: {PC_END} for the PC, {BOARD_END}")
     parser.add_argument("--protocol", type=int, choices=(3, 4), default=4, help="which the firmware speaks")
     parser.add_argument("--clock", choices=("wall", "lock-step"), default="wall", help="lock-step: a tick per packet")
-    parser.add_argument("--ground", action="store_true", help="let the robot fall instead of hanging it")
     parser.add_argument("--lower-after", type=float, help="seconds from calibration until the crane lets it down")
     parser.add_argument("--spread", type=float, default=0.1, help="how exactly joints were put to zero [rad]")
     parser.add_argument("--seed", type=int, default=0, help="of starting pose and sensor errors")
@@ -61,7 +60,6 @@ def main() -> int:
     random = np.random.default_rng(arguments.seed)
     config = BodyConfig(
         start_pose=random.uniform(-arguments.spread, arguments.spread, NUM_JOINTS),
-        hung=not arguments.ground,
         lower_after=arguments.lower_after,
         seed=arguments.seed,
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from deploy.robots.odri import codec
 from deploy.robots.odri import protocol as p
+from deploy.robots.odri.board import WORD
 from deploy.robots.odri.protocol import Ack, CommandPacket, Init, Malformed, MotorCommand, SensorPacket
 
 from .body import Body
@@ -17,7 +18,6 @@ ACK_TIMEOUT = 1000
 """Ticks an acknowledged session waits for its first command."""
 CONTROL_TIMEOUT = 20
 """Ticks without a command after which the motors are switched off."""
-WORD = 2**16
 
 
 class State(Enum):

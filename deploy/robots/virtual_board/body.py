@@ -37,12 +37,10 @@ class BodyConfig:
     """Joint angles at power-up, where a person put them [rad]."""
     index_angles: Array = field(default_factory=lambda: np.array(INDEX_ANGLES))
     """Joint angles of index pulses; each comes again every 40 degrees [rad]."""
-    hung: bool = True
-    """Whether the robot hangs from a crane; else it falls from `height`."""
     held: bool = True
     """Whether a person or a tool holds the joints at `start_pose` until the motors are switched on."""
     height: float = 0.45
-    """Of the base at the start [m]."""
+    """Of the base while it hangs from the crane [m]."""
     lower_after: float | None = None
     """How long after the last motor was calibrated the crane puts the robot down; never if not given [s]."""
     seed: int = 0
@@ -55,7 +53,7 @@ class Body:
     def __init__(self, config: BodyConfig) -> None:
         """Power up."""
         self.config = config
-        self.plant = Plant(config.start_pose, hung=config.hung, height=config.height)
+        self.plant = Plant(config.start_pose, config.height)
         self.imu = Imu(np.random.default_rng(config.seed))
         self.drivers = Drivers(to_motors(config.index_angles), to_motors(self.plant.joint_position))
         self.battery = FULL_BATTERY

@@ -1,4 +1,4 @@
-"""The simulated Solo12 behind the board: MuJoCo with rotor inertia and friction, on a crane or on the ground."""
+"""The simulated Solo12 behind the board: MuJoCo with rotor inertia and friction, on a crane until let down."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class BodyMotion:
 class Plant:
     """One robot: joint torques in, joint and base motion out."""
 
-    def __init__(self, pose: Array, *, hung: bool = True, height: float = 0.45) -> None:
-        """Hang the robot from a crane at rest in a pose, or put its base at a height."""
+    def __init__(self, pose: Array, height: float = 0.45) -> None:
+        """Hang the robot from a crane, its base at a height, at rest in a pose."""
         self._model = build_model(SimConfig(physics_dt=STEP, torque_limit=STRONGEST))
         # The drivers' law is evaluated outside: actuators pass torques on.
         self._model.actuator_gainprm[:, 0], self._model.actuator_biasprm[:] = 1.0, 0.0
@@ -57,7 +57,7 @@ class Plant:
         self._data = mujoco.MjData(self._model)
         self._base = self._model.body(BASE_NAME).id
         self._data.qpos[:] = np.concatenate([[0, 0, height], IDENTITY, pose])
-        self.crane = Crane(height, TOTAL_MASS * GRAVITY) if hung else None
+        self.crane = Crane(height, TOTAL_MASS * GRAVITY)
         mujoco.mj_forward(self._model, self._data)
 
     @property
@@ -86,8 +86,7 @@ class Plant:
         """Advance by a millisecond: `torques` of joint states are applied, `observe` sees the new ones."""
         for _ in range(DRIVER_STEPS):
             self._data.ctrl[:] = torques(self.joint_position, self.joint_velocity)
-            if self.crane is not None:
-                self._data.xfrc_applied[self._base] = self._pull(self.crane)
+            self._data.xfrc_applied[self._base] = self._pull()
             mujoco.mj_step(self._model, self._data)
             observe(self.joint_position, self.joint_velocity)
 
@@ -95,10 +94,13 @@ class Plant:
         """Let a person or a tool hold all joints where they are, or let go."""
         self._model.dof_frictionloss[6:] = HOLDING_FRICTION if held else COULOMB_FRICTION
 
+    def put_joints(self, pose: Array) -> None:
+        """Let a person move all joints to a pose, and stop them there."""
+        self._data.qpos[7:], self._data.qvel[6:] = pose, 0.0
+
     def lower(self) -> None:
         """Let the crane put the robot on the ground and let go."""
-        if self.crane is not None:
-            self.crane.lower()
+        self.crane.lower()
 
     def body(self) -> BodyMotion:
         """Motion of the base in the last physics step."""
@@ -113,11 +115,11 @@ class Plant:
             acceleration_b=self._data.qacc[:3] @ rotation_wb,
         )
 
-    def _pull(self, crane: Crane) -> Array:
+    def _pull(self) -> Array:
         data = self._data
         # MuJoCo's free joint: linear velocity in the world frame, angular in the base frame.
         angular_w = data.xmat[self._base].reshape(3, 3) @ data.qvel[3:6]
-        return crane.wrench(data.qpos[:3], data.qpos[3:7], data.qvel[:3], angular_w, STEP)
+        return self.crane.wrench(data.qpos[:3], data.qpos[3:7], data.qvel[:3], angular_w, STEP)
 
     def push(self, velocity_w: Array) -> None:
         """Add to the velocity of the base at once [m/s]."""

@@ -67,11 +67,18 @@ class Session:
 class Run:
     """A whole robot on a board, driven tick by tick; remembers what was measured."""
 
-    def __init__(self, protocol: int, body: BodyConfig, calibration: Calibration = CALIBRATION) -> None:
-        """Power up."""
-        self.lock_step = LockStep(MasterBoard(Body(body), protocol))
+    def __init__(
+        self,
+        protocol: int,
+        body: BodyConfig,
+        calibration: Calibration = CALIBRATION,
+        lock_step: LockStep | None = None,
+        session: int = SESSION,
+    ) -> None:
+        """Power up, or meet a board that was powered up before."""
+        self.lock_step = lock_step or LockStep(MasterBoard(Body(body), protocol))
         self.board = self.lock_step.board
-        self.robot = Solo12(NativeBoard(MemoryLink(self.lock_step), SESSION), calibration, clock=self.time)
+        self.robot = Solo12(NativeBoard(MemoryLink(self.lock_step), session), calibration, clock=self.time)
         self.positions: list[Array] = []
         self.truths: list[Array] = []
         self.stages: list[str] = []

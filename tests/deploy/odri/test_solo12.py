@@ -71,9 +71,7 @@ def test_it_stands_where_it_is_put(calibrated: Run) -> None:
     """Let down by the crane on the board's drivers alone, at training's gains, level and at standing height."""
     for _ in range(2500):
         calibrated.tick(JointCommand(position=FOLDED_POSE, kp=SETUP.kp, kd=SETUP.kd))
-    crane = calibrated.board.body.plant.crane
-    assert crane is not None
-    assert crane.released
+    assert calibrated.board.body.plant.crane.released
     stand(calibrated, 2.0)
     sensors = calibrated.sensors
     assert sensors is not None
@@ -155,6 +153,23 @@ def test_an_index_is_found_on_either_side() -> None:
     run = Run(4, BodyConfig(start_pose=start))
     run.bring_up()
     np.testing.assert_allclose(run.positions[-1], run.truth, atol=0.002)
+
+
+def test_a_second_session_without_power_off_is_calibrated_as_well() -> None:
+    """Motors still know their index and do not search again, but the robot must be put to zero once more."""
+    first = Run(4, BodyConfig(start_pose=START))
+    while first.robot.stage != Stage.FOLD.value:
+        first.tick()
+    for _ in range(60):  # the PC is gone
+        first.board.tick()
+    first.board.body.plant.put_joints(-START)
+    first.board.body.plant.hold_joints(held=True)
+    second = Run(4, BodyConfig(), lock_step=first.lock_step, session=78)
+    while second.robot.stage != Stage.ALIGN.value:
+        second.tick()
+    first.board.body.plant.hold_joints(held=False)
+    second.bring_up()
+    np.testing.assert_allclose(second.positions[-1], second.truth, atol=0.002)
 
 
 @pytest.mark.parametrize(
