@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
-from deploy.robots.robot import TICK
-
 from .board import Board
 from .bring_up import BringUp, Stage
 from .calibration import Calibration, CalibrationError
-from .session import Opening
+from .session import Session
 
 
 class OffsetMeasurement:
@@ -19,17 +17,15 @@ class OffsetMeasurement:
     the search, 0.9 mrad.
     """
 
-    def __init__(self, board: Board, sensor_wait: float = 2 * TICK) -> None:
+    def __init__(self, board: Board, *, lock_step: bool = False) -> None:
         """Take a board that is not connected yet."""
-        self._board, self._wait = board, sensor_wait
-        self._opening: Opening | None = Opening(board)
+        self._session = Session(board, lock_step=lock_step)
         self._bring_up = BringUp(None)
-        self._commanded = False
 
     @property
     def stage(self) -> str:
         """What is happening, for people."""
-        return "waiting for the master board" if self._opening is not None else self._bring_up.stage.value
+        return self._bring_up.stage.value if self._session.is_open else "waiting for the master board"
 
     @property
     def is_done(self) -> bool:
@@ -42,14 +38,11 @@ class OffsetMeasurement:
         Raises:
             CalibrationError: It failed, with the cause; the next calls damp the motors.
         """
-        if self._opening is not None:
-            if self._opening.step():
-                self._opening = None
+        if not self._session.is_open:
+            self._session.open()
             return
-        packet = self._board.receive(self._wait if self._commanded else 0.0)
         failed_before = self._bring_up.stage is Stage.FAILED
-        self._board.send(self._bring_up.step(packet))
-        self._commanded = True
+        self._session.send(self._bring_up.step(self._session.receive()))
         if self._bring_up.stage is Stage.FAILED and not failed_before:
             raise CalibrationError(self._bring_up.cause)
 
@@ -57,4 +50,4 @@ class OffsetMeasurement:
         """Return what was measured, for `calibration.save`."""
         if not self.is_done:
             raise CalibrationError(f"There is nothing to store yet: {self.stage}.")
-        return Calibration.from_zero_pose(-self._bring_up.measured_offset, self._board.address, today)
+        return Calibration.from_zero_pose(-self._bring_up.measured_offset, self._session.board.address, today)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 
-from deploy.robots.robot import TICK, Sensors
+from deploy.robots.robot import Sensors
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
@@ -17,10 +14,8 @@ from .bring_up import BringUp
 from .calibration import Calibration
 from .protocol import SensorPacket
 from .sensors import sensors_of
-from .session import Opening
+from .session import Session
 
-SENSOR_WAIT = 2 * TICK
-"""How long `sense` waits for the board's tick before the caller's clock takes over [s]."""
 LAST_COMMANDS = 5
 """Damping commands that `close` sends."""
 CLOSING_DAMPING = 0.2
@@ -37,22 +32,11 @@ class Solo12:
     name = "solo12"
     paces = True
 
-    def __init__(
-        self,
-        board: Board,
-        calibration: Calibration,
-        clock: Callable[[], float] = time.monotonic,
-        sensor_wait: float = SENSOR_WAIT,
-    ) -> None:
-        """Take a board that is not connected yet; `clock` stamps measurements [s].
-
-        A board in lock-step has its own time: wait long for it.
-        """
-        self._board, self._calibration, self._clock, self._wait = board, calibration, clock, sensor_wait
+    def __init__(self, board: Board, calibration: Calibration, *, lock_step: bool = False) -> None:
+        """Take a board that is not connected yet; one in lock-step has its own time."""
+        self._session, self._calibration = Session(board, lock_step=lock_step), calibration
         self._bring_up: BringUp | None = None
         self._packet: SensorPacket | None = None
-        self._opening = Opening(board)
-        self._commanded = False  # before its first command the board measures, but does not tell
 
     @property
     def stage(self) -> str:
@@ -70,20 +54,21 @@ class Solo12:
         Raises:
             RobotError: No board answers, a driver is missing, or the calibration is another board's.
         """
+        session = self._session
         if self._bring_up is None:
-            if self._opening.step():
-                self._calibration.check_board(self._board.address)
+            if session.open():
+                self._calibration.check_board(session.board.address)
                 self._bring_up = BringUp(self._calibration)
             return None
-        self._packet = self._board.receive(self._wait if self._commanded else 0.0)
+        self._packet = session.receive()
         if self._packet is None:
             return None
         return sensors_of(
             self._packet,
-            time=self._clock(),
+            time=session.time,
             offset=self._bring_up.offset,
             follows=self._bring_up.is_done,
-            command_lag=self._board.command_lag,
+            command_lag=session.board.command_lag,
             faults=(self._bring_up.cause,) if self._bring_up.cause else (),
         )
 
@@ -92,13 +77,12 @@ class Solo12:
         bring_up = self._bring_up
         if bring_up is None:
             return
-        self._commanded = True
         if not bring_up.is_done:
-            self._board.send(bring_up.step(self._packet))
+            self._session.send(bring_up.step(self._packet))
             return
-        motors.check_gains(command, self._board.protocol)
+        motors.check_gains(command, self._session.board.protocol)
         everything = np.ones(NUM_JOINTS, dtype=bool)
-        self._board.send(
+        self._session.send(
             motors.motor_command(command, bring_up.offset, enabled=everything, compensate_index=everything)
         )
 
@@ -107,4 +91,4 @@ class Solo12:
         if self.is_calibrated:
             for _ in range(LAST_COMMANDS):
                 self.drive(JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=CLOSING_DAMPING))
-        self._board.close()
+        self._session.board.close()

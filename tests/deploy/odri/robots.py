@@ -78,15 +78,11 @@ class Run:
         """Power up, or meet a board that was powered up before."""
         self.lock_step = lock_step or LockStep(MasterBoard(Body(body), protocol))
         self.board = self.lock_step.board
-        self.robot = Solo12(NativeBoard(MemoryLink(self.lock_step), session), calibration, clock=self.time)
+        self.robot = Solo12(NativeBoard(MemoryLink(self.lock_step), session), calibration, lock_step=True)
         self.positions: list[Array] = []
         self.truths: list[Array] = []
         self.stages: list[str] = []
         self.sensors: Sensors | None = None
-
-    def time(self) -> float:
-        """Return the board's time [s]."""
-        return self.board.ticks / 1000
 
     @property
     def truth(self) -> Array:

@@ -78,6 +78,7 @@ def test_it_stands_where_it_is_put(calibrated: Run) -> None:
     assert sensors.ready.all()
     assert sensors.faults == ()
     assert sensors.command_lag <= 1
+    assert sensors.time == pytest.approx(len(calibrated.positions) / 1000)
     motion = calibrated.board.body.plant.motion()
     assert motion.base_position_w[2] == pytest.approx(SETUP.standing_height, abs=0.03)
     np.testing.assert_allclose(projected_gravity(sensors.quaternion), [0, 0, -1], atol=0.05)
@@ -126,6 +127,12 @@ def test_the_same_run_twice_is_the_same_run() -> None:
     assert len(hashes) == 1
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fold in half a second: half of the time of tests that look at other things."""
+    monkeypatch.setattr("deploy.robots.odri.bring_up.FOLD_TIME", 0.5)
+
+
 def fail(run: Run) -> str:
     """Bring up what must fail; return the cause, having seen that motors are then damped or off."""
     sensors = run.bring_up(8000)
@@ -146,6 +153,7 @@ def test_a_joint_far_from_zero_is_found_out() -> None:
     assert "wrong index" in cause
 
 
+@pytest.mark.usefixtures("quick")
 def test_an_index_is_found_on_either_side() -> None:
     """Joints that start exactly beside their index, before or behind it, end at the same angles."""
     beside = CALIBRATION.offset + np.where(np.arange(12) % 2, 0.02, -0.02)
@@ -155,6 +163,7 @@ def test_an_index_is_found_on_either_side() -> None:
     np.testing.assert_allclose(run.positions[-1], run.truth, atol=0.002)
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_second_session_without_power_off_is_calibrated_as_well() -> None:
     """Motors still know their index and do not search again, but the robot must be put to zero once more."""
     first = Run(4, BodyConfig(start_pose=START))
@@ -248,8 +257,9 @@ def test_another_robots_calibration_is_refused() -> None:
         run.bring_up(200)
 
 
-def test_no_board_is_said_after_a_while() -> None:
+def test_no_board_is_said_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """In both protocols."""
+    monkeypatch.setattr("deploy.robots.odri.session.CONNECT_LIMIT", 500)
     run = Run(4, BodyConfig())
     SWITCHES["drop"].act(run.lock_step, 1.0)
     run.board.stalled = True
@@ -265,6 +275,7 @@ def test_a_future_protocol_is_named() -> None:
         run.bring_up(10)
 
 
+@pytest.mark.usefixtures("quick")
 def test_offsets_are_measured_from_the_zero_pose() -> None:
     """Exactly zero at the start, folded at the end: the result is this robot's, within 2 mrad."""
     lock_step = LockStep(MasterBoard(Body(BodyConfig()), 4))
