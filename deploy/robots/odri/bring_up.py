@@ -108,13 +108,14 @@ class BringUp:
         }.get(self.stage)
         if advance is not None and self._packet is not None:
             position, seen = joint_position(self._packet, self.offset), self._packet.index_seen[MOTOR_OF_JOINT]
-            self._place = np.where(seen & np.isnan(self._place), position, self._place)
+            first = np.where(np.isnan(self._place), position, self._place)
+            self._place = np.where(seen, first, np.nan)  # a bit that was set by mistake is forgotten
             advance(position, seen)
         return self._command()
 
     def _watch(self) -> None:
         """Fail on what no stage may meet."""
-        if self._packet is not None and self._silence > SILENCE_LIMIT:
+        if self._silence > SILENCE_LIMIT:
             self._fail(f"no measurements for {1000 * self._silence:.0f} ms")
         elif self._packet is not None and self._packet.error.any():
             driver = int(np.flatnonzero(self._packet.error)[0])

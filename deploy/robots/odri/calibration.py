@@ -55,7 +55,7 @@ class Calibration:
             CalibrationError: A joint cannot have been near the zero pose, or could have been at either of two places.
         """
         angle = nearest(start + self.offset)
-        far = np.abs(angle) > LARGEST_START
+        far = ~(np.abs(angle) <= LARGEST_START)  # also true for NaN
         if far.any():
             joints = ", ".join(f"{JOINT_NAMES[j]} at {angle[j]:+.2f}" for j in np.flatnonzero(far))
             raise CalibrationError(

@@ -46,6 +46,14 @@ def test_a_joint_that_may_be_at_either_of_two_places_is_refused() -> None:
         CALIBRATION.resolved(start - OFFSET)
 
 
+def test_a_joint_without_position_is_refused() -> None:
+    """A comparison with NaN must not pass for a small angle."""
+    start = np.zeros(12)
+    start[4] = np.nan
+    with pytest.raises(CalibrationError, match="FR_HFE"):
+        CALIBRATION.resolved(start - OFFSET)
+
+
 def test_the_offsets_of_another_robot_are_noticed() -> None:
     """Robots share nothing but the pitch: all twelve joints would hardly look right by chance."""
     random = np.random.default_rng(2)

@@ -214,6 +214,36 @@ def test_motors_that_were_never_on_stay_off_after_a_failure() -> None:
     assert not run.board.body.drivers.reading()["enabled"].any()
 
 
+def test_a_board_that_falls_silent_during_bring_up_ends_it() -> None:
+    """Whether it ever measured anything or not."""
+    for tick in (52, 700):
+        run = Run(4, BodyConfig(start_pose=START))
+        for _ in range(tick):
+            run.tick()
+        SWITCHES["stall"].act(run.lock_step, 1)
+        for _ in range(25):
+            assert run.robot.stage != Stage.FAILED.value or run.sensors is None
+            run.tick()
+        assert run.robot.stage == Stage.FAILED.value
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_index_bit_that_was_set_by_mistake_is_forgotten() -> None:
+    """One wrong packet during the search does not decide where the index is."""
+    run = Run(4, BodyConfig(start_pose=START))
+    for _ in range(600):
+        run.tick()
+    assert run.robot.stage == Stage.SEARCH.value
+    drivers = run.board.body.drivers
+    seen = drivers._seen
+    drivers._seen = seen | (np.arange(12) == MOTOR_OF_JOINT[2])
+    run.tick()
+    assert not seen[MOTOR_OF_JOINT[2]]
+    drivers._seen = seen
+    run.bring_up()
+    np.testing.assert_allclose(run.positions[-1], run.truth, atol=0.002)
+
+
 def test_a_stall_of_the_pc_during_bring_up_ends_it() -> None:
     """The vendor's calibration hangs for ever here."""
     run = Run(4, BodyConfig(start_pose=START))
