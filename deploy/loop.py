@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .clock import Ticker
+from .clock import CLOCK, Clock, Ticker
 from .controller import Controller
 from .messages.wire import COMMAND, STATE, STATUS, Link
 from .operators import Operator
@@ -44,8 +44,16 @@ class LoopReport:
 class Loop:
     """Runs one controller."""
 
-    def __init__(self, controller: Controller, link: Link, operator: Operator, recorder: Recorder | None) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        link: Link,
+        operator: Operator,
+        recorder: Recorder | None,
+        clock: Clock = CLOCK,
+    ) -> None:
         """Listen to the robot."""
+        self._clock = clock
         self._controller, self._link, self._operator, self._recorder = controller, link, operator, recorder
         self._newest = 0
         self._state: State | None = None
@@ -64,7 +72,7 @@ class Loop:
         return self.report
 
     def _wall(self, until: Callable[[], bool]) -> str:
-        ticker = Ticker(TICK)
+        ticker = Ticker(TICK, clock=self._clock)
         try:
             while not (until() or self._operator.done):
                 late = ticker.wait()
@@ -72,7 +80,7 @@ class Loop:
                 begun = time.perf_counter()
                 if self._newest:
                     self._controller.late(late > TICK * 1e9)
-                    self._tick(time.monotonic_ns())
+                    self._tick(self._clock.now_ns())
                 elif ticker.ticks > LOST / TICK:
                     return "no robot was heard of"
                 self._work.append(time.perf_counter() - begun)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from solo_doi.solo12.constants import Array
 
+from .clock import CLOCK, Clock
 from .messages.wire import OPERATOR, Freshness, Link, Request
 from .state_machine import State
 
@@ -79,8 +79,9 @@ class Remote:
 
     done = False
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, clock: Clock = CLOCK) -> None:
         """Listen to operator commands."""
+        self._clock = clock
         self._wishes: list[Wish] = []
         self._fresh = Freshness()
         self.dropped = 0
@@ -92,7 +93,7 @@ class Remote:
 
     def _hear(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
         known = command.request in tuple(Request)
-        if known and self._fresh.take(command, time.monotonic_ns()):
+        if known and self._fresh.take(command, self._clock.now_ns()):
             self._wishes.append(Wish(Request(command.request), command.skill, np.array(command.velocity)))
         else:
             self.dropped += 1

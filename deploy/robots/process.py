@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from deploy.clock import CLOCK, Clock
 from deploy.faults import Cause, Fault
 from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, OPERATOR, STATE, Freshness, Link, Request, new_session
@@ -21,8 +22,9 @@ PATIENCE = 2.0
 class RobotProcess:
     """One robot behind LCM."""
 
-    def __init__(self, robot: Robot, link: Link, gate: Gate, *, lockstep: bool = False) -> None:
+    def __init__(self, robot: Robot, link: Link, gate: Gate, *, lockstep: bool = False, clock: Clock = CLOCK) -> None:
         """Listen to the controller and to the operator; in lock-step every state waits for its answer."""
+        self._clock = clock
         self.robot, self.gate = robot, gate
         self._link, self._lockstep = link, lockstep
         self._session = new_session()
@@ -99,7 +101,7 @@ class RobotProcess:
             self.gate.offer(command)
 
     def _operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
-        if not self._fresh.take(command, time.monotonic_ns()):
+        if not self._fresh.take(command, self._clock.now_ns()):
             self.dropped += 1
         elif command.request == Request.DAMP:
             self.stop()
