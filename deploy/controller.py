@@ -83,16 +83,17 @@ class Controller:
 
     # --- What is heard ---------------------------------------------------------------------------
 
-    def hear(self, message: Any) -> None:  # noqa: ANN401  # generated classes have no types
-        """Take a state of the robot; older ones than the newest are dropped."""
+    def hear(self, message: Any) -> bool:  # noqa: ANN401  # generated classes have no types
+        """Take a state of the robot, and return whether it is news; older ones than the newest are dropped."""
         if self._heard is not None and message.session == self._heard.session:
             if message.sequence <= self._heard.sequence:
-                return
+                return False
             self._missed += message.sequence - self._heard.sequence - 1
         elif self._heard is not None:
             self._fail(Fault(Cause.ROBOT_RESTARTED))
             self._estimator = Estimator()
         self._take(message)
+        return True
 
     def ask(self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None) -> None:
         """Take a wish of the operator."""

@@ -18,8 +18,10 @@ from .robots.robot import TICK
 from .state_machine import State
 
 STATUS_TICKS = 100
-LOST = 5.0
-"""How long the loop waits for a first state, or in lock-step for any [s]."""
+START, LOST = 30.0, 10.0
+"""How long the loop waits for a first state, and in lock-step for any other [s]."""
+WAIT = 0.1
+"""How long one look for messages lasts in lock-step [s]."""
 
 
 @dataclass
@@ -55,7 +57,8 @@ class Loop:
         """Listen to the robot."""
         self._clock = clock
         self._controller, self._link, self._operator, self._recorder = controller, link, operator, recorder
-        self._newest = 0
+        self._newest: int | None = None
+        self._news = False
         self._state: State | None = None
         self._readonly = False
         self._work: list[float] = []
@@ -78,10 +81,10 @@ class Loop:
                 late = ticker.wait()
                 self._link.receive()
                 begun = time.perf_counter()
-                if self._newest:
+                if self._newest is not None:
                     self._controller.late(late > TICK * 1e9)
                     self._tick(self._clock.now_ns())
-                elif ticker.ticks > LOST / TICK:
+                elif ticker.ticks > START / TICK:
                     return "no robot was heard of"
                 self._work.append(time.perf_counter() - begun)
         finally:
@@ -90,22 +93,25 @@ class Loop:
         return "done" if self._operator.done else "stopped"
 
     def _lockstep(self, until: Callable[[], bool]) -> str:
-        acted = 0
         while not (until() or self._operator.done):
-            deadline = time.monotonic() + LOST
-            while self._newest <= acted:
-                if time.monotonic() > deadline or until():
-                    return "no robot was heard of" if not acted else "the robot is gone"
-                self._link.receive(0.1)
-            acted = self._newest
+            # Looks are counted, not seconds: a machine that stands still takes nobody's patience.
+            silent, patience = 0, (START if self._newest is None else LOST) / WAIT
+            while not self._news:
+                if until():
+                    return "stopped"
+                if silent > patience:
+                    return "no robot was heard of" if self._newest is None else "the robot is gone"
+                silent += self._link.receive(WAIT) == 0
+            self._news = False
+            assert self._newest is not None  # there was news
             begun = time.perf_counter()
-            self._tick(acted)
+            self._tick(self._newest)
             self._work.append(time.perf_counter() - begun)
         return "done" if self._operator.done else "stopped"
 
     def _tick(self, now_ns: int) -> None:
         controller = self._controller
-        self._age.append((now_ns - self._newest) * 1e-9)
+        self._age.append((now_ns - (self._newest or 0)) * 1e-9)
         wish = self._operator.wish(controller.state, now_ns * 1e-9)
         if wish is not None and not self._readonly:
             controller.ask(wish.request, now_ns, wish.skill, wish.velocity)
@@ -133,7 +139,7 @@ class Loop:
         self.report.history.append(entry)
 
     def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
-        self._newest = message.time_ns
-        self._controller.hear(message)
+        if self._controller.hear(message):
+            self._newest, self._news = message.time_ns, True
         if self._recorder is not None:
             self._recorder.put(STATE, data)

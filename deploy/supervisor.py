@@ -18,8 +18,8 @@ from .messages.auth import write_key
 from .preflight import check
 from .report import Summary, summarise
 
-START, END = 20.0, 10.0
-"""How long processes are given to start, and to end, before they are killed [s]."""
+END = 10.0
+"""How long processes are given to end before they are killed [s]."""
 
 
 def supervise(config: DeployConfig, out: Path) -> int:

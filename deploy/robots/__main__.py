@@ -34,8 +34,8 @@ def main(folder: Path) -> None:
     refused = [] if config.fast else prepare(PRIORITY)
     ticker = Ticker(TICK, catch_up=True)
     robot = make_robot(config, 0.0 if config.fast else ticker.start_ns * 1e-9)
-    process = RobotProcess(robot, link, Gate(), lockstep=config.fast)
     stop = StopRequest()
+    process = RobotProcess(robot, link, Gate(), lockstep=config.fast, until=stop)
     witness = make_witness(robot)
     damped = 0
     tick = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from typing import Any
 
 from deploy.clock import CLOCK, Clock
@@ -15,23 +15,34 @@ from .robot import Robot, Sensors
 
 PRIORITY = 60
 """Above the controller: motors must be damped also while that one works."""
-PATIENCE = 2.0
-"""How long a lock-step waits for the controller's answer before it goes on without [s]."""
+START, PATIENCE = 30.0, 3.0
+"""How long a lock-step waits for a controller's first answer, and for any other before it goes on without [s]."""
+WAIT = 0.1
+"""How long one look for messages lasts in lock-step [s]."""
 
 
 class RobotProcess:
     """One robot behind LCM."""
 
-    def __init__(self, robot: Robot, link: Link, gate: Gate, *, lockstep: bool = False, clock: Clock = CLOCK) -> None:
-        """Listen to the controller and to the operator; in lock-step every state waits for its answer."""
-        self._clock = clock
+    def __init__(
+        self,
+        robot: Robot,
+        link: Link,
+        gate: Gate,
+        *,
+        lockstep: bool = False,
+        until: Callable[[], bool] = lambda: False,
+        clock: Clock = CLOCK,
+    ) -> None:
+        """Listen to the controller and to the operator; in lock-step every state waits for its answer, or `until`."""
+        self._clock, self._until = clock, until
         self.robot, self.gate = robot, gate
         self._link, self._lockstep = link, lockstep
         self._session = new_session()
         self._sequence = 0
         self._controller = 0
         self._answered = 0
-        self._patience = PATIENCE
+        self._patience = START
         self._now = self._acting = 0.0
         self._fresh = Freshness()
         self._delay = 0.0
@@ -78,10 +89,10 @@ class RobotProcess:
         self._link.publish(STATE, message)
 
     def _await_answer(self) -> None:
-        deadline = time.monotonic() + self._patience
         self._link.receive()
-        while self._answered < self._sequence and time.monotonic() < deadline:
-            self._link.receive(0.1)
+        silent = 0  # looks are counted, not seconds: a machine that stands still takes nobody's patience
+        while self._answered < self._sequence and silent < self._patience / WAIT and not self._until():
+            silent += self._link.receive(WAIT) == 0
         # A controller that is gone is waited for once; time must go on, and damping with it.
         self._patience = PATIENCE if self._answered == self._sequence else 0.0
 
