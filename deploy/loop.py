@@ -35,6 +35,7 @@ class LoopReport:
     overruns: int = 0
     skipped: int = 0
     malformed: int = 0
+    forged: int = 0
     work: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Duration of every tick's work [s]."""
     age: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -70,7 +71,7 @@ class Loop:
         """Run until the operator is done, `until` says so, or the robot is gone."""
         self._readonly = readonly
         self.report.ended = self._lockstep(until) if lockstep else self._wall(until)
-        self.report.malformed = self._link.malformed
+        self.report.malformed, self.report.forged = self._link.malformed, self._link.forged
         self.report.work, self.report.age = np.array(self._work), np.array(self._age)
         return self.report
 

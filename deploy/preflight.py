@@ -9,6 +9,7 @@ from solo_doi.errors import SoloError
 from solo_doi.policies.bundle import Bundle
 
 from .config import DeployConfig
+from .messages.auth import read_key
 from .shipped import SHIPPED
 
 BUILT = ("pybullet", "mock")
@@ -27,6 +28,8 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
+    if config.key is not None:
+        read_key(config.key)
     bundle = Bundle(config.bundle or SHIPPED)
     contract = bundle.contract
     if contract.task not in FLAT:
@@ -43,8 +46,9 @@ def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:
     known = {entry["skill"]: entry for entry in bundle.contract.skills}
     if known.get(skill, {}).get("selected") is False and not config.force:
         good = [str(number) for number, entry in known.items() if entry["selected"]]
+        success = known[skill].get("success")
         raise SoloError(
-            f"Skill {skill} was rejected by its evaluation (success {known[skill]['success']:.0%}). "
+            f"Skill {skill} was rejected by its evaluation{'' if success is None else f' (success {success:.0%})'}. "
             f"Selected: {', '.join(good) or 'none'}. Walk with it even so: --force"
         )
 

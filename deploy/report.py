@@ -58,7 +58,7 @@ class Summary:
             values = self.content["timing"].get(name) or {}
             if values:
                 text = ", ".join(f"{key.removesuffix('_us')} {value:.0f}" for key, value in values.items())
-                table.add_row(f"tick {name} [us]" if name != "age" else "state age [us]", text)
+                table.add_row("state age, us" if name == "age" else f"tick {name}, us", text)  # [us] would be markup
         table.add_row("ticks, overruns", f"{self.content['ticks']}, {self.content['overruns']}")
         return table
 
@@ -72,7 +72,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
         "bundle": bundle.hash, "commanded": command[0], "walk": robot.get("walk"),
         "history": controller.get("history", []), "ticks": controller.get("ticks", 0),
         "overruns": controller.get("overruns", 0), "skipped": controller.get("skipped", 0),
-        "malformed": controller.get("malformed", 0) + robot.get("malformed", 0), "dropped": robot.get("dropped", 0),
+        **{name: controller.get(name, 0) + robot.get(name, 0) for name in ("malformed", "forged", "dropped")},
         "timing": {name: controller.get(name) for name in ("lateness", "work", "age")},
         "delay_ms": robot.get("delay_ms"), "ended": controller.get("ended"),
         "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
@@ -93,13 +93,16 @@ def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployCo
         found.append("the robot process ended without a report")
     if robot.get("fault") and robot["fault"] != "stopped by the operator":
         found.append(f"robot: {robot['fault']}")
-    if controller and controller.get("ended") not in ("done", "stopped"):
-        found.append(str(controller["ended"]))
+    ended = controller.get("ended", "done")
+    if ended == "stopped" and config.operator == "script":
+        found.append("stopped before the script was done")
+    elif ended not in ("done", "stopped"):
+        found.append(str(ended))
     walk = robot.get("walk")
     if walk is not None and config.operator == "script" and not config.readonly:
         if walk["falls"]:
             found.append(f"the robot fell {walk['falls']} time(s)")
-        if walk["velocity"] < WALKED * commanded:
+        if walk["velocity"] * (-1 if commanded < 0 else 1) < WALKED * abs(commanded):
             found.append(f"the robot did not walk: {walk['velocity']:.2f} m/s of {commanded:.2f}")
     return found
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from solo_doi import config as configuration
+from solo_doi.errors import SoloError
 from solo_doi.files import write_text
 
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
@@ -25,11 +26,14 @@ END = 10.0
 def supervise(config: DeployConfig, out: Path) -> int:
     """Run a deployment in a new folder; return its exit code."""
     bundle = check(config)
-    out.mkdir(parents=True)
+    try:
+        out.mkdir(parents=True)
+    except OSError as error:
+        raise SoloError(f"{out}: cannot be made ({error.strerror}). Choose another --out.") from error
     write_text(out / CONFIG_FILE, configuration.to_yaml(config))
     if config.key is None:
         write_key(out / KEY_FILE)
-    Console().print(f"run: {out}", highlight=False)
+    Console().print(f"run: {out}", highlight=False, markup=False)
     robot = _start("deploy.robots", out)
     controller = None
     try:
@@ -75,4 +79,4 @@ def _show(summary: Summary) -> None:
         console.print(f"[bold red]fault[/]: {fault}", highlight=False)
     for refusal in summary.refused:
         console.print(f"[yellow]note[/]: {refusal}", highlight=False)
-    console.print(f"report: {summary.path}", highlight=False)
+    console.print(f"report: {summary.path}", highlight=False, markup=False)

@@ -52,7 +52,8 @@ def main(folder: Path) -> None:
                 damped += 1
     finally:
         robot.close()
-        report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped, "malformed": link.malformed}
+        report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped}
+        report |= {"malformed": link.malformed, "forged": link.forged, "delay_ms": process.delay_ms}
         report |= {"fault": None if process.gate.fault is None else str(process.gate.fault), "refused": refused}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")

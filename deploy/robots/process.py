@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from deploy.clock import CLOCK, Clock
 from deploy.faults import Cause, Fault
 from deploy.messages.convert import state_of
@@ -46,6 +48,7 @@ class RobotProcess:
         self._now = self._acting = 0.0
         self._fresh = Freshness()
         self._delay = 0.0
+        self._delays: list[float] = []
         self.dropped = 0
         link.subscribe(COMMAND, self._take)
         link.subscribe(OPERATOR, self._operator)
@@ -54,6 +57,14 @@ class RobotProcess:
     def skill(self) -> int:
         """The skill that has the motors; -1 if none."""
         return self.gate.followed.skill if self.gate.powered else -1
+
+    @property
+    def delay_ms(self) -> dict[str, float] | None:
+        """From sensor to torque while a skill had the motors; None if none had them."""
+        if not self._delays:
+            return None
+        least, middle, most = (round(1000 * float(value), 3) for value in np.percentile(self._delays, [0, 50, 100]))
+        return {"min": least, "p50": middle, "max": most}
 
     def tick(self, now: float) -> None:
         """Sense, tell, listen, decide, drive; `now` is a time on the robot's clock."""
@@ -71,6 +82,8 @@ class RobotProcess:
         acting = self.robot.drive(command, observed)
         if acting != self._acting:
             self._acting, self._delay = acting, now - acting
+            if self.skill >= 0:
+                self._delays.append(self._delay)
 
     def stop(self) -> None:
         """Damp for good: a person has asked for it."""
