@@ -70,6 +70,21 @@ class Script:
         return Wish(Request.WALK, self._skills.pop(0), self._velocity)
 
 
+class Spectator:
+    """Asks for nothing, for a while: who only watches a robot needs no other operator."""
+
+    def __init__(self, seconds: float) -> None:
+        """Watch for so many seconds of the robot's time."""
+        self._seconds = seconds
+        self._begun: float | None = None
+        self.done = False
+
+    def wish(self, state: State, now: float) -> None:
+        """Say nothing."""
+        self._begun = now if self._begun is None else self._begun
+        self.done = now - self._begun >= self._seconds
+
+
 SETTLE, REST = 0.5, 1.0
 """Pauses of a script before it goes on, and at the end [s]."""
 

@@ -26,6 +26,8 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not 0 < config.seconds < math.inf:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
+    if config.readonly and config.fast:
+        raise SoloError("--readonly needs real time, not --fast: in lock-step the robot waits for commands.")
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
     if config.key is not None:
