@@ -164,7 +164,7 @@ class Controller:
         delay = self._heard.delay_ns * 1e-9
         _, least, most = self._contract.motor_lag
         out_of_range = self.state is State.WALK and delay > 0.0 and not least <= delay <= most
-        if age > limits.state_age:
+        if not -limits.state_age <= age <= limits.state_age:  # one from the future would never grow old
             self._fail(Fault(Cause.STATE_STALE, 1000 * age))
         elif self._heard.fault:
             self._fail(Fault(Cause.ROBOT_FAULT, self._heard.fault))

@@ -59,7 +59,7 @@ WORDS = {
     Cause.STATE_NOT_FINITE: "the robot's state holds a number that is not finite",
     Cause.STATE_STALE: "the robot has not been heard of for {value:.0f} ms",
     Cause.STATE_FROZEN: "the robot's sensors show the same numbers for {value:.0f} ms",
-    Cause.STATE_GAP: "{value:.0f} of the last hundred states of the robot were lost",
+    Cause.STATE_GAP: "{value:.0f} states of the robot were lost while a hundred came",
     Cause.ROBOT_RESTARTED: "another robot process answers",
     Cause.ROBOT_FAULT: "the robot damps by itself, cause {value:.0f}",
     Cause.ATTITUDE_DISAGREES: "IMU and estimator disagree about the tilt by {value:.2f} rad",
