@@ -58,13 +58,16 @@ class Ring:
     def events(self) -> list[tuple[int, str, bytes]]:
         """Return time [us], channel and bytes of all messages, oldest first."""
         count = int.from_bytes(self._view[:8], "little")
+        first = max(0, count - self._slots)
         events = []
-        for number in range(max(0, count - self._slots), count):
+        for number in range(first, count):
             start = 8 + number % self._slots * SLOT
             when, channel, length = SLOT_HEADER.unpack_from(self._view, start)
             body = start + SLOT_HEADER.size
             events.append((when, NAMES[channel], bytes(self._view[body : body + length])))
-        return events
+        # The loop may have gone on, or have been killed at work: leave out what it wrote over, or was about to.
+        whole = int.from_bytes(self._view[:8], "little") + 1 - self._slots
+        return events[max(0, whole - first) :]
 
     def close(self, *, unlink: bool) -> None:
         """Let go of the memory."""
@@ -77,11 +80,15 @@ class Ring:
 def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
     """Write an LCM event log, whole or not at all."""
     partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        for number, (when, channel, data) in enumerate(events):
-            name = channel.encode()
-            file.write(EVENT_HEADER.pack(EVENT_MARK, number, when, len(name), len(data)) + name + data)
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            for number, (when, channel, data) in enumerate(events):
+                name = channel.encode()
+                file.write(EVENT_HEADER.pack(EVENT_MARK, number, when, len(name), len(data)) + name + data)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)  # a full disk has better uses
+        raise
 
 
 def read_log(path: Path) -> Iterator[tuple[int, str, bytes]]:
@@ -128,6 +135,14 @@ class Recorder:
         self._ring.close(unlink=False)  # the writer has done that
 
 
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        sys.stderr.write(f"recorder: {path} could not be written ({error.strerror}); control goes on.\n")
+
+
 def main() -> None:
     """Write incidents as they are told, and the log when nobody is left to tell."""
     for stop in (signal.SIGINT, signal.SIGTERM):  # Ctrl-C reaches every process of a terminal
@@ -139,11 +154,11 @@ def main() -> None:
         for line in sys.stdin:
             number += 1
             path = folder / INCIDENT_FILE.format(number=number)
-            write_log(ring.events(), path)
-            path.with_suffix(".txt").write_text(line)
-        write_log(ring.events(), folder / LOG_FILE)
-    except OSError as error:
-        sys.stderr.write(f"recorder: the log could not be written ({error.strerror}): {folder}\n")
+            with _told(path):
+                write_log(ring.events(), path)
+                path.with_suffix(".txt").write_text(line)
+        with _told(folder / LOG_FILE):
+            write_log(ring.events(), folder / LOG_FILE)
     finally:
         ring.close(unlink=True)
 

@@ -17,6 +17,7 @@ from solo_doi.files import write_text
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
 from .messages.auth import write_key
 from .preflight import check
+from .recorder import LOG_FILE
 from .report import Summary, summarise
 
 END = 10.0
@@ -44,6 +45,8 @@ def supervise(config: DeployConfig, out: Path) -> int:
     finally:
         for process in (controller, robot):
             _end(process)
+        if controller is not None and controller.returncode < 0:
+            _await_log(out)
     summary = summarise(out, bundle, config)
     _show(summary)
     return 0 if summary.good else 1
@@ -70,6 +73,13 @@ def _end(process: subprocess.Popen[bytes] | None) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def _await_log(out: Path) -> None:
+    """Wait for the log of a controller that was killed: its recorder is still at work."""
+    deadline = time.monotonic() + END
+    while not (out / LOG_FILE).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _show(summary: Summary) -> None:
