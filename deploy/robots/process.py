@@ -54,6 +54,11 @@ class RobotProcess:
         link.subscribe(OPERATOR, self._operator)
 
     @property
+    def session(self) -> int:
+        """The number that commands for this process carry."""
+        return self._session
+
+    @property
     def skill(self) -> int:
         """The skill that has the motors; -1 if none."""
         return self.gate.followed.skill if self.gate.powered else -1
