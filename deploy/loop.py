@@ -29,7 +29,7 @@ class LoopReport:
     """What a loop has to say of itself."""
 
     history: list[dict[str, Any]] = field(default_factory=list)
-    """States of the controller, with the times at which they began."""
+    """States of the controller and skills it walked with, with the times at which they began."""
     faults: list[str] = field(default_factory=list)
     ticks: int = 0
     overruns: int = 0
@@ -60,7 +60,7 @@ class Loop:
         self._controller, self._link, self._operator, self._recorder = controller, link, operator, recorder
         self._newest: int | None = None
         self._news = False
-        self._state: State | None = None
+        self._doing: tuple[State, int] | None = None
         self._readonly = False
         self._work: list[float] = []
         self._age: list[float] = []
@@ -124,8 +124,9 @@ class Loop:
         self.report.ticks += 1
         if self.report.ticks % STATUS_TICKS == 0:
             self._link.publish(STATUS, controller.status(now_ns))
-        if controller.state is not self._state:  # hearing a state may have changed it, too
-            self._state = controller.state
+        doing = controller.state, controller.skill if controller.state is State.WALK else -1
+        if doing != self._doing:  # hearing a state may have changed it, too
+            self._doing = doing
             self._remember(now_ns)
 
     def _remember(self, now_ns: int) -> None:
