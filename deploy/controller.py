@@ -166,6 +166,8 @@ class Controller:
         out_of_range = self.state is State.WALK and delay > 0.0 and not least <= delay <= most
         if not -limits.state_age <= age <= limits.state_age:  # one from the future would never grow old
             self._fail(Fault(Cause.STATE_STALE, 1000 * age))
+        elif self._heard.fault == Cause.OPERATOR_STOP:  # a person has told the robot
+            self._handle(Event.DAMP)
         elif self._heard.fault:
             self._fail(Fault(Cause.ROBOT_FAULT, self._heard.fault))
         elif silence > limits.operator_age:

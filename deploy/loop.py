@@ -141,7 +141,8 @@ class Loop:
         self.report.history.append(entry)
 
     def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
-        if self._controller.hear(message):
-            self._newest, self._news = message.time_ns, True
+        if not self._controller.hear(message):
+            return  # a log has what the controller acted on, once
+        self._newest, self._news = message.time_ns, True
         if self._recorder is not None:
             self._recorder.put(STATE, data)

@@ -113,8 +113,12 @@ class Recorder:
         folder.mkdir(parents=True, exist_ok=True)
         self._ring = Ring()
         self.put = self._ring.put
+        # In a session of its own, where the terminal's Ctrl-C does not reach it, not even while it starts.
         self._writer = subprocess.Popen(
-            [sys.executable, "-m", "deploy.recorder", self._ring.name, str(folder)], stdin=subprocess.PIPE, text=True
+            [sys.executable, "-m", "deploy.recorder", self._ring.name, str(folder)],
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
 
     def incident(self, what: str) -> None:

@@ -104,13 +104,16 @@ class RobotProcess:
         message.delay_ns = round(self._delay * 1e9)
         if fault is not None:
             message.fault, message.fault_joint, message.fault_value = fault.cause, fault.joint, fault.value
+        self._told = message
         self._link.publish(STATE, message)
 
     def _await_answer(self) -> None:
         self._link.receive()
         silent = 0  # looks are counted, not seconds: a machine that stands still takes nobody's patience
         while self._answered < self._sequence and silent < self._patience / WAIT and not self._until():
-            silent += self._link.receive(WAIT) == 0
+            if self._link.receive(WAIT) == 0:
+                silent += 1
+                self._link.publish(STATE, self._told)  # who has just begun to listen has missed it
         # A controller that is gone is waited for once; time must go on, and damping with it.
         self._patience = PATIENCE if self._answered == self._sequence else 0.0
 
