@@ -73,7 +73,8 @@ class Bench:
         self.sequence += 1
         command, now = blank(COMMAND), self.clock.now_ns()
         command.sequence, command.session, command.mode, command.skill = self.sequence, 11, mode, -1
-        command.robot_session, command.state_sequence = self.process.session, len(self.link.states)
+        command.robot_session = self.process.session
+        command.state_sequence = self.link.states[-1].sequence if self.link.states else 0
         command.observed_ns, command.expires_ns, command.heartbeat_ns = now, now + 20 * MS, now
         command.position, command.kp, command.kd = LYING.tolist(), 3.0, 0.2
         for name, value in changes.items():
@@ -209,6 +210,7 @@ def test_lock_step_waits_for_the_answer_to_the_newest_state() -> None:
     bench.tick()
     assert answers == []
     assert bench.link.looks == [0.0, WAIT, WAIT, WAIT]
+    assert [state.sequence for state in bench.link.states] == [1, 1]  # told again to whoever came late
 
 
 def test_lock_step_loses_patience_once() -> None:
