@@ -25,6 +25,21 @@ class Samples:
         return self._kept[: min(self.count, len(self._kept))]
 
 
+class Clock:
+    """The time that robot, controller and operators of one host share; tests bring one that stands still."""
+
+    def now_ns(self) -> int:
+        """Monotonic: setting the date does not move it [ns]."""
+        return time.monotonic_ns()
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+
+CLOCK = Clock()
+
+
 class Ticker:
     """Wakes at multiples of a period; lateness does not add up.
 
@@ -32,32 +47,36 @@ class Ticker:
     catches up with them, as its time must not stand still.
     """
 
-    def __init__(self, period: float, *, catch_up: bool = False) -> None:
-        """Begin now."""
-        self._catch_up = catch_up
+    def __init__(self, period: float, *, catch_up: bool = False, most: int = 1_000_000, clock: Clock = CLOCK) -> None:
+        """Begin now; keep the lateness of the last `most` ticks."""
+        self._clock, self._catch_up = clock, catch_up
         self._period = round(period * 1e9)
-        self.start_ns = self._deadline = time.monotonic_ns()
-        self.late = Samples()
-        """Lateness of every tick [s]."""
+        self.start_ns = self._deadline = clock.now_ns()
+        self._late = Samples(most)
         self.skipped = 0
 
     def wait(self) -> int:
         """Sleep until the next deadline; return how late it is [ns]."""
         self._deadline += self._period
-        left = self._deadline - time.monotonic_ns()
+        left = self._deadline - self._clock.now_ns()
         if left > 0:
-            time.sleep(left * 1e-9)
-        late = time.monotonic_ns() - self._deadline
-        self.late.add(late * 1e-9)
+            self._clock.sleep(left * 1e-9)
+        late = self._clock.now_ns() - self._deadline
+        self._late.add(late * 1e-9)
         if late > self._period and not self._catch_up:
             lost = late // self._period
             self._deadline += lost * self._period
             self.skipped += lost
         return late
 
-    def now(self) -> float:
-        """The monotonic clock [s]."""
-        return time.monotonic_ns() * 1e-9
+    @property
+    def ticks(self) -> int:
+        """How many there were."""
+        return self._late.count
+
+    def lateness(self) -> np.ndarray:
+        """Lateness of the ticks that are remembered [s]."""
+        return self._late.values()
 
 
 def percentiles(seconds: np.ndarray) -> dict[str, float]:

@@ -39,7 +39,7 @@ class DeployConfig:
     headless: bool = False
     """Simulate without a window."""
     readonly: bool = False
-    """Sense and estimate, but never command."""
+    """Sense and estimate for `seconds`, but never command."""
     force: bool = False
     """Walk with a skill although its evaluation rejected it."""
     seed: int = 0

@@ -21,7 +21,7 @@ from .controller import Controller
 from .loop import Loop, LoopReport
 from .messages.auth import read_key
 from .messages.wire import Link
-from .operators import Operator, Remote, Script
+from .operators import Operator, Remote, Script, Spectator
 from .realtime import prepare
 from .recorder import Recorder
 from .shipped import SHIPPED
@@ -38,7 +38,9 @@ def control(folder: Path) -> LoopReport:
     controller = Controller(Bundle(config.bundle or SHIPPED), config.skill, config.controller, force=config.force)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
     operator: Operator
-    if config.operator == "script":
+    if config.readonly:
+        operator = Spectator(config.seconds)
+    elif config.operator == "script":
         velocity = None if config.velocity is None else np.array(config.velocity)
         operator = Script((config.skill, *config.then), config.seconds, velocity)
     else:

@@ -86,16 +86,17 @@ class Controller:
 
     # --- What is heard ---------------------------------------------------------------------------
 
-    def hear(self, message: Any) -> None:  # noqa: ANN401  # generated classes have no types
-        """Take a state of the robot; older ones than the newest are dropped."""
+    def hear(self, message: Any) -> bool:  # noqa: ANN401  # generated classes have no types
+        """Take a state of the robot, and return whether it is news; older ones than the newest are dropped."""
         if self._heard is not None and message.session == self._heard.session:
             if message.sequence <= self._heard.sequence:
-                return
+                return False
             self._missed += message.sequence - self._heard.sequence - 1
         elif self._heard is not None:
             self._fail(Fault(Cause.ROBOT_RESTARTED))
             self._estimator = Estimator()
         self._take(message)
+        return True
 
     def ask(self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None) -> None:
         """Take a wish of the operator."""
@@ -152,7 +153,7 @@ class Controller:
         self._sensors = sensors
         self.estimate = self._estimator.update(
             sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
-            sensors.angular_velocity_b, sensors.acceleration_b, min(dt, 10 * TICK),
+            sensors.angular_velocity_b, sensors.acceleration_b, min(max(dt, TICK), 10 * TICK),
         )  # fmt: skip
         missed, self._missed = self._missed, 0
         fault = self._safety.sensing(sensors, missed)
@@ -170,8 +171,10 @@ class Controller:
         delay = self._heard.delay_ns * 1e-9
         _, least, most = self._contract.motor_lag
         out_of_range = self.state is State.WALK and delay > 0.0 and not least <= delay <= most
-        if age > limits.state_age:
+        if not -limits.state_age <= age <= limits.state_age:  # one from the future would never grow old
             self._fail(Fault(Cause.STATE_STALE, 1000 * age))
+        elif self._heard.fault == Cause.OPERATOR_STOP:  # a person has told the robot
+            self._handle(Event.DAMP)
         elif self._heard.fault:
             self._fail(Fault(Cause.ROBOT_FAULT, self._heard.fault))
         elif silence > limits.operator_age:

@@ -48,6 +48,7 @@ class Cause(IntEnum):
     HARDWARE = 63
     IMU_FROZEN = 64
     VOLTAGE = 65
+    ENCODER_JUMP = 66
 
 
 WORDS = {
@@ -57,9 +58,9 @@ WORDS = {
     Cause.TORQUE_RATE: "torque of {joint} changes by {value:.2f} N m in a tick, too often",
     Cause.TILT: "the base is tilted by {value:.2f} rad",
     Cause.STATE_NOT_FINITE: "the robot's state holds a number that is not finite",
-    Cause.STATE_STALE: "the robot has not been heard of for {value:.0f} ms",
+    Cause.STATE_STALE: "the robot's newest state is {value:.0f} ms old",
     Cause.STATE_FROZEN: "the robot's sensors show the same numbers for {value:.0f} ms",
-    Cause.STATE_GAP: "{value:.0f} of the last hundred states of the robot were lost",
+    Cause.STATE_GAP: "{value:.0f} states of the robot were lost while a hundred came",
     Cause.ROBOT_RESTARTED: "another robot process answers",
     Cause.ROBOT_FAULT: "the robot damps by itself, cause {value:.0f}",
     Cause.ATTITUDE_DISAGREES: "IMU and estimator disagree about the tilt by {value:.2f} rad",
@@ -83,6 +84,7 @@ WORDS = {
     Cause.HARDWARE: "the hardware reports error {value:.0f} at {joint}",
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
+    Cause.ENCODER_JUMP: "the encoder of {joint} jumps by {value:.2f} rad",
 }
 
 

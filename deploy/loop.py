@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .clock import Samples, Ticker
+from .clock import CLOCK, Clock, Samples, Ticker
 from .controller import Controller
 from .messages.wire import COMMAND, OPERATOR, STATE, STATUS, Link
 from .operators import Operator, operator_message
@@ -20,8 +20,10 @@ from .robots.robot import TICK
 from .state_machine import State
 
 STATUS_TICKS, FIRST_MINUTE = 100, 60_000
-LOST = 5.0
-"""How long the loop waits for a first state, or in lock-step for any [s]."""
+START, LOST = 30.0, 10.0
+"""How long the loop waits for a first state, and in lock-step for any other [s]."""
+WAIT = 0.1
+"""How long one look for messages lasts in lock-step [s]."""
 
 
 @dataclass
@@ -29,12 +31,13 @@ class LoopReport:
     """What a loop has to say of itself."""
 
     history: list[dict[str, Any]] = field(default_factory=list)
-    """States of the controller, with the times at which they began."""
+    """States of the controller and skills it walked with, with the times at which they began."""
     faults: list[str] = field(default_factory=list)
     ticks: int = 0
     overruns: int = 0
     skipped: int = 0
     malformed: int = 0
+    forged: int = 0
     work: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Duration of every tick's work [s]."""
     age: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -48,11 +51,20 @@ class LoopReport:
 class Loop:
     """Runs one controller."""
 
-    def __init__(self, controller: Controller, link: Link, operator: Operator, recorder: Recorder | None) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        link: Link,
+        operator: Operator,
+        recorder: Recorder | None,
+        clock: Clock = CLOCK,
+    ) -> None:
         """Listen to the robot."""
+        self._clock = clock
         self._controller, self._link, self._operator, self._recorder = controller, link, operator, recorder
-        self._newest = 0
-        self._state: State | None = None
+        self._newest: int | None = None
+        self._news = False
+        self._doing: tuple[State, int] | None = None
         self._readonly = False
         self._work, self._age = Samples(), Samples()
         self.report = LoopReport()
@@ -62,46 +74,49 @@ class Loop:
         """Run until the operator is done, `until` says so, or the robot is gone."""
         self._readonly = readonly
         self.report.ended = self._lockstep(until) if lockstep else self._wall(until)
-        self.report.malformed = self._link.malformed
+        self.report.malformed, self.report.forged = self._link.malformed, self._link.forged
         self.report.memory["last"] = memory()
         self.report.work, self.report.age = self._work.values(), self._age.values()
         return self.report
 
     def _wall(self, until: Callable[[], bool]) -> str:
-        ticker = Ticker(TICK)
+        ticker = Ticker(TICK, clock=self._clock)
         try:
             while not (until() or self._operator.done):
                 late = ticker.wait()
                 self._link.receive()
                 begun = time.perf_counter()
-                if self._newest:
+                if self._newest is not None:
                     self._controller.late(late > TICK * 1e9)
-                    self._tick(time.monotonic_ns())
-                elif ticker.late.count > LOST / TICK:
+                    self._tick(self._clock.now_ns())
+                elif ticker.ticks > START / TICK:
                     return "no robot was heard of"
                 self._work.add(time.perf_counter() - begun)
         finally:
-            self.report.lateness, self.report.skipped = ticker.late.values(), ticker.skipped
+            self.report.lateness, self.report.skipped = ticker.lateness(), ticker.skipped
             self.report.overruns = int((self.report.lateness > TICK).sum())
         return "done" if self._operator.done else "stopped"
 
     def _lockstep(self, until: Callable[[], bool]) -> str:
-        acted = 0
         while not (until() or self._operator.done):
-            deadline = time.monotonic() + LOST
-            while self._newest <= acted:
-                if time.monotonic() > deadline or until():
-                    return "no robot was heard of" if not acted else "the robot is gone"
-                self._link.receive(0.1)
-            acted = self._newest
+            # Looks are counted, not seconds: a machine that stands still takes nobody's patience.
+            silent, patience = 0, (START if self._newest is None else LOST) / WAIT
+            while not self._news:
+                if until():
+                    return "stopped"
+                if silent > patience:
+                    return "no robot was heard of" if self._newest is None else "the robot is gone"
+                silent += self._link.receive(WAIT) == 0
+            self._news = False
+            assert self._newest is not None  # there was news
             begun = time.perf_counter()
-            self._tick(acted)
+            self._tick(self._newest)
             self._work.add(time.perf_counter() - begun)
         return "done" if self._operator.done else "stopped"
 
     def _tick(self, now_ns: int) -> None:
         controller = self._controller
-        self._age.add((now_ns - self._newest) * 1e-9)
+        self._age.add((now_ns - (self._newest or 0)) * 1e-9)
         wish = self._operator.wish(controller.state, now_ns * 1e-9)
         if wish is not None and not self._readonly:
             if wish.request or wish.velocity is not None:
@@ -115,8 +130,9 @@ class Loop:
             self.report.memory["first"] = memory()
         if self.report.ticks % STATUS_TICKS == 0:
             self._link.publish(STATUS, controller.status(now_ns))
-        if controller.state is not self._state:  # hearing a state may have changed it, too
-            self._state = controller.state
+        doing = controller.state, controller.skill if controller.state is State.WALK else -1
+        if doing != self._doing:  # hearing a state may have changed it, too
+            self._doing = doing
             self._remember(now_ns)
 
     def _remember(self, now_ns: int) -> None:
@@ -131,8 +147,9 @@ class Loop:
         self.report.history.append(entry)
 
     def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
-        self._newest = message.time_ns
-        self._controller.hear(message)
+        if not self._controller.hear(message):
+            return  # a log has what the controller acted on, once
+        self._newest, self._news = message.time_ns, True
         self._keep(STATE, data)
 
     def _keep(self, channel: str, data: bytes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from solo_doi.solo12.constants import Array
 
+from .clock import CLOCK, Clock
 from .messages.wire import OPERATOR, Freshness, Link, Request, blank
 from .state_machine import State
 
@@ -88,6 +88,21 @@ class Script:
         return Wish(Request.WALK, self._skills.pop(0), self._velocity)
 
 
+class Spectator:
+    """Asks for nothing, for a while: who only watches a robot needs no other operator."""
+
+    def __init__(self, seconds: float) -> None:
+        """Watch for so many seconds of the robot's time."""
+        self._seconds = seconds
+        self._begun: float | None = None
+        self.done = False
+
+    def wish(self, state: State, now: float) -> None:
+        """Say nothing."""
+        self._begun = now if self._begun is None else self._begun
+        self.done = now - self._begun >= self._seconds
+
+
 SETTLE, REST = 0.5, 1.0
 """Pauses of a script before it goes on, and at the end [s]."""
 
@@ -97,8 +112,9 @@ class Remote:
 
     done = False
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, clock: Clock = CLOCK) -> None:
         """Listen to operator commands."""
+        self._clock = clock
         self._wishes: list[Wish] = []
         self._fresh = Freshness()
         self.dropped = 0
@@ -110,7 +126,7 @@ class Remote:
 
     def _hear(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
         known = command.request in tuple(Request)
-        if known and self._fresh.take(command, time.monotonic_ns()):
+        if known and self._fresh.take(command, self._clock.now_ns()):
             self._wishes.append(wish_of(command))
         else:
             self.dropped += 1

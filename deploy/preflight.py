@@ -10,6 +10,7 @@ from solo_doi.policies.bundle import Bundle
 from solo_doi.policies.signature import check_signature
 
 from .config import DeployConfig
+from .messages.auth import read_key
 from .shipped import SHIPPED
 
 BUILT = ("pybullet", "mock")
@@ -26,10 +27,14 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not 0 < config.seconds < math.inf:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
+    if config.readonly and config.fast:
+        raise SoloError("--readonly needs real time, not --fast: in lock-step the robot waits for commands.")
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
     if config.trust is not None:
         check_signature(config.bundle or SHIPPED, config.trust)
+    if config.key is not None:
+        read_key(config.key)
     bundle = Bundle(config.bundle or SHIPPED)
     contract = bundle.contract
     if contract.task not in FLAT:
@@ -43,11 +48,11 @@ def check(config: DeployConfig) -> Bundle:
 def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:
     if not 0 <= skill < bundle.num_skills:
         raise SoloError(f"Skill {skill} does not exist: {bundle.path} has skills 0 to {bundle.num_skills - 1}.")
-    allowed = bundle.allowed(force=config.force)
-    if skill not in allowed:
+    if skill not in bundle.allowed(force=config.force):
+        success = next(entry for entry in bundle.contract.skills if entry["skill"] == skill).get("success")
         raise SoloError(
-            f"Skill {skill} was rejected by its evaluation, which selected "
-            f"{', '.join(map(str, sorted(allowed))) or 'none'}. Walk with it even so: --force"
+            f"Skill {skill} was rejected by its evaluation{'' if success is None else f' (success {success:.0%})'}. "
+            f"Selected: {', '.join(map(str, sorted(bundle.allowed()))) or 'none'}. Walk with it even so: --force"
         )
 
 

@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from multiprocessing import resource_tracker, shared_memory
@@ -60,13 +61,16 @@ class Ring:
     def events(self) -> list[tuple[int, str, bytes]]:
         """Return time [us], channel and bytes of all messages, oldest first."""
         count = int.from_bytes(self._view[:8], "little")
+        first = max(0, count - self._slots)
         events = []
-        for number in range(max(0, count - self._slots), count):
+        for number in range(first, count):
             start = 8 + number % self._slots * SLOT
             when, channel, length = SLOT_HEADER.unpack_from(self._view, start)
             body = start + SLOT_HEADER.size
             events.append((when, NAMES[channel], bytes(self._view[body : body + length])))
-        return events
+        # The loop may have gone on, or have been killed at work: leave out what it wrote over, or was about to.
+        whole = int.from_bytes(self._view[:8], "little") + 1 - self._slots
+        return events[max(0, whole - first) :]
 
     def close(self, *, unlink: bool) -> None:
         """Let go of the memory; `unlink` it if nobody else will."""
@@ -81,11 +85,15 @@ class Ring:
 def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
     """Write an LCM event log, whole or not at all."""
     partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        for number, (when, channel, data) in enumerate(events):
-            name = channel.encode()
-            file.write(EVENT_HEADER.pack(EVENT_MARK, number, when, len(name), len(data)) + name + data)
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            for number, (when, channel, data) in enumerate(events):
+                name = channel.encode()
+                file.write(EVENT_HEADER.pack(EVENT_MARK, number, when, len(name), len(data)) + name + data)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)  # a full disk has better uses
+        raise
 
 
 def read_log(path: Path) -> Iterator[tuple[int, str, bytes]]:
@@ -110,10 +118,12 @@ class Recorder:
         folder.mkdir(parents=True, exist_ok=True)
         self._ring = Ring()
         self.put = self._ring.put
+        # In a session of its own, where the terminal's Ctrl-C does not reach it, not even while it starts.
         self._writer = subprocess.Popen(
             [sys.executable, "-m", "deploy.recorder", self._ring.name, str(folder), *map(str, kept)],
             stdin=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
 
     def incident(self, what: str) -> None:
@@ -134,16 +144,29 @@ class Recorder:
         self._ring.close(unlink=False)  # the writer has done that
 
 
-def write_incident(events: list[tuple[int, str, bytes]], folder: Path, kept: list[Path], cause: str) -> Path:
-    """Write the folder that tells what led to a fault: log, cause, and copies of what was running."""
-    number = 1 + len(list(folder.glob("incident-*")))
-    incident = folder / f"incident-{number}"
-    incident.mkdir()
-    write_log(events, incident / LOG_FILE)
-    (incident / CAUSE_FILE).write_text(cause.strip() + "\n")
-    for path in kept:
-        shutil.copy(path, incident / path.name)
-    return incident
+def next_incident(folder: Path) -> Path:
+    """Where the next incident of a deployment goes."""
+    return folder / f"incident-{1 + len(list(folder.glob('incident-*')))}"
+
+
+def write_incident(events: list[tuple[int, str, bytes]], incident: Path, kept: list[Path], cause: str) -> None:
+    """Write the folder that tells what led to a fault: log, cause, copies of what was running; or nothing."""
+    with tempfile.TemporaryDirectory(prefix=".incident-", dir=incident.parent) as name:
+        partial = Path(name) / "whole"
+        partial.mkdir()
+        write_log(events, partial / LOG_FILE)
+        (partial / CAUSE_FILE).write_text(cause.strip() + "\n")
+        for path in kept:
+            shutil.copy(path, partial / path.name)
+        partial.rename(incident)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        sys.stderr.write(f"recorder: {path} could not be written ({error.strerror}); control goes on.\n")
 
 
 def main() -> None:
@@ -154,10 +177,11 @@ def main() -> None:
     ring = Ring(name)
     try:
         for line in sys.stdin:
-            write_incident(ring.events(), Path(folder), [Path(path) for path in kept], line)
-        write_log(ring.events(), Path(folder) / LOG_FILE)
-    except OSError as error:
-        sys.stderr.write(f"recorder: the log could not be written ({error.strerror}): {folder}\n")
+            incident = next_incident(Path(folder))
+            with _told(incident):
+                write_incident(ring.events(), incident, [Path(path) for path in kept], line)
+        with _told(Path(folder) / LOG_FILE):
+            write_log(ring.events(), Path(folder) / LOG_FILE)
     finally:
         ring.close(unlink=True)
 

@@ -16,17 +16,14 @@ from solo_doi.provenance import software
 from .config import CONFIG_FILE, DeployConfig
 from .control import REPORT_FILE as CONTROLLER_FILE
 from .picture import draw
-from .recorder import LOG_FILE, read_log, write_incident
+from .recorder import LOG_FILE, next_incident, read_log, write_incident
 
 ROBOT_FILE = "robot.json"
 SUMMARY_FILE = "summary.json"
 WALKED = 0.5
 """Share of the commanded velocity from which on a robot has walked."""
 
-TIMING = {
-    "lateness": "tick lateness \\[us]", "work": "tick work \\[us]", "age": "state age \\[us]",
-    "delay": "sensor to torque \\[us]",
-}  # fmt: skip
+TIMING = {"lateness": "tick lateness, us", "work": "tick work, us", "age": "state age, us"}
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,9 @@ class Summary:
             if values:
                 text = ", ".join(f"{key.removesuffix('_us')} {value:.0f}" for key, value in values.items())
                 table.add_row(title, text)
+        delay = self.content["delay_ms"]
+        if delay is not None:
+            table.add_row("sensor to torque, ms", ", ".join(f"{key} {value:.1f}" for key, value in delay.items()))
         table.add_row("ticks, overruns", f"{self.content['ticks']}, {self.content['overruns']}")
         return table
 
@@ -79,10 +79,9 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
         "bundle": bundle.hash, "commanded": command[0], "walk": robot.get("walk"),
         "history": controller.get("history", []), "ticks": controller.get("ticks", 0),
         "overruns": controller.get("overruns", 0), "skipped": controller.get("skipped", 0),
-        "malformed": controller.get("malformed", 0) + robot.get("malformed", 0), "dropped": robot.get("dropped", 0),
-        "timing": {name: controller.get(name) for name in ("lateness", "work", "age")} | {"delay": robot.get("delay")},
-        "ended": controller.get("ended"),
-        "memory": controller.get("memory", {}),
+        **{name: controller.get(name, 0) + robot.get(name, 0) for name in ("malformed", "forged", "dropped")},
+        "timing": {name: controller.get(name) for name in ("lateness", "work", "age")},
+        "delay_ms": robot.get("delay_ms"), "ended": controller.get("ended"), "memory": controller.get("memory", {}),
         "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
     }  # fmt: skip
     content["problems"] = problems(controller, robot, config, command[0])
@@ -91,7 +90,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
     if content["problems"] and not list(folder.glob("incident-*")) and (folder / LOG_FILE).is_file():
         # Found by nobody but us: the controller died, or the robot did not walk.
         kept = [folder / CONFIG_FILE, bundle.path]
-        write_incident(list(read_log(folder / LOG_FILE)), folder, kept, "\n".join(content["problems"]))
+        write_incident(list(read_log(folder / LOG_FILE)), next_incident(folder), kept, "\n".join(content["problems"]))
     for place in (folder, *folder.glob("incident-*")):
         draw(place)
     return Summary(path, content)
@@ -106,13 +105,16 @@ def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployCo
         found.append("the robot process ended without a report")
     if robot.get("fault") and robot["fault"] != "stopped by the operator":
         found.append(f"robot: {robot['fault']}")
-    if controller and controller.get("ended") not in ("done", "stopped"):
-        found.append(str(controller["ended"]))
+    ended = controller.get("ended", "done")
+    if ended == "stopped" and config.operator == "script":
+        found.append("stopped before the script was done")
+    elif ended not in ("done", "stopped"):
+        found.append(str(ended))
     walk = robot.get("walk")
     if walk is not None and config.operator == "script" and not config.readonly:
         if walk["falls"]:
             found.append(f"the robot fell {walk['falls']} time(s)")
-        if walk["velocity"] < WALKED * commanded:
+        if walk["velocity"] * (-1 if commanded < 0 else 1) < WALKED * abs(commanded):
             found.append(f"the robot did not walk: {walk['velocity']:.2f} m/s of {commanded:.2f}")
     return found
 

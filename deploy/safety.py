@@ -38,7 +38,9 @@ class SafetyConfig:
     frozen: float = 0.020
     """How long sensors may show the very same numbers [s]."""
     bad_share: int = 20
-    """How many of the last hundred ticks may be late, miss a state, or chatter."""
+    """How many of the last hundred ticks may be late or chatter."""
+    gap_share: int = 35
+    """How many states may be lost among a hundred that come: one in ten all the time is borne, three in ten are not."""
     operator_age: float = 0.5
     """How long the operator may be silent while motors hold positions [s]."""
 
@@ -89,7 +91,7 @@ class Safety:
         self._outside = Lasting(config.patience)
         self._frozen = Lasting(config.frozen)
         self._chatter = Share(config.bad_share)
-        self._gaps = Share(config.bad_share)
+        self._gaps = Share(config.gap_share)
         self._late = Share(config.bad_share)
         self._positions = Allowance(SAFETY.position)
         self._fingerprint = b""

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from solo_doi import config as configuration
+from solo_doi.errors import SoloError
 from solo_doi.files import write_text
 
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
@@ -18,20 +19,24 @@ from .messages.auth import read_key, write_key
 from .messages.wire import Link
 from .operate import Device, operate
 from .preflight import check
+from .recorder import LOG_FILE
 from .report import Summary, summarise
 
-START, END = 20.0, 10.0
-"""How long processes are given to start, and to end, before they are killed [s]."""
+END = 10.0
+"""How long processes are given to end before they are killed [s]."""
 
 
 def supervise(config: DeployConfig, out: Path) -> int:
     """Run a deployment in a new folder; return its exit code."""
     bundle = check(config)
-    out.mkdir(parents=True)
+    try:
+        out.mkdir(parents=True)
+    except OSError as error:
+        raise SoloError(f"{out}: cannot be made ({error.strerror}). Choose another --out.") from error
     write_text(out / CONFIG_FILE, configuration.to_yaml(config))
     if config.key is None:
         write_key(out / KEY_FILE)
-    Console().print(f"run: {out}", highlight=False)
+    Console().print(f"run: {out}", highlight=False, markup=False)
     robot = _start("deploy.robots", out)
     controller = None
     try:
@@ -45,6 +50,8 @@ def supervise(config: DeployConfig, out: Path) -> int:
     finally:
         for process in (controller, robot):
             _end(process)
+        if controller is not None and controller.returncode < 0:
+            _await_log(out)
         (out / KEY_FILE).unlink(missing_ok=True)  # it was good for this run only
     summary = summarise(out, bundle, config)
     _show(summary)
@@ -88,6 +95,13 @@ def _end(process: subprocess.Popen[bytes] | None) -> None:
         process.wait()
 
 
+def _await_log(out: Path) -> None:
+    """Wait for the log of a controller that was killed: its recorder is still at work."""
+    deadline = time.monotonic() + END
+    while not (out / LOG_FILE).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 def _show(summary: Summary) -> None:
     console = Console()
     console.print(summary.table())
@@ -95,4 +109,4 @@ def _show(summary: Summary) -> None:
         console.print(f"[bold red]fault[/]: {fault}", highlight=False)
     for refusal in summary.refused:
         console.print(f"[yellow]note[/]: {refusal}", highlight=False)
-    console.print(f"report: {summary.path}", highlight=False)
+    console.print(f"report: {summary.path}", highlight=False, markup=False)

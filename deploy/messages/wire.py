@@ -23,8 +23,8 @@ CHANNELS: dict[str, Any] = {
     "SOLO_STATUS": controller_status,
 }
 STATE, COMMAND, OPERATOR, STATUS = CHANNELS
-SIGNED = frozenset({COMMAND, OPERATOR})
-"""What can move the robot is followed only with the code of somebody who may."""
+SIGNED = frozenset({STATE, COMMAND, OPERATOR})
+"""What can move the robot is followed only with the code of somebody who may; who invents its state moves it, too."""
 HASH_SIZE = 32
 DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
 """Multicast that does not leave this host."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-from deploy.clock import Ticker, percentiles
+from deploy.clock import Ticker
 from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.messages.auth import read_key
 from deploy.messages.wire import Link
@@ -34,10 +33,10 @@ def main(folder: Path) -> None:
     refused = [] if config.fast else prepare(PRIORITY)
     robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
-    # A simulated robot's time is that of its ticks, which start when it is loaded.
-    robot.epoch = 0.0 if config.fast else ticker.start_ns * 1e-9 + TICK
-    process = RobotProcess(robot, link, Gate(), lockstep=config.fast)
+    if not (config.fast or robot.paces):  # a simulated robot's time is that of its ticks
+        robot.epoch = ticker.start_ns * 1e-9 + TICK  # type: ignore[attr-defined]
     stop = StopRequest()
+    process = RobotProcess(robot, link, Gate(), lockstep=config.fast, until=stop)
     witness = make_witness(robot)
     damped = 0
     tick = 0
@@ -45,7 +44,7 @@ def main(folder: Path) -> None:
         while damped * TICK < DAMPED_SECONDS:
             if not (config.fast or robot.paces):
                 ticker.wait()
-            process.tick(time.monotonic() if robot.paces else robot.epoch + tick * TICK)
+            process.tick()
             tick += 1
             if witness is not None:
                 witness.look(process.skill)
@@ -54,9 +53,9 @@ def main(folder: Path) -> None:
                 damped += 1
     finally:
         robot.close()
-        report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped, "malformed": link.malformed}
+        report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped}
+        report |= {"malformed": link.malformed, "forged": link.forged, "delay_ms": process.delay_ms}
         report |= {"fault": None if process.gate.fault is None else str(process.gate.fault), "refused": refused}
-        report |= {"delay": percentiles(process.delays.values())}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
 

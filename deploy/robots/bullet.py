@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from solo_doi.solo12.rotations import IDENTITY, matrix, right_matrix
 from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
+from .lag import Lag
 from .robot import TICK, Sensors
 
 UP_W = np.array([0.0, 0.0, GRAVITY])
@@ -49,10 +49,9 @@ class BulletSolo:
         seed: int = 0,
         gui: bool = False,
     ) -> None:
-        """Load the robot into a physics client of its own."""
-        self._lag, self.epoch = lag, 0.0
-        self._waiting: deque[tuple[JointCommand, float]] = deque()
-        self._acting = JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.0), 0.0
+        """Load the robot into a physics client of its own; its clock starts at `epoch`."""
+        self.epoch = epoch
+        self._lag = Lag(lag, JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.0))
         self._noise = noise or Noise()
         self._rng = np.random.default_rng(seed)
         config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)
@@ -100,14 +99,7 @@ class BulletSolo:
 
     def drive(self, command: JointCommand, observed: float) -> float:
         """Let a tick pass; a command acts when its measurement is as old as in training."""
-        if command.kp == 0.0:
-            self._waiting.clear()
-            self._acting = command, observed
-        else:
-            self._waiting.append((command, observed))
-        while self._waiting and self._waiting[0][1] + self._lag <= self.time + TICK / 2:
-            self._acting = self._waiting.popleft()
-        acting, observed = self._acting
+        acting, observed = self._lag.take(command, observed, self.time)
         self._let_pass(acting)
         return observed
 

@@ -46,6 +46,8 @@ class GateConfig:
     """Ticks the motors may be silent about commands."""
     sensor_age: float = 0.005
     """How long sensors may be silent [s]."""
+    encoder_jump: float = 0.05
+    """Largest change of a joint position beyond what the fastest turn explains [rad]."""
     imu_frozen: float = 0.020
     """How long the IMU may show the very same numbers [s]."""
     voltage: float = 20.0
@@ -65,6 +67,7 @@ class Gate:
         self._imu = b""
         self._imu_since = 0.0
         self._sensed = 0.0
+        self._before: Sensors | None = None
 
     @property
     def powered(self) -> bool:
@@ -96,6 +99,7 @@ class Gate:
             self.fault = self._wrong_now(sensors, now)
         elif sensors is not None:
             self._imu_changed(sensors)
+        self._before = sensors or self._before
         if not self.powered:
             return damped(sensors)
         command = self._followed
@@ -156,7 +160,11 @@ class Gate:
         return self._wrong_hardware(sensors)
 
     def _wrong_hardware(self, sensors: Sensors) -> Fault | None:
-        config = self._config
+        config, before = self._config, self._before or sensors
+        step = np.abs(sensors.joint_position - before.joint_position)
+        if step.max() > config.encoder_jump + DRIVER.velocity * (sensors.time - before.time):
+            joint = int(np.argmax(step))
+            return Fault(Cause.ENCODER_JUMP, float(step[joint]), joint)
         if not sensors.ready.all():
             return Fault(Cause.MOTOR_NOT_READY, joint=int(np.argmin(sensors.ready)))
         if sensors.command_lag > config.command_lag:
@@ -164,6 +172,8 @@ class Gate:
         if sensors.errors.any():
             joint = int(np.argmax(sensors.errors != 0))
             return Fault(Cause.HARDWARE, float(sensors.errors[joint]), joint)
+        if sensors.faults:
+            return Fault(Cause.HARDWARE)
         self._imu_changed(sensors)
         if sensors.time - self._imu_since > config.imu_frozen:
             return Fault(Cause.IMU_FROZEN, 1000 * (sensors.time - self._imu_since))

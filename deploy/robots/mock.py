@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from deploy.poses import LYING
-from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS
+from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.rotations import IDENTITY
 from solo_doi.solo12.state import JointCommand
 
+from .lag import Lag
 from .robot import TICK, Sensors
 
 UP = np.array([0.0, 0.0, GRAVITY])
@@ -22,18 +23,24 @@ class MockSolo:
     name = "mock"
     paces = False
 
-    def __init__(self, *, seed: int = 0) -> None:
-        """Start lying."""
-        self.epoch, self._ticks = 0.0, 0
+    def __init__(self, *, epoch: float = 0.0, seed: int = 0) -> None:
+        """Start lying; the clock starts at `epoch`."""
+        self.epoch, self._ticks = epoch, 0
         self._rng = np.random.default_rng(seed)
         self._position = LYING.copy()
         self._velocity = np.zeros(NUM_JOINTS)
+        self._lag = Lag(MOTOR_LAG, JointCommand(position=self._position, kp=0.0, kd=0.0))
+
+    @property
+    def time(self) -> float:
+        """The robot's own clock [s]."""
+        return self.epoch + self._ticks * TICK
 
     def sense(self) -> Sensors:
         """Return joints as they are, and an IMU at rest."""
         noise = 0.01 * self._rng.standard_normal(6)
         return Sensors(
-            time=self.epoch + self._ticks * TICK,
+            time=self.time,
             joint_position=self._position,
             joint_velocity=self._velocity,
             joint_torque=np.zeros(NUM_JOINTS),
@@ -45,8 +52,9 @@ class MockSolo:
 
     def drive(self, command: JointCommand, observed: float) -> float:
         """Move the joints a little towards their targets."""
-        share = FOLLOWING if command.kp else 0.0
-        before, self._position = self._position, self._position + share * (command.position - self._position)
+        acting, observed = self._lag.take(command, observed, self.time)
+        share = FOLLOWING if acting.kp else 0.0
+        before, self._position = self._position, self._position + share * (acting.position - self._position)
         self._velocity = (self._position - before) / TICK
         self._ticks += 1
         return observed

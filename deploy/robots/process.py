@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from typing import Any
 
-from deploy.clock import Samples
+import numpy as np
+
+from deploy.clock import CLOCK, Clock, Samples
 from deploy.faults import Cause, Fault
 from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, OPERATOR, STATE, Freshness, Link, Request, new_session
@@ -15,40 +17,65 @@ from .robot import Robot, Sensors
 
 PRIORITY = 60
 """Above the controller: motors must be damped also while that one works."""
-PATIENCE = 2.0
-"""How long a lock-step waits for the controller's answer before it goes on without [s]."""
+START, PATIENCE = 30.0, 3.0
+"""How long a lock-step waits for a controller's first answer, and for any other before it goes on without [s]."""
+WAIT = 0.1
+"""How long one look for messages lasts in lock-step [s]."""
 
 
 class RobotProcess:
     """One robot behind LCM."""
 
-    def __init__(self, robot: Robot, link: Link, gate: Gate, *, lockstep: bool = False) -> None:
-        """Listen to the controller and to the operator; in lock-step every state waits for its answer."""
+    def __init__(
+        self,
+        robot: Robot,
+        link: Link,
+        gate: Gate,
+        *,
+        lockstep: bool = False,
+        until: Callable[[], bool] = lambda: False,
+        clock: Clock = CLOCK,
+    ) -> None:
+        """Listen to the controller and to the operator; in lock-step every state waits for its answer, or `until`."""
+        self._clock, self._until = clock, until
         self.robot, self.gate = robot, gate
         self._link, self._lockstep = link, lockstep
         self._session = new_session()
         self._sequence = 0
         self._controller = 0
         self._answered = 0
-        self._patience = PATIENCE
+        self._patience = START
         self._now = self._acting = 0.0
         self._fresh = Freshness()
         self._delay = 0.0
+        self._delays = Samples(10_000)
         self.dropped = 0
-        self.delays = Samples(10_000)
-        """From every state that a skill acted on to its torque [s]."""
         link.subscribe(COMMAND, self._take)
         link.subscribe(OPERATOR, self._operator)
+
+    @property
+    def session(self) -> int:
+        """The number that commands for this process carry."""
+        return self._session
 
     @property
     def skill(self) -> int:
         """The skill that has the motors; -1 if none."""
         return self.gate.followed.skill if self.gate.powered else -1
 
-    def tick(self, now: float) -> None:
-        """Sense, tell, listen, decide, drive; `now` is a time on the robot's clock."""
-        self._now = now
+    @property
+    def delay_ms(self) -> dict[str, float] | None:
+        """From sensor to torque while a skill had the motors; None if none had them."""
+        if not self._delays.count:
+            return None
+        values = np.percentile(self._delays.values(), [0, 50, 100])
+        least, middle, most = (round(1000 * float(value), 3) for value in values)
+        return {"min": least, "p50": middle, "max": most}
+
+    def tick(self, now: float | None = None) -> None:
+        """Sense, tell, listen, decide, drive; on the robot's clock, unless a test brings another time."""
         sensors = self.robot.sense()
+        now = self._now = self.robot.time if now is None else now
         if sensors is not None:
             self._tell(sensors)
         if self._lockstep:
@@ -62,7 +89,7 @@ class RobotProcess:
         if acting != self._acting:
             self._acting, self._delay = acting, now - acting
             if self.skill >= 0:
-                self.delays.add(self._delay)
+                self._delays.add(self._delay)
 
     def stop(self) -> None:
         """Damp for good: a person has asked for it."""
@@ -78,13 +105,16 @@ class RobotProcess:
         message.delay_ns = round(self._delay * 1e9)
         if fault is not None:
             message.fault, message.fault_joint, message.fault_value = fault.cause, fault.joint, fault.value
+        self._told = message
         self._link.publish(STATE, message)
 
     def _await_answer(self) -> None:
-        deadline = time.monotonic() + self._patience
         self._link.receive()
-        while self._answered < self._sequence and time.monotonic() < deadline:
-            self._link.receive(0.1)
+        silent = 0  # looks are counted, not seconds: a machine that stands still takes nobody's patience
+        while self._answered < self._sequence and silent < self._patience / WAIT and not self._until():
+            if self._link.receive(WAIT) == 0:
+                silent += 1
+                self._link.publish(STATE, self._told)  # who has just begun to listen has missed it
         # A controller that is gone is waited for once; time must go on, and damping with it.
         self._patience = PATIENCE if self._answered == self._sequence else 0.0
 
@@ -104,7 +134,7 @@ class RobotProcess:
             self.gate.offer(command)
 
     def _operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
-        if not self._fresh.take(command, time.monotonic_ns()):
+        if not self._fresh.take(command, self._clock.now_ns()):
             self.dropped += 1
         elif command.request == Request.DAMP:
             self.stop()

@@ -38,6 +38,8 @@ class Sensors:
     """Ticks since the motors last acknowledged a command."""
     errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))  # (12,)
     """Error numbers of the motor drivers, 0 for none."""
+    faults: tuple[str, ...] = ()
+    """What else the hardware complains about, in words."""
 
     @property
     def finite(self) -> bool:
@@ -55,8 +57,10 @@ class Robot(Protocol):
     name: str
     paces: bool
     """Whether `sense` waits for the robot's own tick; if not, the caller keeps time."""
-    epoch: float
-    """When the clock of a robot that does not pace showed its first tick [s]."""
+
+    @property
+    def time(self) -> float:
+        """The robot's own clock, on which its sensors and commands are timed [s]."""
 
     def sense(self) -> Sensors | None:
         """Return what was measured in this tick; nothing if no news came in time."""

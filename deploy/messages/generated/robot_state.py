@@ -10,11 +10,11 @@ import struct
 class robot_state(object):
     """ What the robot measures, every millisecond. Joints in the order of JOINT_NAMES, vectors in the base frame, SI units. """
 
-    __slots__ = ["sequence", "time_ns", "session", "joint_position", "joint_velocity", "joint_torque", "angular_velocity", "acceleration", "quaternion", "voltage", "ready", "command_sequence", "delay_ns", "fault", "fault_joint", "fault_value"]
+    __slots__ = ["sequence", "time_ns", "session", "joint_position", "joint_velocity", "joint_torque", "angular_velocity", "acceleration", "quaternion", "voltage", "ready", "command_sequence", "delay_ns", "fault", "fault_joint", "fault_value", "mac"]
 
-    __typenames__ = ["int64_t", "int64_t", "int64_t", "double", "double", "double", "double", "double", "double", "double", "int32_t", "int64_t", "int64_t", "int16_t", "int8_t", "double"]
+    __typenames__ = ["int64_t", "int64_t", "int64_t", "double", "double", "double", "double", "double", "double", "double", "int32_t", "int64_t", "int64_t", "int16_t", "int8_t", "double", "byte"]
 
-    __dimensions__ = [None, None, None, [12], [12], [12], [3], [3], [4], None, None, None, None, None, None, None]
+    __dimensions__ = [None, None, None, [12], [12], [12], [3], [3], [4], None, None, None, None, None, None, None, [16]]
 
     def __init__(self):
         self.sequence = 0
@@ -89,6 +89,12 @@ class robot_state(object):
 
         self.fault_value = 0.0
         """ LCM Type: double """
+        self.mac = b""
+        """
+        over everything before it
+        LCM Type: byte[16]
+        """
+
 
     def encode(self):
         buf = BytesIO()
@@ -105,6 +111,7 @@ class robot_state(object):
         buf.write(struct.pack('>3d', *self.acceleration[:3]))
         buf.write(struct.pack('>4d', *self.quaternion[:4]))
         buf.write(struct.pack(">diqqhbd", self.voltage, self.ready, self.command_sequence, self.delay_ns, self.fault, self.fault_joint, self.fault_value))
+        buf.write(bytearray(self.mac[:16]))
 
     @staticmethod
     def decode(data: bytes):
@@ -127,12 +134,13 @@ class robot_state(object):
         self.acceleration = struct.unpack('>3d', buf.read(24))
         self.quaternion = struct.unpack('>4d', buf.read(32))
         self.voltage, self.ready, self.command_sequence, self.delay_ns, self.fault, self.fault_joint, self.fault_value = struct.unpack(">diqqhbd", buf.read(39))
+        self.mac = buf.read(16)
         return self
 
     @staticmethod
     def _get_hash_recursive(parents):
         if robot_state in parents: return 0
-        tmphash = (0x4649763c91ece1c2) & 0xffffffffffffffff
+        tmphash = (0x4a10bc009b447f47) & 0xffffffffffffffff
         tmphash  = (((tmphash<<1)&0xffffffffffffffff) + (tmphash>>63)) & 0xffffffffffffffff
         return tmphash
     _packed_fingerprint = None

@@ -24,6 +24,11 @@ class Observer:
         """Take a board that is not connected yet."""
         self._session = Session(board, lock_step=lock_step)
 
+    @property
+    def time(self) -> float:
+        """The robot's clock [s]."""
+        return self._session.now
+
     def sense(self) -> Sensors | None:
         """Return what was measured in this tick; nothing if no news came in time."""
         session = self._session
@@ -36,10 +41,11 @@ class Observer:
         lag = session.board.command_lag
         return sensors_of(packet, time=session.time, offset=np.zeros(NUM_JOINTS), follows=False, command_lag=lag)
 
-    def drive(self, command: JointCommand) -> None:
+    def drive(self, command: JointCommand, observed: float) -> float:
         """Keep the session alive with all motors off; the command is not looked at."""
         if self._session.is_open:
             self._session.send(motors_off())
+        return observed
 
     def close(self) -> None:
         """Stop talking."""

@@ -31,6 +31,7 @@ def sensors_of(
         ready=ready_joints(packet) & follows,
         voltage=packet.power.voltage,
         command_lag=command_lag,
+        errors=packet.error[motors.MOTOR_OF_JOINT // 2],
         faults=(*driver_faults(packet), *faults),
     )
 

@@ -32,6 +32,11 @@ class Session:
         self._commanded = False  # before its first command the board measures, but does not tell
         self._index = 0
 
+    @property
+    def now(self) -> float:
+        """The session's clock: this machine's, or in lock-step that of the packets [s]."""
+        return self.time if self._lock_step else time.monotonic()
+
     def open(self) -> bool:
         """Ask for the session once; return whether it is open now.
 

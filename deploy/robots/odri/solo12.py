@@ -48,6 +48,11 @@ class Solo12:
         """Whether joints follow `drive`."""
         return self._bring_up is not None and self._bring_up.is_done
 
+    @property
+    def time(self) -> float:
+        """The robot's clock: this machine's, or in lock-step that of the packets [s]."""
+        return self._session.now
+
     def sense(self) -> Sensors | None:
         """Return what was measured in this tick; nothing if no news came in time.
 
@@ -72,23 +77,24 @@ class Solo12:
             faults=(self._bring_up.cause,) if self._bring_up.cause else (),
         )
 
-    def drive(self, command: JointCommand) -> None:
-        """Send what the motors shall do until the next call."""
+    def drive(self, command: JointCommand, observed: float) -> float:
+        """Send what the motors shall do until the next call; the real robot delays nothing."""
         bring_up = self._bring_up
         if bring_up is None:
-            return
+            return observed
         if not bring_up.is_done:
             self._session.send(bring_up.step(self._packet))
-            return
+            return observed
         motors.check_gains(command, self._session.board.protocol)
         everything = np.ones(NUM_JOINTS, dtype=bool)
         self._session.send(
             motors.motor_command(command, bring_up.offset, enabled=everything, compensate_index=everything)
         )
+        return observed
 
     def close(self) -> None:
         """Damp the motors and stop talking: the board switches them off 20 ms later."""
         if self.is_calibrated:
             for _ in range(LAST_COMMANDS):
-                self.drive(JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=CLOSING_DAMPING))
+                self.drive(JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=CLOSING_DAMPING), self.time)
         self._session.board.close()

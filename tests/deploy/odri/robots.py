@@ -95,7 +95,7 @@ class Run:
         if self.sensors is not None:
             self.positions.append(self.sensors.joint_position)
             self.truths.append(self.truth)
-        self.robot.drive(command)
+        self.robot.drive(command, self.robot.time)
         if not self.stages or self.stages[-1] != self.robot.stage:
             self.stages.append(self.robot.stage)
         return self.sensors

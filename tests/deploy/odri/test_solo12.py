@@ -91,9 +91,9 @@ def test_a_gain_beyond_the_wire_never_leaves(calibrated: Run) -> None:
     """It is refused, and the last command goes on."""
     calibrated.robot.sense()
     with pytest.raises(RobotError, match=r"kp is 20.*protocol"):
-        calibrated.robot.drive(JointCommand(position=SETUP.default_pose, kp=20.0, kd=0.1))
+        calibrated.robot.drive(JointCommand(position=SETUP.default_pose, kp=20.0, kd=0.1), 0.0)
     with pytest.raises(RobotError, match="position is nan"):
-        calibrated.robot.drive(JointCommand(position=np.full(12, np.nan), kp=1.0, kd=0.1))
+        calibrated.robot.drive(JointCommand(position=np.full(12, np.nan), kp=1.0, kd=0.1), 0.0)
     stand(calibrated, 0.01)
     assert calibrated.sensors is not None
     assert calibrated.sensors.ready.all()
@@ -328,7 +328,7 @@ def test_an_observed_robot_never_moves() -> None:
     seen = []
     for _ in range(200):
         sensors = robot.sense()
-        robot.drive(JointCommand(position=SETUP.default_pose, kp=5.0, kd=0.1))
+        robot.drive(JointCommand(position=SETUP.default_pose, kp=5.0, kd=0.1), 0.0)
         if sensors is not None:
             seen.append(sensors)
     assert len(seen) > 100

@@ -1,0 +1,97 @@
+"""solo-deploy as a user starts it: a process group of its own, its own port, and an ear at its messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import lcm
+
+from deploy.messages.wire import STATE, STATUS, decode
+from deploy.recorder import read_log
+
+PATIENCE = 240.0
+"""When a test gives up: far beyond what a slow machine needs [s]."""
+QUICK = ("--headless", "--fast", "--controller.stand-seconds", "0.6", "--controller.sit-seconds", "0.6")
+
+
+class Deployment:
+    """One run of the command; whatever is left of it is killed at the end."""
+
+    def __init__(self, out: Path, *arguments: str) -> None:
+        """Start it."""
+        self.out = out
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("", 0))
+            self.url = f"udpm://239.255.76.67:{probe.getsockname()[1]}?ttl=0"
+        self.heard: dict[str, Any] = {}
+        self.counts: dict[str, int] = {}
+        self._ear = lcm.LCM(self.url)
+        self._ear.subscribe("SOLO_.*", self._hear)
+        command = [sys.executable, "-c", "from deploy.cli import main; main()"]
+        self._process = subprocess.Popen(
+            [*command, *arguments, "--url", self.url, "--out", str(out)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def __enter__(self) -> Deployment:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Leave nobody behind."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def listen(self, until: Callable[[dict[str, Any]], bool]) -> None:
+        """Listen to the newest message per channel until they say something."""
+        deadline = time.monotonic() + PATIENCE
+        while not until(self.heard):
+            assert self._process.poll() is None, self._process.communicate()[0]
+            assert time.monotonic() < deadline, "nothing was heard"
+            self._ear.handle_timeout(50)
+
+    def listen_until_state(self, state: int) -> None:
+        """Listen until the controller is in a state."""
+        self.listen(lambda heard: STATUS in heard and heard[STATUS].state == state)
+
+    def listen_until_damped(self) -> None:
+        """Listen until the robot process has found a fault."""
+        self.listen(lambda heard: STATE in heard and heard[STATE].fault != 0)
+
+    def child(self, module: str) -> int:
+        """The process that runs a module."""
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return next(int(one) for one in children if module in Path(f"/proc/{one}/cmdline").read_text().split("\0"))
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C: every process of the terminal gets it."""
+        os.killpg(self._process.pid, signal.SIGINT)
+
+    def finish(self) -> int:
+        """Wait for the end; return the exit code."""
+        self.output, _ = self._process.communicate(timeout=PATIENCE)
+        return self._process.returncode
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What summary.json says."""
+        return json.loads((self.out / "summary.json").read_text())
+
+    def logged(self, channel: str) -> list[Any]:
+        """Messages of a channel in the log."""
+        return [decode(channel, data) for _, name, data in read_log(self.out / "log.lcm") if name == channel]
+
+    def _hear(self, channel: str, data: bytes) -> None:
+        self.counts[channel] = self.counts.get(channel, 0) + 1
+        self.heard[channel] = decode(channel, data)

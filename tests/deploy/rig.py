@@ -1,0 +1,327 @@
+"""Robot and controller in one process, over a wire that may be bad, in simulated time: the same numbers every time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from deploy.allowance import Allowance
+from deploy.clock import Clock
+from deploy.config import DeployConfig
+from deploy.controller import Controller, ControllerConfig
+from deploy.loop import Loop
+from deploy.messages.auth import Authority
+from deploy.messages.wire import COMMAND, Link, Mode, Request, decode
+from deploy.operators import Operator, Wish
+from deploy.report import problems
+from deploy.robots.bullet import BulletSolo
+from deploy.robots.gate import Gate
+from deploy.robots.mock import MockSolo
+from deploy.robots.process import RobotProcess
+from deploy.robots.robot import Robot, Sensors
+from deploy.shipped import SHIPPED
+from deploy.state_machine import State
+from solo_doi.policies.bundle import Bundle
+from solo_doi.solo12.limits import DRIVER, MECHANICAL_POSITION, TRAINING
+from solo_doi.solo12.state import JointCommand
+
+MS = 1_000_000
+SOFT_STOP = 0.01
+"""How far PyBullet lets a falling leg into its stop [rad]."""
+KEY, WRONG_KEY = bytes(range(32)), bytes(32)
+Meddle = Callable[[str, bytes], list[tuple[int, bytes]]]
+"""What a bad wire makes of a packet: copies with their delays [ns]."""
+
+
+class Killed(Exception):  # noqa: N818  # it is not an error
+    """The controller process ends here, without a word."""
+
+
+class World(Clock):
+    """Simulated time; whatever has a tick gets it while somebody sleeps."""
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self._now = self._next = 0
+        self.tick: Callable[[float], None] | None = None
+
+    def now_ns(self) -> int:
+        """Simulated nanoseconds."""
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass, and the robot with it."""
+        end = self._now + round(seconds * 1e9)
+        while self._next <= end:
+            self._now, self._next = self._next, self._next + MS
+            if self.tick is not None:
+                self.tick(self._now * 1e-9)
+        self._now = end
+
+
+class End:
+    """One process's connection, with the queues that LCM has: what does not fit is lost."""
+
+    def __init__(self, wire: Wire) -> None:
+        """Join the wire."""
+        self._wire = wire
+        self._handlers: dict[str, Callable[[str, bytes], None]] = {}
+        self._queue: list[tuple[int, int, str, bytes]] = []
+        self._capacity = 30
+
+    def subscribe(self, channel: str, handler: Callable[[str, bytes], None]) -> End:
+        """Listen to a channel."""
+        self._handlers[channel] = handler
+        return self
+
+    def set_queue_capacity(self, capacity: int) -> None:
+        """Keep at most so many messages of a channel."""
+        self._capacity = capacity
+
+    def publish(self, channel: str, data: bytes) -> None:
+        """Send to everybody else."""
+        self._wire.send(self, channel, data)
+
+    def take(self, due: int, order: int, channel: str, data: bytes) -> None:
+        """Have something arrive at a time."""
+        if channel in self._handlers and sum(item[2] == channel for item in self._queue) < self._capacity:
+            heapq.heappush(self._queue, (due, order, channel, data))
+
+    def handle_timeout(self, _: int) -> int:
+        """Handle one message that has arrived."""
+        if not self._queue or self._queue[0][0] > self._wire.clock.now_ns():
+            return 0
+        _, _, channel, data = heapq.heappop(self._queue)
+        self._handlers[channel](channel, data)
+        return 1
+
+
+class Wire:
+    """What two processes talk over; `meddle` makes it a bad one."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Begin well."""
+        self.clock = clock
+        self.ends: list[End] = []
+        self.meddle: Meddle = lambda _, data: [(0, data)]
+        self._sent = 0
+
+    def send(self, sender: End | None, channel: str, data: bytes) -> None:
+        """Carry a packet, or what the wire makes of it."""
+        for delay, packet in self.meddle(channel, data):
+            self.inject(sender, channel, packet, delay)
+
+    def inject(self, sender: End | None, channel: str, data: bytes, delay: int = 0) -> None:
+        """Carry a packet as it is; without a sender it is an attacker's."""
+        self._sent += 1
+        for end in self.ends:
+            if end is not sender:
+                end.take(self.clock.now_ns() + delay, self._sent, channel, data)
+
+
+class WireLink(Link):
+    """The real link, with the wire in the place of UDP."""
+
+    def __init__(self, wire: Wire, key: bytes = KEY) -> None:
+        """Join the wire."""
+        end = End(wire)
+        wire.ends.append(end)
+        self._lcm = end
+        self.authority = self._authority = Authority(key)
+        self.malformed = self.forged = 0
+
+
+class Body:
+    """A robot whose sensors can be spoiled; remembers when it was damped and how hard it pushed."""
+
+    paces = False
+
+    def __init__(self, robot: Robot, clock: Clock) -> None:
+        """Wrap a robot."""
+        self.robot, self.name, self._clock = robot, robot.name, clock
+        self.spoil: Callable[[Sensors], Sensors] = lambda sensors: sensors
+        self.powered: list[tuple[float, bool]] = []
+        """Times at which motors began to hold positions or to be damped [s]."""
+        self.torque = self.beyond_stop = 0.0
+        """Largest torque [N m], and how far a joint went beyond its stop [rad]."""
+        self.beyond_limit = False
+        """Whether motors moved a joint beyond its limit."""
+        self._limits = Allowance(DRIVER.position)
+
+    def sense(self) -> Sensors | None:
+        """What the robot measures, spoiled."""
+        sensors = self.robot.sense()
+        assert sensors is not None  # simulations always answer
+        self.torque = max(self.torque, float(np.abs(sensors.joint_torque).max()))
+        self._size = np.abs(sensors.joint_position)
+        self.beyond_stop = max(self.beyond_stop, float((self._size - MECHANICAL_POSITION).max()))
+        return self.spoil(sensors)
+
+    def drive(self, command: JointCommand, observed: float) -> float:
+        """Pass on, and note changes."""
+        powered = command.kp > 0.0
+        if powered and not (self.powered and self.powered[-1][1]):
+            self._limits.start(self._size)
+        self.beyond_limit = self.beyond_limit or (powered and self._limits.beyond(self._size) is not None)
+        if not self.powered or self.powered[-1][1] is not powered:
+            self.powered.append((self._clock.now_ns() * 1e-9, powered))
+        return self.robot.drive(command, observed)
+
+    def close(self) -> None:
+        """Free the robot."""
+        self.robot.close()
+
+
+class Spoilable:
+    """A bundle whose answers can be spoiled or late."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        """Wrap a bundle."""
+        self._bundle = bundle
+        self.spoil: Callable[[np.ndarray], np.ndarray] = lambda targets: targets
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Be the bundle in all else."""
+        return getattr(self._bundle, name)
+
+    def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Answer, spoiled."""
+        action, target = self._bundle.run(observation, skill)
+        return action, self.spoil(target)
+
+
+@dataclass
+class ListRecorder:
+    """The loop's side of a recorder, in memory."""
+
+    events: list[tuple[int, str, bytes]] = field(default_factory=list)
+    incidents: list[str] = field(default_factory=list)
+
+    def put(self, channel: str, data: bytes) -> None:
+        """Keep a message."""
+        self.events.append((len(self.events), channel, data))
+
+    def incident(self, what: str) -> None:
+        """Keep a fault."""
+        self.incidents.append(what)
+
+
+class Eager:
+    """An operator without patience: stands up, walks at once, and sits down when told to."""
+
+    done = False
+
+    def __init__(self, *, sits: bool = False) -> None:
+        """Walk for good, or only stand up to sit down again."""
+        self._sits = sits
+
+    def wish(self, state: State, now: float) -> Wish:
+        """Ask for what comes next."""
+        if state is State.IDLE and now > 0.05:
+            return Wish(Request.STAND)
+        if state is State.READY:
+            return Wish(Request.SIT) if self._sits else Wish(Request.WALK, 2)
+        return Wish(Request.NOTHING)
+
+
+@cache
+def shipped() -> Bundle:
+    """The shipped skills, loaded once."""
+    return Bundle(SHIPPED)
+
+
+class Rig:
+    """Everything of a dry run but the processes and the sockets."""
+
+    def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: State = State.WALK, after: float = 0.3,
+                 robot: str = "bullet", watch: float = 0.8, operator: Operator | None = None) -> None:  # fmt: skip
+        """Call `inject` once, `after` seconds into a state, and watch what comes of it."""
+        self.clock, self._inject, self._at, self._after, self._watch = World(), inject, state, after, watch
+        self.wire = Wire(self.clock)
+        self.body = Body(BulletSolo() if robot == "bullet" else MockSolo(), self.clock)
+        self.links = WireLink(self.wire), WireLink(self.wire)
+        self.process = RobotProcess(self.body, self.links[0], Gate(), clock=self.clock)
+        self.bundle = Spoilable(shipped())
+        config = ControllerConfig(stand_seconds=0.8, sit_seconds=0.8)  # tests have no time to waste
+        self.controller = Controller(self.bundle, 2, config)  # type: ignore[arg-type]  # one in all that is used
+        self.recorder = ListRecorder()
+        self._script, self.stopped, self.killed = operator or Eager(), False, False
+        self.loop = Loop(self.controller, self.links[1], self, self.recorder, self.clock)  # type: ignore[arg-type]
+        self.clock.tick = self.process.tick
+        self.injected: float | None = None
+        self._since, self._state = 0.0, State.IDLE
+        self._faulted: int | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the script has ended."""
+        return self._script.done
+
+    def wish(self, state: State, now: float) -> Wish | None:
+        """Be the operator, and the one who throws the spanner."""
+        if state is not self._state:
+            self._state, self._since = state, now
+        if self._inject and self.injected is None and state is self._at and now - self._since >= self._after:
+            self.injected = self.clock.now_ns() * 1e-9
+            self._inject(self)
+        return self._script.wish(state, now)
+
+    def run(self, *, readonly: bool = False, afterwards: float = 0.2) -> Rig:
+        """Run to the end, and let the robot be alone for a moment."""
+        try:
+            self.loop.run(self._over, readonly=readonly)
+            self.process.stop()  # as whoever started both does
+        except Killed:
+            self.killed = True
+        self.clock.sleep(afterwards)
+        self.body.close()
+        return self
+
+    def _over(self) -> bool:
+        """Whether nothing more will happen: a person ended it, or a fault lies back."""
+        now = self.clock.now_ns()
+        if self.controller.state is State.FAULT and self._faulted is None:
+            self._faulted = now
+        ends = [20.0]
+        ends += [] if self._faulted is None else [self._faulted * 1e-9 + 0.1]
+        ends += [] if self.injected is None else [self.injected + self._watch]
+        return self.stopped or now * 1e-9 > min(ends)
+
+    @property
+    def problems(self) -> list[str]:
+        """What the report would list; empty means exit code 0."""
+        report = {} if self.killed else asdict(self.loop.report)
+        fault = self.process.gate.fault
+        robot = {"fault": None if fault is None else str(fault)}
+        return problems(report, robot, DeployConfig(), 1.0)
+
+    @property
+    def damped_after(self) -> float | None:
+        """Time from the fault to damping, for good [s]; None if motors were never damped after it."""
+        assert self.injected is not None
+        when, powered = self.body.powered[-1]
+        return None if powered else when - self.injected
+
+    @property
+    def damp_told_after(self) -> float | None:
+        """Time from the fault to the controller's first command to damp [s]."""
+        for _, channel, data in self.recorder.events:
+            message = decode(channel, data) if channel == COMMAND else None
+            if message is not None and message.mode == Mode.DAMP and message.time_ns * 1e-9 >= (self.injected or 0.0):
+                return message.time_ns * 1e-9 - (self.injected or 0.0)
+        return None
+
+    def unharmed(self) -> bool:
+        """Whether torques stayed bounded, motors moved no joint beyond its limit, and no fall one through its stop."""
+        body = self.body
+        return body.torque <= TRAINING.torque + 1e-9 and not body.beyond_limit and body.beyond_stop <= SOFT_STOP
+
+
+def spoiled(**changes: Callable[[Sensors], Any]) -> Callable[[Sensors], Sensors]:
+    """Make a spoiler of sensors from functions of single fields."""
+    return lambda sensors: replace(sensors, **{name: change(sensors) for name, change in changes.items()})

@@ -1,0 +1,177 @@
+"""Time, signals and the system's favours: ticks at their deadlines, stops that are heard, refusals that are told."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from deploy.clock import Clock, Ticker
+from deploy.realtime import prepare
+from deploy.signals import StopRequest
+
+MS = 1_000_000
+
+
+class Stalling(Clock):
+    """Time that passes only by sleeping and by stalls that a test plants: tick number to nanoseconds."""
+
+    def __init__(self, stalls: dict[int, int] | None = None, start: int = 7) -> None:
+        """Begin anywhere."""
+        self.now, self._stalls, self.sleeps = start, stalls or {}, 0
+
+    def now_ns(self) -> int:
+        """The time."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep as long as asked, and perhaps longer."""
+        self.now += round(seconds * 1e9) + self._stalls.get(self.sleeps, 0)
+        self.sleeps += 1
+
+
+def test_ticks_keep_their_deadlines() -> None:
+    """Work and small lateness do not add up: the thousandth tick is where it belongs."""
+    clock = Stalling(dict.fromkeys(range(0, 1000, 3), 50_000))
+    ticker = Ticker(0.001, clock=clock)
+    for _ in range(1000):
+        ticker.wait()
+        clock.now += 200_000  # work
+    assert clock.now - 200_000 - ticker.start_ns == pytest.approx(1000 * MS, abs=50_001)
+    assert (ticker.ticks, ticker.skipped) == (1000, 0)
+    assert np.round(ticker.lateness()[:4] * 1e6).tolist() == [50.0, 0.0, 0.0, 50.0]
+
+
+def test_a_controller_skips_what_it_missed() -> None:
+    """After a stall it goes on with the present, at the old phase; the missed ticks are counted."""
+    clock = Stalling({4: int(7.5 * MS)})
+    ticker = Ticker(0.001, clock=clock)
+    late = [ticker.wait() for _ in range(8)]
+    assert late == [0, 0, 0, 0, 7_500_000, 0, 0, 0]
+    assert ticker.skipped == 7
+    assert (clock.now - ticker.start_ns) == (8 + 7) * MS
+
+
+def test_a_simulated_robot_catches_up() -> None:
+    """Its time must not stand still: every tick comes, as fast as it can."""
+    clock = Stalling({4: int(7.5 * MS)})
+    ticker = Ticker(0.001, catch_up=True, clock=clock)
+    late = [ticker.wait() for _ in range(14)]
+    assert late[4:13] == [7_500_000 - number * MS for number in range(8)] + [0]
+    assert ticker.skipped == 0
+    assert clock.sleeps == 14 - 7
+
+
+def test_lateness_of_the_last_ticks_is_kept() -> None:
+    """A run of hours needs no memory of its first minute."""
+    clock = Stalling({number: 1000 * number for number in range(25)})
+    ticker = Ticker(0.001, most=10, clock=clock)
+    for _ in range(25):
+        ticker.wait()
+    assert sorted(np.round(ticker.lateness() * 1e6).tolist()) == [float(number) for number in range(15, 25)]
+
+
+def test_the_clock_is_the_monotonic_one() -> None:
+    """Setting the date must not move a deadline."""
+    before = Clock().now_ns()
+    Clock().sleep(0.0)
+    assert before <= Clock().now_ns()
+
+
+@pytest.fixture
+def collected_again() -> Iterator[None]:
+    """Undo what a real-time process does to garbage collection."""
+    yield
+    gc.unfreeze()
+    gc.enable()
+
+
+class Locker:
+    """A C library that locks memory, or does not."""
+
+    def __init__(self, answer: int) -> None:
+        """Answer every call so."""
+        self._answer, self.asked = answer, 0
+
+    def mlockall(self, flags: int) -> int:
+        """Note the flags."""
+        self.asked = flags
+        return self._answer
+
+
+@pytest.mark.usefixtures("collected_again")
+def test_refusals_are_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user learns what the system did not allow, what it costs and how to allow it."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Locker(-1))
+    monkeypatch.setattr(ctypes, "get_errno", lambda: 12)
+    scheduling, memory = prepare(40)
+    assert scheduling.startswith("real-time scheduling refused ([Errno 1] Operation not permitted): ticks may be late;")
+    assert memory.startswith("memory lock refused (Cannot allocate memory): page faults may make ticks late;")
+    assert "setcap" in scheduling
+    assert not gc.isenabled()
+
+
+@pytest.mark.usefixtures("collected_again")
+def test_what_is_allowed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """First in, first out at the priority that was asked for; all memory, also what comes later."""
+    asked: list[tuple[object, ...]] = []
+    locker = Locker(0)
+    monkeypatch.setattr(os, "sched_setscheduler", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: locker)
+    assert prepare(40) == []
+    assert [(who, policy, given.sched_priority) for who, policy, given in asked] == [(0, os.SCHED_FIFO, 40)]  # type: ignore[attr-defined]
+    assert locker.asked == 3
+
+
+@pytest.fixture
+def signals_again() -> Iterator[None]:
+    """Give the signals back to pytest."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals_again")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_ask_to_stop(number: signal.Signals) -> None:
+    """Ctrl-C and a request to end are heard, and raise nothing in the middle of a tick."""
+    stop = StopRequest()
+    assert not stop()
+    signal.raise_signal(number)
+    assert stop()
+    assert stop()
+
+
+@pytest.mark.usefixtures("signals_again")
+def test_an_orphan_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robot whose supervisor was killed must not go on for ever."""
+    stop = StopRequest()
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+    assert stop()
+
+
+def test_a_real_orphan_stops() -> None:
+    """The same with processes: the child of a killed parent ends by itself."""
+    child = "import time; from deploy.signals import StopRequest; s = StopRequest(); print('up', flush=True)\n"
+    child += "while not s(): time.sleep(0.01)\nprint('stopped', flush=True)"
+    parent = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    process.kill()
+    assert process.stdout.readline() == "stopped\n"
+    process.stdout.close()
+    process.wait()

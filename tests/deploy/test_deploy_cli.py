@@ -1,0 +1,135 @@
+"""solo-deploy's refusals: one line each, before anything moves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy import cli, supervisor
+from deploy.export.write import write_bundle
+from deploy.shipped import SHIPPED
+from solo_doi.solo12.observation import LAYOUTS
+from tests.policies.bundles import EVALUATED, masked_policy, skill_policy, write
+
+
+@pytest.fixture(autouse=True)
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test of refusals must not start a robot when one is missing."""
+
+    def start(*_: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(supervisor, "_start", start)
+    monkeypatch.delenv("DISPLAY", raising=False)
+
+
+def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the command says when it refuses."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--robot", "real"], "--robot real is still to come. Use --robot pybullet for a dry run."),
+        (["--robot", "virtual"], "--robot virtual is still to come. Use --robot pybullet for a dry run."),
+        ([], "There is no display for the simulation's window. Add --headless."),
+        (["--headless", "--skill", "9"], f"Skill 9 does not exist: {SHIPPED} has skills 0 to 4."),
+        (["--headless", "--skill", "-1"], f"Skill -1 does not exist: {SHIPPED} has skills 0 to 4."),
+        (["--headless", "--then", "1", "7"], f"Skill 7 does not exist: {SHIPPED} has skills 0 to 4."),
+        (["--mock", "--seconds", "0"], "--seconds 0: expected a time above 0."),
+        (["--mock", "--seconds", "nan"], "--seconds nan: expected a time above 0."),
+        (["--mock", "--seconds", "inf"], "--seconds inf: expected a time above 0."),
+        (["--mock", "--fast", "--realtime"], "--realtime and --fast exclude each other."),
+        (["--mock", "--fast", "--operator", "keyboard"], "--operator keyboard needs real time, not --fast."),
+        (
+            ["--mock", "--fast", "--readonly"],
+            "--readonly needs real time, not --fast: in lock-step the robot waits for commands.",
+        ),
+        (
+            ["--mock", "--velocity", "1", "0", "0"],
+            f"{SHIPPED}: its skills know one command only, (1.0, 0.0, 0.0). Leave --velocity, or use a bundle of a "
+            "steerable policy.",
+        ),
+        (["--mock", "--bundle", "/none.onnx"], "/none.onnx: no such file. Expected a bundle written by solo-export."),
+        (["--mock", "--key", "/none"], "/none: cannot be read (No such file or directory). Draw a key with: "
+         "solo-deploy keygen"),
+        (["--mock", "--out", "/proc/none"], "/proc/none: cannot be made (No such file or directory). Choose another "
+         "--out."),
+    ],
+)  # fmt: skip
+def test_what_cannot_go_well_is_refused(
+    arguments: list[str],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """The exact line: what was found and what to do, nothing started, nothing written."""
+    monkeypatch.chdir(tmp_path)
+    assert refusal(arguments, monkeypatch, capsys) == f"solo-deploy: {words}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_folder_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The log of an earlier run is worth more than this one."""
+    words = refusal(["--mock", "--out", str(tmp_path)], monkeypatch, capsys)
+    assert words == f"solo-deploy: {tmp_path}: exists already. Choose another --out.\n"
+
+
+def test_a_rejected_skill_needs_force(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The evaluation's word counts, for later skills too, unless a person insists."""
+    bundle = str(write(tmp_path / "b.onnx"))
+    expected = "solo-deploy: Skill 1 was rejected by its evaluation. Selected: 0, 2. Walk with it even so: --force\n"
+    for skills in (["--skill", "1"], ["--then", "1"]):
+        assert refusal(["--mock", "--bundle", bundle, *skills], monkeypatch, capsys) == expected
+    rated = tmp_path / "rated.onnx"
+    write_bundle(skill_policy(), rated, {}, tuple(entry | {"success": 0.42} for entry in EVALUATED))
+    words = refusal(["--mock", "--bundle", str(rated), "--skill", "1"], monkeypatch, capsys)
+    assert "was rejected by its evaluation (success 42%)." in words
+
+
+def test_force_walks_with_a_rejected_skill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With --force the same command gets as far as starting the robot."""
+    arguments = ["--mock", "--bundle", str(write(tmp_path / "b.onnx")), "--skill", "1", "--force"]
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", *arguments, "--out", str(tmp_path / "run")])
+    with pytest.raises(AssertionError, match="a process was started"):
+        cli.main()
+
+
+def test_a_bundle_that_needs_a_height_map_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """This robot is blind."""
+    bundle = tmp_path / "n.onnx"
+    write_bundle(
+        masked_policy(size=LAYOUTS["navigation"].size),
+        bundle,
+        {},
+        (),
+    )
+    words = refusal(["--mock", "--bundle", str(bundle)], monkeypatch, capsys)
+    assert words == f"solo-deploy: {bundle}: made for navigation, which needs a height map; this robot has none.\n"
+
+
+@pytest.mark.parametrize("name", ["a folder", "[bold]"])
+def test_folders_are_named_as_they_are(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Brackets in a path are no markup."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "--mock", "--out", str(tmp_path / name)])
+    with pytest.raises(AssertionError):
+        cli.main()
+    assert name in capsys.readouterr().out.replace("\n", "")

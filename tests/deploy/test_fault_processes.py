@@ -1,0 +1,84 @@
+"""Processes killed, frozen and interrupted: motors damped, a reason told, exit code 1, the log there."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deploy.messages.wire import STATE
+from deploy.state_machine import State
+from solo_doi.solo12.limits import TRAINING
+
+from .deployment import QUICK, Deployment
+
+WALKING = (*QUICK, "--skill", "2", "--seconds", "1000")
+
+
+def bounded(run: Deployment) -> bool:
+    """Whether there is a log, and every torque in it is within the limit."""
+    states = run.logged(STATE)
+    return len(states) > 100 and bool(np.abs([state.joint_torque for state in states]).max() <= TRAINING.torque)
+
+
+def test_a_killed_controller(tmp_path: Path) -> None:
+    """Nobody commands any more: the robot damps, and the log is written by the process that survives."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        os.kill(run.child("deploy.control"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "the controller ended without a report" in run.summary["problems"]
+    assert bounded(run)
+    assert (tmp_path / "run" / "report.png").exists()
+
+
+def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
+    """The robot damps without it; thawed, it finds that out and does not take the motors back."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        controller = run.child("deploy.control")
+        os.kill(controller, signal.SIGSTOP)
+        run.listen_until_damped()
+        os.kill(controller, signal.SIGCONT)
+        assert run.finish() == 1
+    assert run.summary["history"][-1]["state"] == "FAULT"
+    assert any(problem.startswith("robot: no fresh command for 2") for problem in run.summary["problems"])
+    assert (tmp_path / "run" / "incident-1" / "cause.txt").exists()
+    assert bounded(run)
+
+
+def test_a_killed_robot_process(tmp_path: Path) -> None:
+    """The controller is told, ends, and the report names who is missing."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        os.kill(run.child("deploy.robots"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "the robot process ended without a report" in run.summary["problems"]
+    assert bounded(run)
+
+
+@pytest.mark.parametrize(
+    ("state", "arguments"),
+    [
+        (State.IDLE, ("--mock", "--readonly", "--seconds", "1000")),
+        (State.STAND, ("--mock", "--fast", "--controller.stand-seconds", "1000")),
+        (State.WALK, WALKING),
+        (State.SIT, ("--mock", *QUICK[:-1], "1000", "--seconds", "0.1", "--controller.stop-seconds", "0.1")),
+    ],
+    ids=["idle", "stand", "walk", "sit"],
+)
+def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """Every state in which somebody may lose their nerve; each is held by the arguments until the key is pressed."""
+    with Deployment(tmp_path / "run", *arguments) as run:
+        run.listen_until_state(state)
+        run.interrupt()
+        assert run.finish() == 1
+    assert "Traceback" not in run.output
+    *_, before, last = [None, *(entry["state"] for entry in run.summary["history"])]
+    assert last == state.name or (before, last) == (state.name, "DAMP")  # the robot may have been faster to say so
+    assert run.summary["problems"][0] == "stopped before the script was done"
+    assert "fault: stopped before the script was done" in run.output
+    assert bounded(run) or state is State.IDLE

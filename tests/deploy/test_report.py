@@ -1,0 +1,133 @@
+"""The report: every problem in words, an exit code that means something, numbers, a picture."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from deploy.config import DeployConfig
+from deploy.control import percentiles
+from deploy.picture import draw
+from deploy.recorder import write_log
+from deploy.report import Summary, problems, summarise
+from deploy.state_machine import State
+
+from .rig import Rig, shipped
+
+CONTROLLER: dict[str, Any] = {"faults": [], "ended": "done"}
+WALK = {"walked_seconds": 3.0, "distance": 2.9, "velocity": 0.98, "falls": 0, "energy": 12.0}
+ROBOT: dict[str, Any] = {"fault": None, "walk": WALK}
+SCRIPT = DeployConfig()
+PERSON = DeployConfig(operator="keyboard")
+
+
+def test_a_good_walk_has_no_problems() -> None:
+    """A dry run that walked; and the way in which every robot process is ended is none either."""
+    assert problems(CONTROLLER, ROBOT, SCRIPT, 1.0) == []
+    assert problems(CONTROLLER, ROBOT | {"fault": "stopped by the operator"}, SCRIPT, 1.0) == []
+
+
+@pytest.mark.parametrize(
+    ("controller", "robot", "words"),
+    [
+        ({"faults": ["the base is tilted by 1.10 rad"]}, {}, "the base is tilted by 1.10 rad"),
+        ({}, {"fault": "no fresh command for 21 ms"}, "robot: no fresh command for 21 ms"),
+        ({"ended": "the robot is gone"}, {}, "the robot is gone"),
+        ({"ended": "no robot was heard of"}, {}, "no robot was heard of"),
+        ({"ended": "stopped"}, {}, "stopped before the script was done"),
+        ({}, {"walk": WALK | {"falls": 2}}, "the robot fell 2 time(s)"),
+        ({}, {"walk": WALK | {"velocity": 0.49}}, "the robot did not walk: 0.49 m/s of 1.00"),
+    ],
+)
+def test_each_problem_is_told(controller: dict[str, Any], robot: dict[str, Any], words: str) -> None:
+    """One thing wrong, one sentence; any sentence makes the exit code 1."""
+    assert problems(CONTROLLER | controller, ROBOT | robot, SCRIPT, 1.0) == [words]
+
+
+def test_processes_without_a_report_are_problems() -> None:
+    """Who was killed says nothing; that itself is said."""
+    assert problems({}, ROBOT, SCRIPT, 1.0) == ["the controller ended without a report"]
+    assert problems(CONTROLLER, {}, SCRIPT, 1.0) == ["the robot process ended without a report"]
+
+
+def test_several_problems_are_all_told() -> None:
+    """The first may be the consequence of the last."""
+    found = problems({"faults": ["a", "b"], "ended": "the robot is gone"}, {}, SCRIPT, 1.0)
+    assert found == ["a", "b", "the robot process ended without a report", "the robot is gone"]
+
+
+def test_walking_is_asked_of_scripts_only() -> None:
+    """A person may stand all day and stop when they like; who only watches never walks."""
+    still = ROBOT | {"walk": WALK | {"velocity": 0.0}}
+    assert problems(CONTROLLER | {"ended": "stopped"}, still, PERSON, 1.0) == []
+    assert problems(CONTROLLER, still, DeployConfig(readonly=True), 1.0) == []
+    assert problems(CONTROLLER, ROBOT | {"walk": None}, SCRIPT, 1.0) == []  # a robot of which nobody can tell
+
+
+@pytest.mark.parametrize(
+    ("commanded", "velocity", "walked"), [(-0.5, -0.4, True), (-0.5, 0.4, False), (-0.5, -0.2, False), (0.0, 0.0, True)]
+)
+def test_backwards_is_a_direction(commanded: float, velocity: float, walked: bool) -> None:
+    """Half of a command to walk backwards is to be walked backwards."""
+    robot = ROBOT | {"walk": WALK | {"velocity": velocity}}
+    assert (problems(CONTROLLER, robot, SCRIPT, commanded) == []) is walked
+
+
+def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
+    """What the table shows is what the file says, and a short run can be drawn."""
+    rig = Rig(robot="mock", state=State.READY, after=0.0, watch=0.05, inject=lambda _: None).run()
+    write_log(rig.recorder.events, tmp_path / "log.lcm")
+    timing = {"p50_us": 10.0, "p99_us": 20.0, "p99.9_us": 30.0, "max_us": 40.0}
+    controller = CONTROLLER | {"lateness": timing, "work": timing, "age": timing, "ticks": 9, "overruns": 1}
+    (tmp_path / "controller.json").write_text(json.dumps(controller | {"forged": 2, "malformed": 1}))
+    robot = ROBOT | {"forged": 3, "dropped": 7, "delay_ms": {"min": 15, "p50": 15, "max": 16}, "refused": ["no"]}
+    (tmp_path / "robot.json").write_text(json.dumps(robot))
+    summary = summarise(tmp_path, shipped(), SCRIPT)
+    content = json.loads((tmp_path / "summary.json").read_text())
+    assert content == json.loads(json.dumps(summary.content))
+    assert summary.good
+    assert summary.refused == ["no"]
+    assert {name: content[name] for name in ("forged", "malformed", "dropped", "commanded")} == {
+        "forged": 5, "malformed": 1, "dropped": 7, "commanded": 1.0,
+    }  # fmt: skip
+    assert content["delay_ms"]["max"] == 16
+    assert content["software"]
+    assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+    shown = text_of(summary)
+    for words in ("0.98 m/s, 98% of the command", "2.90 m in 3.0 s", "tick lateness, us", "p99.9 30", "9, 1"):
+        assert words in shown
+
+
+def test_a_summary_without_any_report(tmp_path: Path) -> None:
+    """Both processes killed before they began: still a table, a file, and an exit code of 1."""
+    summary = summarise(tmp_path, shipped(), SCRIPT)
+    assert not summary.good
+    assert len(summary.problems) == 2
+    assert "0, 0" in text_of(summary)
+    assert not (tmp_path / "report.png").exists()
+
+
+def test_a_log_without_states_is_not_drawn(tmp_path: Path) -> None:
+    """An empty log is no reason to fail."""
+    write_log([], tmp_path / "log.lcm")
+    assert draw(tmp_path) is None
+
+
+def test_percentiles_are_in_microseconds() -> None:
+    """Known numbers; and none at all."""
+    import numpy as np
+
+    assert percentiles(np.arange(1001) * 1e-6) == {"p50_us": 500, "p99_us": 990, "p99.9_us": 999, "max_us": 1000}
+    assert percentiles(np.zeros(0)) == {}
+
+
+def text_of(summary: Summary) -> str:
+    """The table as a wide terminal shows it."""
+    stream = io.StringIO()
+    Console(width=200, file=stream).print(summary.table())
+    return stream.getvalue()
