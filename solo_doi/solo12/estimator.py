@@ -15,6 +15,9 @@ from .constants import FOOT_RADIUS, GRAVITY, NUM_LEGS, Array
 from .kinematics import foot_jacobians, foot_motion
 from .rotations import cross
 
+MOST_JOINT_VELOCITY, MOST_TORQUE, MOST_ANGULAR_VELOCITY, MOST_ACCELERATION = 100.0, 10.0, 50.0, 400.0
+"""What sensors can show; a garbled number must not spoil the estimate for good [rad/s, N m, rad/s, m/s^2]."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatorConfig:
@@ -63,7 +66,10 @@ class Estimator:
         dt: float,
     ) -> Estimate:
         """Take a measurement that is `dt` seconds younger than the one before."""
-        rate = angular_velocity_b - self._gyro_bias
+        joint_velocity = _within(MOST_JOINT_VELOCITY, joint_velocity)
+        joint_torque = _within(MOST_TORQUE, joint_torque)
+        acceleration_b = _within(MOST_ACCELERATION, acceleration_b)
+        rate = _within(MOST_ANGULAR_VELOCITY, angular_velocity_b) - self._gyro_bias
         gravity = self._tilt(rate, acceleration_b, dt)
         weight, legs_velocity = self._legs(joint_position, joint_velocity, joint_torque, rate, gravity)
         # In a frame that turns, a constant velocity seems to turn the other way.
@@ -79,9 +85,9 @@ class Estimator:
         seen = -acceleration_b / GRAVITY
         self._gyro_bias += dt * self._config.gyro_bias_rate * cross(self._gravity, seen)
         gravity = self._gravity - dt * cross(rate, self._gravity)
-        pull = max(self._config.tilt_rate, 1.0 / (self._age + dt))  # an average of all that was seen, at first
         self._age += dt
-        self._gravity = _unit(gravity + min(1.0, dt * pull) * (seen - gravity))
+        share = dt / self._age if self._age > 0.0 else 0.0  # an average of all that was seen, at first
+        self._gravity = _unit(gravity + min(1.0, max(dt * self._config.tilt_rate, share)) * (seen - gravity))
         return self._gravity
 
     def _legs(
@@ -106,6 +112,10 @@ def _shank_rate(joint_position: Array, joint_velocity: Array) -> Array:
     hip = joint_position[0::3]
     pitch = joint_velocity[1::3] + joint_velocity[2::3]
     return np.stack([joint_velocity[0::3], np.cos(hip) * pitch, np.sin(hip) * pitch], axis=-1)
+
+
+def _within(most: float, values: Array) -> Array:
+    return np.minimum(np.maximum(values, -most), most)
 
 
 def _unit(vector: Array) -> Array:
