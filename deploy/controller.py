@@ -236,6 +236,7 @@ class Controller:
             self._switched_on = self._sensors.time
         if self.state is State.WALK:
             self._walker, self._walked = Walker(self.bundle, self.skill), 0
+            self._safety.policy_on()
             self._mode, self._kd = Mode.POLICY, self._contract.kd
             self._command = np.array(self._contract.command) if self._fixed_command() else np.zeros(3)
             return

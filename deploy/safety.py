@@ -99,6 +99,13 @@ class Safety:
         """Learn that motors are about to hold positions."""
         self._positions.start(sensors.joint_position)
         self._torque = None
+        # What was counted before a fault must not make the next one.
+        self._chatter = Share(self.config.bad_share)
+        self._disagreeing = Lasting(self.config.patience)
+
+    def policy_on(self) -> None:
+        """Learn that a policy gets the motors."""
+        self._outside = Lasting(self.config.patience)
 
     def finite(self, sensors: Sensors) -> Fault | None:
         """Check the numbers themselves, before anything is computed from them."""
@@ -158,7 +165,7 @@ class Safety:
 
     def _attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
         tilt = float(np.arccos(np.clip(-estimate.gravity_b[2], -1.0, 1.0)))
-        if tilt > self.config.tilt:
+        if not tilt <= self.config.tilt:  # nor if it is not a number
             return Fault(Cause.TILT, tilt)
         cosine = float(estimate.gravity_b @ projected_gravity(sensors.quaternion))
         angle = float(np.arccos(np.clip(cosine, -1.0, 1.0)))
