@@ -97,7 +97,7 @@ class Controller:
     def ask(self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None) -> None:
         """Take a wish of the operator."""
         self._heartbeat_ns = now_ns
-        if velocity is not None:
+        if velocity is not None and np.isfinite(velocity).all():
             low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
             self._wished = np.clip(velocity, low, high)
         if request in EVENTS and not (request is Request.REARM and self._still_bad()):
