@@ -15,8 +15,9 @@ from .constants import FOOT_RADIUS, GRAVITY, NUM_LEGS, Array
 from .kinematics import foot_jacobians, foot_motion
 from .rotations import cross
 
-MOST_JOINT_VELOCITY, MOST_TORQUE, MOST_ANGULAR_VELOCITY, MOST_ACCELERATION = 100.0, 10.0, 50.0, 400.0
-"""What sensors can show; a garbled number must not spoil the estimate for good [rad/s, N m, rad/s, m/s^2]."""
+MOST_JOINT_POSITION, MOST_JOINT_VELOCITY, MOST_TORQUE = 100.0, 100.0, 10.0
+MOST_ANGULAR_VELOCITY, MOST_ACCELERATION = 50.0, 400.0
+"""What sensors can show, in SI units; a garbled number must not spoil the estimate for good."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,7 @@ class Estimator:
         dt: float,
     ) -> Estimate:
         """Take a measurement that is `dt` seconds younger than the one before."""
+        joint_position = _within(MOST_JOINT_POSITION, joint_position)
         joint_velocity = _within(MOST_JOINT_VELOCITY, joint_velocity)
         joint_torque = _within(MOST_TORQUE, joint_torque)
         acceleration_b = _within(MOST_ACCELERATION, acceleration_b)
