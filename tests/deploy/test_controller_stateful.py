@@ -86,12 +86,14 @@ class AnyController(RuleBasedStateMachine):
         """Any velocity."""
         self.tick(velocity=np.array(numbers))
 
-    @rule(turns=st.integers(1, 4))
-    def walk(self, turns: int) -> None:
-        """What it is all for, so that most examples get there."""
-        for request in (Request.REARM, Request.STAND, Request.WALK)[:turns]:
+    @rule(turns=st.integers(2, 6), pause=st.sampled_from([10, 60]))
+    def go(self, turns: int, pause: int) -> None:
+        """What it is all for, so that most examples get there; a short pause interrupts motions."""
+        self.stage.fault = Cause.NONE
+        wishes = (Request.REARM, Request.STAND, Request.WALK, Request.STOP, Request.SIT, Request.STAND)
+        for request in wishes[:turns]:
             self.tick(request)
-            for _ in range(60):
+            for _ in range(60 if request is Request.STAND else pause):
                 self.tick()
 
     @rule(name=st.sampled_from(sorted(ODD)))
@@ -111,7 +113,7 @@ class AnyController(RuleBasedStateMachine):
         if powered and ticks > 10:
             assert self.stage.state is State.FAULT
 
-    @rule(count=st.integers(1, 30))
+    @rule(count=st.sampled_from([1, 2, 3, 21]))
     def lose_states(self, count: int) -> None:
         """States that never arrive."""
         self.stage.sequence += count
