@@ -11,6 +11,7 @@ from deploy.faults import Cause
 from deploy.messages.wire import Mode, Request
 from deploy.state_machine import State
 from solo_doi.policies.bundle import Bundle
+from solo_doi.solo12.limits import TRAINING
 
 from .rig import Counting, Stage, shipped
 from .test_controller_faults import damped
@@ -19,7 +20,8 @@ from .test_controller_faults import damped
 class Odd(Counting):
     """Skills whose answers and envelope a test chooses."""
 
-    target, outside = float("nan"), 0.0
+    target: float | np.ndarray = float("nan")
+    outside = 0.0
 
     def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Answer the same for every joint."""
@@ -43,6 +45,18 @@ def test_an_odd_answer_is_never_commanded(target: float, outside: float, cause: 
     stage.ready()
     stage.tick(Request.WALK)
     damped(stage, cause)
+
+
+def test_targets_beyond_the_limits_of_training_are_clipped() -> None:
+    """Also if a bundle's graph should forget to: the robot would refuse them."""
+    bundle: Any = Odd(shipped())
+    bundle.target = np.array(shipped().contract.default_pose)
+    bundle.target[0], bundle.target[3] = 0.9, -0.9
+    stage = Stage(bundle)
+    stage.ready()
+    found = stage.tick(Request.WALK).position
+    assert stage.state is State.WALK
+    assert (found[0], found[3]) == (TRAINING.position[0], -TRAINING.position[3])
 
 
 def test_a_policy_that_sees_the_unknown_is_stopped_after_a_tenth_of_a_second() -> None:
