@@ -46,6 +46,16 @@ def test_a_command_expires_after_exactly_twenty_milliseconds() -> None:
     assert gate.fault.value == pytest.approx(20.0)
 
 
+def test_a_command_that_wants_to_live_shorter_does() -> None:
+    """At the very time that it names it is followed no more."""
+    gate, named = Gate(), command(expires_ns=round((NOW + 0.0078125) * 1e9))
+    gate.offer(named)
+    assert gate.decide(state(), NOW).kp == 5.0
+    expiry = named.expires_ns * 1e-9
+    assert gate.decide(state(expiry - 1e-9), expiry - 1e-9).kp == 5.0
+    assert gate.decide(state(expiry), expiry).kp == 0.0
+
+
 def test_a_command_that_wants_to_live_longer_does_not() -> None:
     """The robot has a clock of its own: a controller that is gone cannot hold the motors by what it said before."""
     gate = Gate()
