@@ -101,7 +101,7 @@ class Controller:
     def ask(self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None) -> None:
         """Take a wish of the operator."""
         self.alive(now_ns)
-        if velocity is not None:
+        if velocity is not None and np.isfinite(velocity).all():
             low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
             self._wished = np.clip(velocity, low, high)
         if request in EVENTS and not (request is Request.REARM and self._still_bad()):
@@ -246,6 +246,7 @@ class Controller:
             self._switched_on = self._sensors.time
         if self.state is State.WALK:
             self._walker, self._walked = Walker(self.bundle, self.skill), 0
+            self._safety.policy_on()
             self._mode, self._kd = Mode.POLICY, self._contract.kd
             self._command = np.array(self._contract.command) if self._fixed_command() else np.zeros(3)
             return

@@ -101,6 +101,13 @@ class Safety:
         """Learn that motors are about to hold positions."""
         self._positions.start(sensors.joint_position)
         self._torque = None
+        # What was counted before a fault must not make the next one.
+        self._chatter = Share(self.config.bad_share)
+        self._disagreeing = Lasting(self.config.patience)
+
+    def policy_on(self) -> None:
+        """Learn that a policy gets the motors."""
+        self._outside = Lasting(self.config.patience)
 
     def finite(self, sensors: Sensors) -> Fault | None:
         """Check the numbers themselves, before anything is computed from them."""
@@ -155,7 +162,7 @@ class Safety:
     def _attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
         gx, gy, gz = estimate.gravity_b.tolist()
         tilt = _angle(-gz)
-        if tilt > self.config.tilt:
+        if not tilt <= self.config.tilt:  # nor if it is not a number
             return Fault(Cause.TILT, tilt)
         w, x, y, z = sensors.quaternion.tolist()
         # `projected_gravity` for one quaternion, written out: ten times faster.
@@ -166,4 +173,4 @@ class Safety:
 
 
 def _angle(cosine: float) -> float:
-    return math.acos(min(1.0, max(-1.0, cosine)))
+    return math.acos(min(1.0, max(-1.0, cosine))) if cosine == cosine else math.nan

@@ -20,27 +20,32 @@ class Walker:
         """Start with a skill, as from standing."""
         self._bundle = bundle
         self._layout = LAYOUTS[bundle.contract.task]
-        self.skill = self._before = skill
-        self._share = 1.0
+        self.skill = skill
+        self._start = self._shares = self._alone(skill)
+        self._steps = BLEND_STEPS
         self._action = np.zeros(NUM_JOINTS)
         self.excess = 0.0
 
     def switch(self, skill: int) -> None:
         """Hand over to another skill."""
         if skill != self.skill:
-            self._before, self.skill, self._share = self.skill, skill, 0.0
+            self._start, self.skill, self._steps = self._shares, skill, 0  # maybe in the midst of another hand-over
 
     def step(self, motion: Motion, command: Array) -> Array:
         """Return the joint targets of the next policy step, (12,)."""
         inputs = Inputs(motion=motion, previous_action=self._action, command=command)
         observation = self._layout.build(inputs)
         self.excess = self._bundle.excess(observation)
-        skills = np.array([self.skill, self._before] if self._share < 1.0 else [self.skill], dtype=np.int64)
+        if self._steps < BLEND_STEPS:
+            self._steps += 1
+            done = self._steps / BLEND_STEPS
+            self._shares = (1.0 - done) * self._start + done * self._alone(self.skill)
+        skills = np.flatnonzero(self._shares)
         actions, targets = self._bundle.run(np.tile(observation, (len(skills), 1)), skills)
-        if len(skills) == 1:
-            self._action = actions[0].astype(np.float64)
-            return targets[0].astype(np.float64)
-        self._share = min(1.0, self._share + 1.0 / BLEND_STEPS)
-        shares = np.array([self._share, 1.0 - self._share])
+        shares = self._shares[skills]
         self._action = shares @ actions
         return shares @ targets
+
+    def _alone(self, skill: int) -> Array:
+        """Shares of the skills when one of them has the robot for itself."""
+        return np.eye(self._bundle.num_skills)[skill]

@@ -1,8 +1,8 @@
 """The robot's last line: every command and every measurement passes it; it trusts nobody and never forgets a fault.
 
-Checks of commands, in this order: numbers, limits of joints, steps, gains, torque. Checks of the moment: age of the
-command and of the operator's last sign of life, tilt, motors, acknowledgements, sensors, IMU, battery. The first
-that fails is latched; from then on motors are damped until a person re-arms.
+Checks of commands, in this order: numbers, limits of joints, gains, steps. Checks of the moment: age of the command,
+of the operator's last sign of life and of the sensors; their numbers, joints, torque, tilt, motors, acknowledgements,
+errors of drivers, IMU, battery. The first that fails is latched; from then on motors are damped until a person re-arms.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class GateConfig:
     """Largest velocity gain [N m s/rad]."""
     torque: float = 12.0
     """Largest torque that gains and distance may ask for; the drivers clip what exceeds their limit [N m]."""
+    expiry: float = 0.020
+    """How long a command is followed, whatever it says of itself [s]."""
     operator_age: float = 0.6
     """How long the operator may be silent [s]."""
     tilt: float = 1.2
@@ -62,6 +64,8 @@ class Gate:
         self._config = config or GateConfig()
         self.fault: Fault | None = None
         self._followed: Any = None
+        self._timed: Any = None
+        self._followed_since = 0.0
         self._positions = Allowance(DRIVER.position)
         self._switching_on = False
         self._imu = b""
@@ -81,7 +85,8 @@ class Gate:
 
     def rearm(self) -> None:
         """Forget the fault: a person has asked for it. Old commands are forgotten too."""
-        self.fault = self._followed = None
+        if self.fault is not None:
+            self.fault = self._followed = None
 
     def offer(self, command: Any) -> None:  # noqa: ANN401  # generated classes have no types
         """Take a command if it is sound; a command that is not latches a fault."""
@@ -95,6 +100,8 @@ class Gate:
         """Return what the motors do in this tick."""
         if sensors is not None:
             self._sensed = sensors.time
+        if self._followed is not self._timed:
+            self._timed, self._followed_since = self._followed, now
         if self.powered and self.fault is None:
             self.fault = self._wrong_now(sensors, now)
         elif sensors is not None:
@@ -127,9 +134,10 @@ class Gate:
 
     def _wrong_now(self, sensors: Sensors | None, now: float) -> Fault | None:
         config, command = self._config, self._followed
-        silence = now - command.heartbeat_ns * 1e-9
-        if now > command.expires_ns * 1e-9:
-            return Fault(Cause.COMMAND_STALE, 1000 * (now - command.expires_ns * 1e-9) + 20)
+        silence = abs(now - command.heartbeat_ns * 1e-9)  # a time to come is no sign of life either
+        expires = min(command.expires_ns * 1e-9, self._followed_since + config.expiry)
+        if now >= expires:
+            return Fault(Cause.COMMAND_STALE, 1000 * (now - expires + config.expiry))
         if silence > config.operator_age:
             return Fault(Cause.OPERATOR_SILENT, 1000 * silence)
         if now - self._sensed > config.sensor_age:

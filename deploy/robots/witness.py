@@ -27,7 +27,7 @@ class Witness:
         self._robot = robot
         self._ticks = self._moving = self.falls = 0
         self._velocity = self._energy = self._distance = 0.0
-        self._down = False
+        self._down = self._touching = False
         self._before = robot.motion.base_position_w
 
     def look(self, skill: int) -> None:
@@ -45,7 +45,8 @@ class Witness:
             self._velocity += float(motion.linear_velocity_b[0])
         down = tilt(motion.base_quaternion) > FALL_TILT
         if self._ticks % CONTACT_TICKS == 0:
-            down = down or self._robot.belly_on_ground()
+            self._touching = self._robot.belly_on_ground()
+        down = down or self._touching
         self.falls += down and not self._down
         self._down = down
 

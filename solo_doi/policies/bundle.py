@@ -127,6 +127,10 @@ def check_contract(contract: Contract, where: str) -> None:
     found = [(term.get("name"), term.get("size")) for term in contract.observation]
     if found != expected:
         raise BundleError(f"{where}: observes {found}, this program builds {expected}. Export it with this version.")
+    sizes = {"envelope": LAYOUTS[contract.task].size, "command_range": len(contract.command)}
+    for name, size in sizes.items():
+        if {end: len(values) for end, values in getattr(contract, name).items()} != {"low": size, "high": size}:
+            raise BundleError(f"{where}: its {name} is not of a low and a high of {size} numbers. Export it again.")
 
 
 def _check_graph(session: Any, contract: Contract, where: str) -> None:  # noqa: ANN401  # has no types

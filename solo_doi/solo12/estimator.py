@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .constants import ANKLE_Z, FOOT_RADIUS, GRAVITY, KFE_Z, NUM_LEGS, Array
+from .constants import ANKLE_Z, FOOT_RADIUS, GRAVITY, KFE_Z, NUM_LEGS, Array, constant
 from .kinematics import HIPS_B, LEG_WIDTH
 from .rotations import cross_matrix
+
+MOST = constant([*[100.0] * 12, *[100.0] * 12, *[10.0] * 12, *[50.0] * 3, *[400.0] * 3])
+"""What sensors can show at most: joint positions, velocities, torques, turning, acceleration, in SI units."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,11 @@ class Estimator:
     ) -> Estimate:
         """Take a measurement that is `dt` seconds younger than the one before."""
         config = self._config
-        rate = angular_velocity_b - self._gyro_bias
+        measured = (joint_position, joint_velocity, joint_torque, angular_velocity_b, acceleration_b)
+        # A garbled number must not spoil the estimate for good.
+        bounded = np.clip(np.concatenate(measured), -MOST, MOST)
+        joint_position, joint_velocity, joint_torque = bounded[:12], bounded[12:24], bounded[24:36]
+        rate, acceleration_b = bounded[36:39] - self._gyro_bias, bounded[39:]
         turning = cross_matrix(rate)
         gravity = self._tilt(turning, acceleration_b, dt)
         legs = Legs(joint_position, joint_velocity)
@@ -87,9 +94,9 @@ class Estimator:
         seen = -acceleration_b / GRAVITY
         self._gyro_bias = self._gyro_bias + dt * self._config.gyro_bias_rate * (cross_matrix(self._gravity) @ seen)
         gravity = self._gravity - dt * (turning @ self._gravity)
-        pull = max(self._config.tilt_rate, 1.0 / (self._age + dt))  # an average of all that was seen, at first
         self._age += dt
-        gravity = gravity + min(1.0, dt * pull) * (seen - gravity)
+        share = dt / self._age if self._age > 0.0 else 0.0  # an average of all that was seen, at first
+        gravity = gravity + min(1.0, max(dt * self._config.tilt_rate, share)) * (seen - gravity)
         size = math.sqrt(float(gravity @ gravity))
         self._gravity = gravity / size if size > 1e-6 else np.array([0.0, 0.0, -1.0])
         return self._gravity

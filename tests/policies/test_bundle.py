@@ -287,11 +287,16 @@ CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
     ),
     "a term too few": ({"observation": TERMS[:-1]}, r"'previous_action', 12\)\], this program builds .*'command', 3\)"),
     "a term of another size": ({"observation": ({**TERMS[0], "size": 2}, *TERMS[1:])}, r"observes \[\('linear_v.*', 2"),
+    "an envelope without an end": ({"envelope": {"low": (0.0,) * 48}}, "its envelope is not of a low and a high of 48"),
+    "a command of another size": (
+        {"command_range": {"low": (0.0,), "high": (1.0,)}},
+        "its command_range is not of a low and a high of 3 numbers",
+    ),
     "a term without a name": ({"observation": ({"size": 3}, *TERMS[1:])}, r"observes \[\(None, 3\)"),
     "an unknown task": ({"task": "jumping"}, "made for task 'jumping', known are locomotion, navigation"),
     "another known task": ({"task": "navigation"}, "this program builds .*height_scan"),
     "another known task with its terms": (
-        {"task": "navigation", "observation": NAVIGATION},
+        {"task": "navigation", "observation": NAVIGATION, "envelope": {"low": (0.0,) * 171, "high": (1.0,) * 171}},
         r"its graph is of .*'batch', 48\].*, its contract of .*'batch', 171\]",
     ),
     "a skill more": ({"num_skills": SKILLS + 1}, "its test vectors are not of its 4 skills"),

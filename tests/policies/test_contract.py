@@ -173,6 +173,7 @@ WRONG: dict[str, list[Any]] = {
     "control_dt": ["20 ms"],
     "motor_lag": [[], [0.01, 0.02], [0.01, 0.02, 0.03, 0.04], 0.015],
     "command": [[1.0], None],
+    "command_range": [[], {"low": 1.0}, {"high": ["1"]}, None],
     "envelope": [[], {"low": 1.0}, {"low": [None]}],
     "skills": [None, [1]],
     "num_skills": ["3", 3.0, None, True],

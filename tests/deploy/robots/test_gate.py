@@ -1,0 +1,203 @@
+"""The robot's last line: what it refuses of commands, at which number, and that it never forgets."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deploy.faults import Cause, Fault
+from deploy.messages.wire import COMMAND, Message, Mode, blank
+from deploy.robots.gate import DAMPING, Gate, GateConfig
+from deploy.robots.robot import Sensors
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.limits import SAFETY
+from tests.deploy.stage import sensors, with_joint
+
+CONFIG = GateConfig()
+ZERO = np.zeros(NUM_JOINTS)
+NOW = 8.0
+"""A time that is a sum of powers of two: so are all expiries here, but for the 20 ms."""
+
+
+def command(now: float = NOW, **changes: Any) -> Message:  # noqa: ANN401  # any field
+    """A sound command, made of a state of this moment, with changes."""
+    message = blank(COMMAND)
+    message.mode, message.kp, message.kd = Mode.MOVE, 5.0, 0.2
+    message.position = ZERO.tolist()
+    message.expires_ns, message.heartbeat_ns = round((now + 0.020) * 1e9), round(now * 1e9)
+    for name, value in changes.items():
+        setattr(message, name, value)
+    return message
+
+
+def state(time: float = NOW, **changes: Any) -> Sensors:  # noqa: ANN401  # any field
+    """What a sound robot shows."""
+    return sensors(time, **({"joint_position": ZERO, "voltage": 24.0} | changes))
+
+
+def powered() -> Gate:
+    """A gate that follows a command."""
+    gate = Gate()
+    gate.offer(command())
+    assert gate.decide(state(), NOW).kp == 5.0
+    return gate
+
+
+def refused(**changes: Any) -> Fault:  # noqa: ANN401  # any field
+    """The fault of a command with changes, offered to a gate that follows another one; motors are damped at once."""
+    gate = powered()
+    gate.offer(command(**changes))
+    assert gate.fault is not None
+    assert not gate.powered
+    assert gate.decide(state(NOW + 0.001), NOW + 0.001).kp == 0.0
+    return gate.fault
+
+
+def taken(**changes: Any) -> bool:  # noqa: ANN401  # any field
+    """Whether a command with changes is followed."""
+    gate = powered()
+    gate.offer(command(**changes))
+    return gate.fault is None and gate.decide(state(NOW + 0.001), NOW + 0.001).kp == changes.get("kp", 5.0)
+
+
+# --- Following -----------------------------------------------------------------------------------
+
+
+def test_a_gate_begins_damped() -> None:
+    """Without a command, with and without sensors."""
+    gate = Gate()
+    for seen in (None, state()):
+        found = gate.decide(seen, NOW)
+        assert (found.kp, found.kd) == (0.0, DAMPING)
+    assert not gate.powered
+    assert gate.fault is None
+    assert gate.followed is None
+
+
+def test_a_sound_command_is_followed_to_the_letter() -> None:
+    """Position and both gains."""
+    gate = Gate()
+    position = np.linspace(-0.5, 0.5, NUM_JOINTS)
+    gate.offer(command(position=position.tolist(), kp=4.25, kd=0.125))
+    found = gate.decide(state(), NOW)
+    np.testing.assert_array_equal(found.position, position)
+    assert (found.kp, found.kd) == (4.25, 0.125)
+    assert gate.powered
+
+
+def test_a_damping_command_damps_with_the_gate_s_own_gain() -> None:
+    """Positions and gains in it mean nothing; where joints are is where they stay."""
+    gate = powered()
+    gate.offer(command(mode=Mode.DAMP, kp=99.0, kd=99.0, position=[9.0] * NUM_JOINTS))
+    found = gate.decide(state(joint_position=ZERO + 0.25), NOW)
+    assert (found.kp, found.kd, gate.fault) == (0.0, 0.2, None)
+    np.testing.assert_array_equal(found.position, ZERO + 0.25)
+    assert not gate.powered
+
+
+@pytest.mark.parametrize("position", [ZERO * nan, with_joint(ZERO, 3, inf)])
+def test_a_damped_position_is_finite(position: np.ndarray) -> None:
+    """A gain of zero times infinity is not zero."""
+    assert np.isfinite(Gate().decide(state(joint_position=position), NOW).position).all()
+
+
+# --- Checks of commands --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [nan, inf, -inf])
+@pytest.mark.parametrize("mode", Mode)
+def test_numbers_that_are_not_finite_are_refused_anywhere(mode: Mode, number: float) -> None:
+    """In every joint and both gains, also of a command to damp: its sender is broken."""
+    for joint in range(NUM_JOINTS):
+        position = with_joint(ZERO, joint, number).tolist()
+        assert refused(mode=mode, position=position) == Fault(Cause.COMMAND_NOT_FINITE)
+    assert refused(mode=mode, kp=number) == Fault(Cause.COMMAND_NOT_FINITE)
+    assert refused(mode=mode, kd=number) == Fault(Cause.COMMAND_NOT_FINITE)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("joint", range(NUM_JOINTS))
+def test_targets_beyond_the_safety_limit_are_refused(joint: int, sign: int) -> None:
+    """At the limit they are not; another gate, as the step from the middle would be too large."""
+    limit = SAFETY.position[joint]
+    gate = Gate()
+    gate.offer(command(position=with_joint(ZERO, joint, sign * limit).tolist()))
+    assert gate.fault is None
+    beyond = sign * np.nextafter(limit, inf)
+    assert refused(position=with_joint(ZERO, joint, beyond).tolist()) == Fault(Cause.COMMAND_POSITION, beyond, joint)
+
+
+@pytest.mark.parametrize(("name", "most"), [("kp", 10.0), ("kd", 0.6)])
+def test_gains_have_limits(name: str, most: float) -> None:
+    """Negative ones push a joint away from its target, large ones make it chatter."""
+    for good in (0.0, most):
+        assert taken(**{name: good})
+    for bad in (-1e-9, np.nextafter(most, inf)):
+        assert refused(**{name: bad}) == Fault(Cause.COMMAND_GAINS, bad)
+
+
+def test_steps_between_commands_have_a_limit() -> None:
+    """From the one that is followed, not from a damped one."""
+    assert taken(position=with_joint(ZERO, 5, -1.6).tolist(), kp=1.0)
+    beyond = np.nextafter(1.6, 2.0)
+    assert refused(position=with_joint(ZERO, 5, -beyond).tolist(), kp=1.0) == Fault(Cause.COMMAND_STEP, beyond, 5)
+    gate = Gate()
+    gate.offer(command(mode=Mode.DAMP))
+    gate.offer(command(position=with_joint(ZERO, 5, 2.0).tolist(), kp=1.0))
+    assert gate.fault is None
+
+
+def test_checks_of_commands_have_an_order() -> None:
+    """The first that fails is named: numbers, limits of joints, gains, steps."""
+    wrong = with_joint(ZERO, 5, 2.9).tolist()
+    step = with_joint(ZERO, 5, 2.0).tolist()
+    assert refused(position=wrong, kp=nan).cause is Cause.COMMAND_NOT_FINITE
+    assert refused(position=wrong, kp=99.0).cause is Cause.COMMAND_POSITION
+    assert refused(position=step, kp=99.0).cause is Cause.COMMAND_GAINS
+    assert refused(position=step).cause is Cause.COMMAND_STEP
+
+
+def test_a_command_that_was_refused_is_not_followed_in_part() -> None:
+    """The one before stays what it was, for the record."""
+    gate = powered()
+    before = gate.followed
+    gate.offer(command(kp=99.0))
+    assert gate.followed is before
+
+
+# --- Latch ---------------------------------------------------------------------------------------
+
+
+def test_a_fault_outlives_sound_commands_and_further_faults() -> None:
+    """The first one is kept, motors stay damped."""
+    gate = powered()
+    gate.offer(command(kp=99.0))
+    first = gate.fault
+    for k in range(100):
+        gate.offer(command(NOW + k / 1000))
+        gate.offer(command(NOW + k / 1000, kp=nan))
+        found = gate.decide(state(NOW + k / 1000), NOW + k / 1000)
+        assert (found.kp, found.kd) == (0.0, DAMPING)
+    assert gate.fault is first
+
+
+def test_rearming_forgets_fault_and_commands() -> None:
+    """Motors stay damped until a new command comes."""
+    gate = powered()
+    gate.offer(command(kp=99.0))
+    gate.rearm()
+    assert (gate.fault, gate.followed, gate.powered) == (None, None, False)
+    assert gate.decide(state(), NOW).kp == 0.0
+    gate.offer(command())
+    assert gate.decide(state(), NOW).kp == 5.0
+
+
+def test_rearming_without_a_fault_does_not_let_go() -> None:
+    """A robot that walks would fall."""
+    gate = powered()
+    gate.rearm()
+    assert gate.powered
+    assert gate.decide(state(), NOW).kp == 5.0

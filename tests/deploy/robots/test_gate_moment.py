@@ -1,0 +1,276 @@
+"""The robot's last line: what it finds in this moment's clock, sensors and motors while it follows a command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, nan, pi
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deploy.allowance import SLACK
+from deploy.faults import Cause, Fault
+from deploy.robots.gate import DAMPING, Gate
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.limits import DRIVER
+from solo_doi.solo12.rotations import from_rpy
+from tests.deploy.stage import with_joint
+
+from .test_gate import NOW, ZERO, command, powered, state
+
+
+def found(now: float = NOW + 0.001, **changes: Any) -> Fault | None:  # noqa: ANN401  # any field of sensors
+    """The fault of a moment after the first; motors are damped in the same tick."""
+    gate = powered()
+    gate.offer(command(now))
+    decided = gate.decide(state(now, **changes), now)
+    assert (decided.kp, decided.kd) == ((5.0, 0.2) if gate.fault is None else (0.0, DAMPING))
+    return gate.fault
+
+
+# --- Clock ---------------------------------------------------------------------------------------
+
+
+def test_a_command_expires_after_exactly_twenty_milliseconds() -> None:
+    """As long as it says itself: a nanosecond before it is followed, then no more."""
+    gate = powered()
+    for k in range(1, 20):
+        assert gate.decide(state(NOW + k / 1000), NOW + k / 1000).kp == 5.0
+    before = NOW + 0.020 - 1e-9
+    assert gate.decide(state(before), before).kp == 5.0
+    expiry = command().expires_ns * 1e-9
+    assert gate.decide(state(expiry), expiry).kp == 0.0
+    assert gate.fault is not None
+    assert gate.fault.cause is Cause.COMMAND_STALE
+    assert gate.fault.value == pytest.approx(20.0)
+
+
+def test_a_command_that_wants_to_live_shorter_does() -> None:
+    """At the very time that it names it is followed no more."""
+    gate, named = Gate(), command(expires_ns=round((NOW + 0.0078125) * 1e9))
+    gate.offer(named)
+    assert gate.decide(state(), NOW).kp == 5.0
+    expiry = named.expires_ns * 1e-9
+    assert gate.decide(state(expiry - 1e-9), expiry - 1e-9).kp == 5.0
+    assert gate.decide(state(expiry), expiry).kp == 0.0
+
+
+def test_a_command_that_wants_to_live_longer_does_not() -> None:
+    """The robot has a clock of its own: a controller that is gone cannot hold the motors by what it said before."""
+    gate = Gate()
+    gate.offer(command(expires_ns=round((NOW + 3600) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 5.0
+    assert gate.decide(state(NOW + 0.019), NOW + 0.019).kp == 5.0
+    later = NOW + 0.020 + 1e-9
+    assert gate.decide(state(later), later).kp == 0.0
+    assert gate.fault is not None
+    assert gate.fault.cause is Cause.COMMAND_STALE
+
+
+def test_fresh_commands_keep_the_motors() -> None:
+    """For as long as they come."""
+    gate = powered()
+    for k in range(1, 1000):
+        now = NOW + k / 1000
+        if k % 15 == 0:
+            gate.offer(command(now))
+        assert gate.decide(state(now), now).kp == 5.0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_operator_who_is_silent_is_a_fault(sign: int) -> None:
+    """After 0.6 s; a sign of life from the future is none."""
+    gate = Gate()
+    gate.offer(command(heartbeat_ns=round((NOW - sign * 0.599999) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 5.0
+    gate.offer(command(heartbeat_ns=round((NOW - sign * 0.600001) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 0.0
+    assert gate.fault is not None
+    assert (gate.fault.cause, gate.fault.value) == (Cause.OPERATOR_SILENT, pytest.approx(600.001))
+
+
+def test_sensors_that_are_silent_are_a_fault() -> None:
+    """After 5 ms without news; one tick without is none."""
+    gate = powered()
+    for k in (1, 2, 3, 4, 4.999):
+        assert gate.decide(None, NOW + k / 1000).kp == 5.0
+    damped = gate.decide(None, NOW + 0.00501)
+    assert damped.kp == 0.0
+    assert np.isfinite(damped.position).all()
+    assert gate.fault is not None
+    assert (gate.fault.cause, gate.fault.value) == (Cause.SENSOR_STALE, pytest.approx(5.01))
+
+
+def test_old_news_is_no_news() -> None:
+    """Sensors that come with an old time are as good as silent."""
+    gate = powered()
+    assert gate.decide(state(NOW), NOW + 0.00501).kp == 0.0
+    assert gate.fault is not None
+    assert gate.fault.cause is Cause.SENSOR_STALE
+
+
+def test_a_damped_robot_has_none_of_these_faults() -> None:
+    """One that lies switched off, upside down and unheard of needs no re-arming."""
+    gate = Gate()
+    for seen in (None, state(1.0, quaternion=from_rpy(pi, 0, 0), joint_velocity=ZERO + 99, voltage=1.0)):
+        assert gate.decide(seen, NOW + 99).kp == 0.0
+    assert gate.fault is None
+
+
+# --- Sensors -------------------------------------------------------------------------------------
+
+MEASURED = ("joint_position", "joint_velocity", "joint_torque", "acceleration_b", "angular_velocity_b", "quaternion")
+
+
+@pytest.mark.parametrize("number", [nan, inf, -inf])
+@pytest.mark.parametrize("name", MEASURED)
+def test_measurements_that_are_not_finite_are_a_fault(name: str, number: float) -> None:
+    """In any place of any array."""
+    value = getattr(state(), name)
+    for place in range(len(value)):
+        assert found(**{name: with_joint(value, place, number)}) == Fault(Cause.STATE_NOT_FINITE)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("joint", range(NUM_JOINTS))
+def test_joints_have_limits(joint: int, sign: int) -> None:
+    """Of position and velocity, those of the motor drivers."""
+    for name, limit, cause in (
+        ("joint_position", DRIVER.position[joint], Cause.JOINT_POSITION),
+        ("joint_velocity", DRIVER.velocity, Cause.JOINT_VELOCITY),
+    ):
+        at_limit, beyond = sign * limit, sign * np.nextafter(limit, inf)
+        fault = found(**{name: with_joint(ZERO, joint, at_limit)})
+        assert fault is None or fault.cause is Cause.COMMAND_TORQUE  # a knee so far from its target
+        assert found(**{name: with_joint(ZERO, joint, beyond)}) == Fault(cause, beyond, joint)
+
+
+def test_joints_beyond_their_limits_at_switch_on_may_come_back() -> None:
+    """A robot on its belly can stand up, and its knees fold no further."""
+    knee, gate = DRIVER.position[2] + 0.1, Gate()
+
+    def decide(position: float, k: int) -> float:
+        now = NOW + k / 1000
+        gate.offer(command(now, kp=1.0))
+        return float(gate.decide(state(now, joint_position=with_joint(ZERO, 2, position)), now).kp)
+
+    assert [decide(knee, 0), decide(knee + 0.5 * SLACK, 1), decide(2.0, 2), decide(DRIVER.position[2], 3)] == [1.0] * 4
+    assert decide(knee, 4) == 0.0
+    assert gate.fault == Fault(Cause.JOINT_POSITION, knee, 2)
+
+
+def test_every_switching_on_allows_anew() -> None:
+    """After a command to damp, the weight of the robot may have folded its knees."""
+    knee, gate = DRIVER.position[2] + 0.1, powered()
+    gate.offer(command(mode=0))
+    gate.decide(state(joint_position=with_joint(ZERO, 2, knee)), NOW)
+    gate.offer(command(kp=1.0))
+    assert gate.decide(state(joint_position=with_joint(ZERO, 2, knee)), NOW).kp == 1.0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_gains_and_distance_must_not_ask_for_too_much(sign: int) -> None:
+    """12 N m; the motors clip at less, but who asks for so much is wrong about where the robot is."""
+    assert found(joint_position=with_joint(ZERO, 8, sign * 2.4)) is None
+    fault = found(joint_position=with_joint(ZERO, 8, sign * 2.41))
+    assert fault is not None
+    assert (fault.cause, fault.joint, fault.value) == (Cause.COMMAND_TORQUE, 8, pytest.approx(-sign * 12.05))
+
+
+@pytest.mark.parametrize("turn", [(1, 0), (-1, 0), (0, 1), (0, -1)])
+def test_a_tilted_base_is_a_fault(turn: tuple[int, int]) -> None:
+    """To any side, by the IMU's own attitude, wherever its yaw starts."""
+    roll, pitch = turn
+    assert found(quaternion=from_rpy(1.1999 * roll, 1.1999 * pitch, 2.0)) is None
+    fault = found(quaternion=from_rpy(1.2001 * roll, 1.2001 * pitch, 2.0))
+    assert fault is not None
+    assert (fault.cause, fault.value) == (Cause.TILT, pytest.approx(1.2001))
+
+
+# --- Hardware ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("joint", range(NUM_JOINTS))
+def test_motors_must_follow_and_report_no_error(joint: int) -> None:
+    """The one that does not is named."""
+    ready, errors = np.ones(NUM_JOINTS, dtype=bool), np.zeros(NUM_JOINTS, dtype=np.int64)
+    ready[joint], errors[joint] = False, 3
+    assert found(ready=ready) == Fault(Cause.MOTOR_NOT_READY, 0.0, joint)
+    assert found(errors=errors) == Fault(Cause.HARDWARE, 3.0, joint)
+
+
+def test_motors_must_acknowledge_commands() -> None:
+    """Ten ticks of silence are borne."""
+    assert found(command_lag=10) is None
+    assert found(command_lag=11) == Fault(Cause.COMMAND_LAG, 11)
+
+
+def test_a_flat_battery_is_a_fault() -> None:
+    """An unknown one is not."""
+    assert found(voltage=20.0) is None
+    assert found(voltage=nan) is None
+    below = np.nextafter(20.0, 0.0)
+    assert found(voltage=below) == Fault(Cause.VOLTAGE, below)
+
+
+def test_a_frozen_imu_is_a_fault() -> None:
+    """After 20 ms of the very same numbers, although joints move on."""
+    gate, still = powered(), state()
+    for k in range(1, 22):
+        now = NOW + k / 1000
+        gate.offer(command(now))
+        seen = replace(state(now), angular_velocity_b=still.angular_velocity_b, acceleration_b=still.acceleration_b)
+        assert (gate.decide(seen, now).kp == 5.0) == (k <= 20), k
+    assert gate.fault is not None
+    assert (gate.fault.cause, gate.fault.value) == (Cause.IMU_FROZEN, pytest.approx(21.0))
+
+
+def test_an_imu_that_froze_before_switching_on_is_found() -> None:
+    """It is watched also while motors are damped."""
+    gate, still = Gate(), state()
+    for k in range(100):
+        gate.decide(replace(still, time=NOW + k / 1000), NOW + k / 1000)
+    gate.offer(command(NOW + 0.1))
+    assert gate.decide(replace(still, time=NOW + 0.1), NOW + 0.1).kp == 0.0
+    assert gate.fault is not None
+    assert gate.fault.cause is Cause.IMU_FROZEN
+
+
+def test_checks_of_the_moment_have_an_order() -> None:
+    """With everything wrong at once, mending one after another brings up the next."""
+    none_ready, errors = np.zeros(NUM_JOINTS, dtype=bool), np.ones(NUM_JOINTS, dtype=np.int64)
+    wrong: dict[str, Any] = {
+        "joint_torque": ZERO * nan, "joint_position": ZERO + 2.9, "joint_velocity": ZERO + 99,
+        "quaternion": from_rpy(2.0, 0, 0), "ready": none_ready, "command_lag": 99, "errors": errors, "voltage": 1.0,
+    }  # fmt: skip
+    causes = []
+    for name, mended in (
+        ("joint_torque", ZERO), ("joint_position", with_joint(ZERO, 8, 2.6)), ("joint_velocity", ZERO),
+        ("joint_position", ZERO), ("quaternion", state().quaternion), ("ready", ~none_ready), ("command_lag", 0),
+        ("errors", 0 * errors), ("voltage", 24.0),
+    ):  # fmt: skip
+        fault = found(**wrong)
+        assert fault is not None
+        causes.append(fault.cause)
+        wrong[name] = mended
+    assert found(**wrong) is None
+    assert causes == [
+        Cause.STATE_NOT_FINITE, Cause.JOINT_POSITION, Cause.JOINT_VELOCITY, Cause.COMMAND_TORQUE, Cause.TILT,
+        Cause.MOTOR_NOT_READY, Cause.COMMAND_LAG, Cause.HARDWARE, Cause.VOLTAGE,
+    ]  # fmt: skip
+
+
+def test_clocks_come_before_sensors() -> None:
+    """Command, then operator, then age of sensors, then what they show."""
+    late, tilted = NOW + 1.0, state(quaternion=from_rpy(2.0, 0, 0))
+    for changes, cause in (
+        ({"expires_ns": 0, "heartbeat_ns": 0}, Cause.COMMAND_STALE),
+        ({"heartbeat_ns": 0}, Cause.OPERATOR_SILENT),
+        ({}, Cause.SENSOR_STALE),
+    ):
+        gate = powered()
+        gate.offer(command(late, **changes))
+        gate.decide(tilted, late)
+        assert gate.fault is not None
+        assert gate.fault.cause is cause

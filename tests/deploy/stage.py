@@ -1,0 +1,191 @@
+"""A robot and its controller in one process, tick by tick, without LCM and without waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from deploy.controller import Controller, ControllerConfig
+from deploy.messages.convert import state_of
+from deploy.messages.wire import COMMAND, STATE, Message, Request
+from deploy.poses import LYING
+from deploy.robots.gate import Gate
+from deploy.robots.process import RobotProcess
+from deploy.robots.robot import TICK, Robot, Sensors
+from deploy.shipped import SHIPPED
+from deploy.state_machine import State
+from solo_doi.policies.bundle import Bundle
+from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS, Array
+from solo_doi.solo12.rotations import IDENTITY
+
+MS = 1_000_000
+"""Nanoseconds in a tick."""
+QUICK = ControllerConfig(power_seconds=0.1, stand_seconds=0.2, sit_seconds=0.2)
+"""A controller that loses no time with standing up: tests wait for it."""
+
+
+@cache
+def shipped() -> Bundle:
+    """The five skills that come with the package; loaded once."""
+    return Bundle(SHIPPED)
+
+
+def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # noqa: ANN401  # any field
+    """What a level robot shows that lies at rest, with changes; no two times show quite the same."""
+    wobble = 1e-4 * np.sin(1e4 * time + np.arange(NUM_JOINTS))  # real sensors never show the very same twice
+    values: dict[str, Any] = {
+        "joint_position": LYING.copy(), "joint_velocity": wobble, "joint_torque": np.zeros(NUM_JOINTS),
+        "angular_velocity_b": wobble[:3], "acceleration_b": np.array([0.0, 0.0, GRAVITY]) + wobble[3:6],
+        "quaternion": IDENTITY.copy(), "ready": np.ones(NUM_JOINTS, dtype=bool),
+    }  # fmt: skip
+    return Sensors(time=time, **(values | changes))
+
+
+def with_joint(values: Array, joint: int, value: float) -> Array:
+    """The values with one joint's changed."""
+    changed = np.array(values, dtype=np.float64)
+    changed[joint] = value
+    return changed
+
+
+class Stage:
+    """Feeds a controller with states by hand: a robot that is wherever a test wants it to be."""
+
+    def __init__(self, bundle: Bundle | None = None, *, skill: int = 0, config: ControllerConfig | None = None) -> None:
+        """Begin lying, at a time that is not zero."""
+        self.controller = Controller(bundle or shipped(), skill, config or QUICK)
+        self.sequence, self.session, self.now_ns = 0, 7, 1000 * MS
+        self.position: Array = LYING.copy()
+        self.fault = self.delay_ns = 0
+        self.commands: list[Any] = []
+
+    @property
+    def state(self) -> State:
+        """What the controller does."""
+        return self.controller.state
+
+    def message(self, **changes: Any) -> Message:  # noqa: ANN401  # any field
+        """The next state message, with other measurements."""
+        self.sequence += 1
+        message = state_of(sensors(self.now_ns * 1e-9, **({"joint_position": self.position} | changes)))
+        message.time_ns = self.now_ns
+        message.sequence, message.session = self.sequence, self.session
+        message.fault, message.delay_ns = self.fault, self.delay_ns
+        return message
+
+    def tick(self, request: Request | None = Request.NOTHING, *, skill: int = -1, velocity: Array | None = None,
+             heard: bool = True, follow: bool = True, **changes: Any) -> Any:  # noqa: ANN401  # fmt: skip
+        """Let a tick pass; `request` None is a silent operator, `follow` lets joints go where they are sent."""
+        self.now_ns += MS
+        if heard:
+            self.controller.hear(self.message(**changes))
+        if request is not None:
+            self.controller.ask(request, self.now_ns, skill, velocity)
+        command = self.controller.tick(self.now_ns)
+        if follow and command.kp > 0.0:
+            self.position = self.position + 0.2 * (np.array(command.position) - self.position)
+        self.commands.append(command)
+        return command
+
+    def run(self, ticks: int) -> None:
+        """Let ticks pass without a wish."""
+        for _ in range(ticks):
+            self.tick()
+
+    def until(self, state: State, request: Request = Request.NOTHING, *, most: int = 5000) -> None:
+        """Ask once and let ticks pass until the controller is in a state."""
+        self.tick(request)
+        for _ in range(most):
+            if self.state is state:
+                return
+            self.tick()
+        raise AssertionError(f"{self.state.name} and {self.controller.fault} after {most} ticks, not {state.name}")
+
+    def ready(self) -> None:
+        """Stand up."""
+        self.tick()
+        self.until(State.READY, Request.STAND)
+
+    def walking(self) -> None:
+        """Stand up and walk."""
+        self.ready()
+        self.until(State.WALK, Request.WALK)
+
+
+class Counting:
+    """A bundle that counts how often it is asked."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        """Ask another bundle for the answers."""
+        self._bundle = bundle
+        self.observations: list[np.ndarray] = []
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever a bundle has
+        """Do as the bundle does."""
+        return getattr(self._bundle, name)
+
+    def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Remember what was seen."""
+        self.observations.append(observation[0])
+        return self._bundle.run(observation, skill)
+
+
+class Wire:
+    """A link without LCM: what is published is heard at once."""
+
+    malformed = 0
+
+    def __init__(self) -> None:
+        """Nobody listens yet."""
+        self._handlers: dict[str, list[Callable[[Message, bytes], None]]] = {}
+
+    def subscribe(self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30) -> None:
+        """Let somebody listen."""
+        self._handlers.setdefault(channel, []).append(handler)
+
+    def publish(self, channel: str, message: Message) -> bytes:
+        """Hand a message to all who listen."""
+        for handler in self._handlers.get(channel, []):
+            handler(message, b"")
+        return b""
+
+    def receive(self, timeout: float = 0.0) -> int:
+        """Nothing waits."""
+        return 0
+
+
+class Rig:
+    """A whole robot process in lock-step with a controller that does what a plan says at which tick."""
+
+    def __init__(
+        self, robot: Robot, controller: Controller, plan: dict[int, tuple[Request, int]] | None = None
+    ) -> None:
+        """Connect both; `plan` maps ticks to requests and skills."""
+        self.robot, self.controller, self.plan = robot, controller, plan or {}
+        self._wire = Wire()
+        self._wire.subscribe(STATE, self._answer)
+        self.process = RobotProcess(robot, self._wire, Gate(), lockstep=True)  # type: ignore[arg-type]
+        self.ticks = 0
+        self.states: list[tuple[int, State]] = []
+        self.delay_ns: list[int] = []
+        self.before_tick: Callable[[], None] | None = None
+
+    def _answer(self, message: Message, data: bytes) -> None:
+        controller = self.controller
+        controller.hear(message)
+        if self.before_tick is not None:
+            self.before_tick()
+        request, skill = self.plan.get(self.ticks, (Request.NOTHING, -1))
+        controller.ask(request, message.time_ns, skill)
+        self.delay_ns.append(message.delay_ns)
+        self._wire.publish(COMMAND, controller.tick(message.time_ns))
+        if not self.states or self.states[-1][1] is not controller.state:
+            self.states.append((self.ticks, controller.state))
+
+    def tick(self) -> None:
+        """Let a tick pass."""
+        self.process.tick(self.ticks * TICK)
+        self.ticks += 1

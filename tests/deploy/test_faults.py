@@ -1,0 +1,52 @@
+"""Causes: every one has words, a number that stays, and names its joint."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.faults import WORDS, Cause, Fault
+from solo_doi.solo12.constants import JOINT_NAMES
+
+
+@pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.NONE])
+def test_every_cause_has_words(cause: Cause) -> None:
+    """On one line, complete for any joint and number."""
+    words = str(Fault(cause, 12.5, 4))
+    assert words
+    assert "{" not in words
+    assert "\n" not in words
+    assert ("FR_HFE" in words) == ("{joint}" in WORDS[cause])
+
+
+def test_no_words_are_left_over() -> None:
+    """Each text belongs to a cause, and no two causes read the same."""
+    assert set(WORDS) == set(Cause) - {Cause.NONE}
+    assert len(set(WORDS.values())) == len(WORDS)
+
+
+def test_causes_fit_into_their_message() -> None:
+    """A signed 16-bit number, 0 for none."""
+    assert Cause.NONE == 0
+    assert all(0 < cause < 2**15 for cause in Cause if cause is not Cause.NONE)
+
+
+def test_numbers_of_causes_stay() -> None:
+    """Logs of other versions are read by them; new ones may be added."""
+    known = {
+        1: "JOINT_POSITION", 5: "TILT", 7: "STATE_STALE", 11: "ROBOT_FAULT", 20: "POLICY_NOT_FINITE",
+        26: "OPERATOR_STOP", 40: "COMMAND_NOT_FINITE", 45: "COMMAND_STALE", 60: "MOTOR_NOT_READY", 65: "VOLTAGE",
+    }  # fmt: skip
+    assert {number: Cause(number).name for number in known} == known
+
+
+@pytest.mark.parametrize("joint", [-1, 12, 99])
+def test_a_joint_that_does_not_exist_is_a_joint(joint: int) -> None:
+    """Words are also made of messages that somebody garbled."""
+    assert str(Fault(Cause.JOINT_POSITION, 1.0, joint)) == "a joint at 1.00 rad is beyond its safety limit"
+
+
+def test_words_hold_joint_and_number() -> None:
+    """Rounded to what can be read."""
+    assert str(Fault(Cause.JOINT_POSITION, -2.7182, 2)) == "FL_KFE at -2.72 rad is beyond its safety limit"
+    assert str(Fault(Cause.STATE_STALE, 12.6)) == "the robot has not been heard of for 13 ms"
+    assert str(Fault(Cause.MOTOR_NOT_READY, joint=11)) == f"the motor of {JOINT_NAMES[11]} does not follow"

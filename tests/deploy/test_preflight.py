@@ -1,0 +1,128 @@
+"""Before any process starts: what is refused, and that the reason is told on one line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.config import DeployConfig
+from deploy.export.write import write_bundle
+from deploy.preflight import check
+from deploy.shipped import SHIPPED
+from solo_doi.errors import SoloError
+from solo_doi.policies.contract import BundleError
+from solo_doi.solo12.observation import LAYOUTS
+from tests.policies.bundles import MADE_FROM, masked_policy, skill_policy, write
+
+GOOD = DeployConfig(headless=True)
+JUDGED = tuple({"skill": skill, "selected": skill != 1, "success": 0.5} for skill in range(3))
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """Three steerable skills, of which the second was rejected."""
+    path = tmp_path / "skills.onnx"
+    write_bundle(skill_policy(), path, MADE_FROM, JUDGED)
+    return path
+
+
+def refusal(**changes: Any) -> str:  # noqa: ANN401  # any field
+    """The reason why a deployment is refused."""
+    with pytest.raises(SoloError) as error:
+        check(replace(GOOD, **changes))
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("skill", range(5))
+def test_the_shipped_skills_are_the_default(skill: int) -> None:
+    """All five may walk without being forced."""
+    bundle = check(replace(GOOD, skill=skill))
+    assert (bundle.path, bundle.num_skills, bundle.contract.task) == (SHIPPED, 5, "locomotion")
+
+
+@pytest.mark.parametrize("robot", ["real", "virtual"])
+def test_robots_that_do_not_exist_yet_are_refused(robot: str) -> None:
+    """With what can be done instead."""
+    assert refusal(robot=robot) == f"--robot {robot} is still to come. Use --robot pybullet for a dry run."
+
+
+def test_a_window_needs_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mock robot has none; with a display a window is fine."""
+    monkeypatch.delenv("DISPLAY", raising=False)
+    assert refusal(headless=False).endswith("Add --headless.")
+    check(replace(GOOD, robot="mock", headless=False))
+    monkeypatch.setenv("DISPLAY", ":0")
+    check(replace(GOOD, headless=False))
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, inf, nan])
+def test_a_walk_has_a_length(seconds: float) -> None:
+    """Of a finite number of seconds."""
+    assert refusal(seconds=seconds) == f"--seconds {seconds:g}: expected a time above 0."
+
+
+@pytest.mark.parametrize("operator", ["keyboard", "gamepad"])
+def test_people_need_real_time(operator: str) -> None:
+    """Nobody can steer a robot in lock-step."""
+    assert refusal(operator=operator, fast=True) == f"--operator {operator} needs real time, not --fast."
+    check(replace(GOOD, operator=operator))
+
+
+@pytest.mark.parametrize("skill", [-1, 5, 99])
+def test_skills_that_do_not_exist_are_refused(skill: int) -> None:
+    """As the first, or as one to switch to; those that exist are told."""
+    for changes in ({"skill": skill}, {"then": (1, skill)}):
+        assert refusal(**changes) == f"Skill {skill} does not exist: {SHIPPED} has skills 0 to 4."
+
+
+def test_a_rejected_skill_is_refused_unless_forced(judged: Path) -> None:
+    """Also if it would only be switched to; the good ones are told."""
+    for changes in ({"skill": 1}, {"then": (1,)}):
+        reason = refusal(bundle=judged, **changes)
+        assert reason.startswith("Skill 1 was rejected by its evaluation (success 50%). Selected: 0, 2.")
+    check(replace(GOOD, bundle=judged, skill=1, force=True))
+    check(replace(GOOD, bundle=judged, skill=2, then=(0,)))
+
+
+def test_skills_nobody_judged_may_walk(tmp_path: Path) -> None:
+    """Not looked at is not rejected."""
+    path = tmp_path / "skills.onnx"
+    write_bundle(skill_policy(), path, MADE_FROM, ())
+    check(replace(GOOD, bundle=path, skill=1))
+
+
+def test_a_navigation_bundle_is_refused(tmp_path: Path) -> None:
+    """This robot has no height map."""
+    path = write(tmp_path / "nav.onnx", masked_policy(size=LAYOUTS["navigation"].size))
+    assert refusal(bundle=path) == f"{path}: made for navigation, which needs a height map; this robot has none."
+
+
+def test_a_damaged_bundle_is_refused(judged: Path) -> None:
+    """As everywhere."""
+    content = bytearray(judged.read_bytes())
+    content[1000] ^= 1
+    judged.write_bytes(content)
+    with pytest.raises(BundleError):
+        check(replace(GOOD, bundle=judged))
+    assert "no such file" in refusal(bundle=judged.with_name("absent.onnx"))
+
+
+def test_skills_of_one_command_take_no_other() -> None:
+    """The shipped ones know 1 m/s forward only."""
+    assert "its skills know one command only" in refusal(velocity=(0.5, 0.0, 0.0))
+
+
+def test_velocities_beyond_training_are_refused(judged: Path) -> None:
+    """In any of the three numbers, above and below, or none at all; the ends themselves are good."""
+    limits = check(replace(GOOD, bundle=judged)).contract.command_range
+    for end in ("low", "high"):
+        check(replace(GOOD, bundle=judged, velocity=limits[end]))
+        for place in range(3):
+            for bad in (limits[end][place] + (1e-6 if end == "high" else -1e-6), nan):
+                velocity = tuple(bad if k == place else value for k, value in enumerate(limits[end]))
+                assert ": trained were " in refusal(bundle=judged, velocity=velocity)

@@ -1,0 +1,250 @@
+"""The estimator, case by case as worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_RADIUS, GRAVITY, NUM_JOINTS, TOTAL_MASS, Array
+from solo_doi.solo12.estimator import Estimate, Estimator, EstimatorConfig, _shank_rate
+from solo_doi.solo12.kinematics import foot_jacobians, foot_positions
+from solo_doi.solo12.rotations import cross, from_rpy, projected_gravity, rotate
+
+POSE = CONTROL_SETUPS["locomotion"].default_pose
+UP = np.array([0.0, 0.0, GRAVITY])
+DT = 0.001
+
+
+def carrying(position: Array, newtons: Array | float, gravity_b: Array | None = None) -> Array:
+    """Torques of motors whose feet press on the ground with so many newtons each."""
+    down = np.array([0.0, 0.0, -1.0]) if gravity_b is None else gravity_b
+    force = -np.broadcast_to(newtons, 4)[:, None] * down  # of the ground on the foot
+    torque: Array = -np.einsum("lij,li->lj", foot_jacobians(position), force).ravel()
+    return torque
+
+
+@dataclass
+class Measured:
+    """What the sensors show, at rest with a quarter of the weight on each foot if nothing else is said."""
+
+    position: Array = field(default_factory=lambda: POSE.copy())
+    velocity: Array = field(default_factory=lambda: np.zeros(NUM_JOINTS))
+    torque: Array = field(default_factory=lambda: carrying(POSE, TOTAL_MASS * GRAVITY / 4))
+    gyro: Array = field(default_factory=lambda: np.zeros(3))
+    acceleration: Array = field(default_factory=lambda: UP.copy())
+
+    def feed(self, estimator: Estimator, ticks: int = 1, dt: float = DT) -> Estimate:
+        """Show it for so many ticks; return the last estimate."""
+        for _ in range(ticks):
+            estimate = estimator.update(self.position, self.velocity, self.torque, self.gyro, self.acceleration, dt)
+        return estimate
+
+
+def settled(**changes: float) -> Estimator:
+    """An estimator that has seen a level robot at rest for hours: the average of the beginning moves no more."""
+    estimator = Estimator(EstimatorConfig(**changes))
+    Measured().feed(estimator, dt=1e4)
+    return estimator
+
+
+# --- Tilt ----------------------------------------------------------------------------------------
+
+
+def test_a_level_robot_at_rest_is_level_and_at_rest() -> None:
+    """From the first measurement on, and for ever."""
+    estimator = Estimator()
+    for _ in range(100):
+        found = Measured().feed(estimator)
+        np.testing.assert_allclose(found.gravity_b, [0, 0, -1], atol=1e-12)
+        np.testing.assert_allclose(found.velocity_b, 0, atol=1e-12)
+        np.testing.assert_allclose(found.angular_velocity_b, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("roll", "pitch"), [(0.3, 0.0), (0.0, -0.4), (-0.2, 0.5)])
+def test_the_first_measurement_gives_the_tilt(roll: float, pitch: float) -> None:
+    """A robot on a slope need not wait: the first one is believed at once."""
+    gravity = projected_gravity(from_rpy(roll, pitch, 1.0))
+    found = Measured(acceleration=-GRAVITY * gravity).feed(Estimator())
+    np.testing.assert_allclose(found.gravity_b, gravity, atol=1e-9)
+
+
+def test_first_measurements_are_averaged() -> None:
+    """After n of them the tilt is their mean, as long as that is the better guess than a slow pull."""
+    rng, estimator = np.random.default_rng(0), Estimator()
+    shown = UP + 0.1 * rng.standard_normal((300, 3))
+    for acceleration in shown:
+        found = Measured(acceleration=acceleration).feed(estimator)
+    mean = -shown.mean(axis=0)
+    np.testing.assert_allclose(found.gravity_b, mean / np.linalg.norm(mean), atol=1e-3)
+
+
+def test_the_gyroscope_turns_gravity() -> None:
+    """Half a turn per second about one axis for 0.1 s is a tenth of half a turn; the accelerometer turns with it."""
+    rate, estimator = np.pi, settled()
+    for k in range(100):
+        gravity = projected_gravity(from_rpy(rate * (k + 1) * DT, 0, 0))
+        shown = Measured(gyro=np.array([rate, 0.0, 0.0]), acceleration=-GRAVITY * gravity)
+        found = shown.feed(estimator)
+    np.testing.assert_allclose(found.gravity_b, projected_gravity(from_rpy(0.1 * np.pi, 0, 0)), atol=2e-3)
+
+
+def test_a_shaken_robot_keeps_its_tilt() -> None:
+    """A step's jolt of 1 g for 10 ms turns it by less than a degree once it has settled."""
+    found = Measured(acceleration=np.array([GRAVITY, 0.0, GRAVITY])).feed(settled(), 10)
+    assert np.degrees(np.arccos(-found.gravity_b[2])) < 1.0
+
+
+def test_a_wrong_tilt_is_pulled_right_at_its_rate() -> None:
+    """A tilted robot at rest: the error decays with 0.5 per second, to 1/e in two seconds."""
+    gravity = projected_gravity(from_rpy(0.05, 0, 0))
+    found = Measured(acceleration=-GRAVITY * gravity).feed(settled(gyro_bias_rate=0.0), 200, dt=0.01)
+    error = np.arccos(np.clip(found.gravity_b @ gravity, -1, 1))
+    assert error == pytest.approx(0.05 / np.e, rel=0.02)
+
+
+def test_the_gyroscope_s_bias_is_learned() -> None:
+    """A robot at rest whose gyroscope shows a turn: after two minutes it is known, but for yaw, which nobody sees."""
+    estimator, bias = settled(), np.array([0.03, -0.02, 0.01])
+    shown = Measured(gyro=bias)
+    first = shown.feed(estimator)
+    np.testing.assert_allclose(first.angular_velocity_b, bias, atol=1e-6)
+    found = shown.feed(estimator, 1200, dt=0.1)
+    np.testing.assert_allclose(found.angular_velocity_b[:2], 0, atol=3e-3)
+    np.testing.assert_allclose(found.angular_velocity_b[2], 0.01, atol=2e-3)
+    np.testing.assert_allclose(found.gravity_b, [0, 0, -1], atol=5e-3)
+
+
+# --- Legs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("newtons", "weight"), [(0.0, 0.0), (6.0, 0.0), (9.0, 0.5), (12.0, 1.0), (20.0, 1.0), (-9, 0)])
+def test_legs_count_by_what_they_carry(newtons: float, weight: float) -> None:
+    """Nothing up to 6 N, all from 12 N on; what pulls at the ground is no leg that stands."""
+    found = Measured(torque=carrying(POSE, newtons)).feed(Estimator())
+    np.testing.assert_allclose(found.foot_weight, weight, atol=1e-4)
+
+
+def test_each_leg_counts_for_itself() -> None:
+    """By the torques of its own joints."""
+    found = Measured(torque=carrying(POSE, np.array([12.0, 0.0, 9.0, 7.5]))).feed(Estimator())
+    np.testing.assert_allclose(found.foot_weight, [1.0, 0.0, 0.5, 0.25], atol=1e-4)
+
+
+def moving_base(velocity_b: Array, rate_b: Array) -> tuple[Array, Array]:
+    """Joint velocities and shank rates of a level robot whose four feet roll on the ground as the base moves."""
+    # Unknown joint rates of one leg: the foot's lowest point rests,
+    #   v + w x p + J q' = (w + s(q')) x (r up), with s the turning of the shank, linear in q'.
+    rates, jacobians, feet = np.zeros(NUM_JOINTS), foot_jacobians(POSE), foot_positions(POSE)
+    up = np.array([0.0, 0.0, FOOT_RADIUS])
+    for leg in range(4):
+        hip = POSE[3 * leg]
+        axis = np.array([0.0, np.cos(hip), np.sin(hip)])
+        axes = np.stack([np.array([1.0, 0.0, 0.0]), axis, axis], axis=1)
+        rolling = np.stack([np.cross(axes[:, k], up) for k in range(3)], axis=1)
+        wanted = np.cross(rate_b, up) - velocity_b - np.cross(rate_b, feet[leg])
+        rates[3 * leg : 3 * leg + 3] = np.linalg.solve(jacobians[leg] - rolling, wanted)
+    return rates, rate_b
+
+
+@pytest.mark.parametrize("velocity", [(1.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.2, 0.1, -0.15)])
+@pytest.mark.parametrize("turning", [(0.0, 0.0, 0.0), (0.0, 0.0, 1.5)])
+def test_standing_legs_give_the_base_velocity(velocity: tuple[float, ...], turning: tuple[float, ...]) -> None:
+    """Of a robot that is pushed along over feet that roll on the ground and do not slip."""
+    wanted, rate = np.array(velocity), np.array(turning)
+    rates, gyro = moving_base(wanted, rate)
+    # What an accelerometer shows of a velocity that stays the same for the base: w x v.
+    shown = Measured(
+        velocity=rates, torque=carrying(POSE, 12.0), gyro=gyro, acceleration=UP + cross(rate, wanted)
+    )  # fmt: skip
+    found = shown.feed(settled(tilt_rate=0.0, gyro_bias_rate=0.0), 500)
+    np.testing.assert_allclose(found.velocity_b, wanted, atol=2e-3)
+
+
+def test_a_foot_that_does_not_roll_would_tell_another_velocity() -> None:
+    """The ball under the shank makes up about a tenth: a base that moves at 1 m/s does not turn its legs that fast."""
+    rates, _ = moving_base(np.array([1.0, 0.0, 0.0]), np.zeros(3))
+    feet_only = -np.einsum("lij,lj->li", foot_jacobians(POSE), rates.reshape(4, 3))[:, 0]
+    assert (np.abs(feet_only - 1.0) > 0.03).all()
+
+
+def test_shanks_turn_about_axes_that_the_hips_have_turned() -> None:
+    """HAA about x; HFE and KFE about the y axis of a leg that HAA has turned, on slopes all three components count."""
+    rng = np.random.default_rng(1)
+    position, velocity = rng.uniform(-1, 1, NUM_JOINTS), rng.uniform(-5, 5, NUM_JOINTS)
+    for leg, found in enumerate(_shank_rate(position, velocity)):
+        haa, hfe, kfe = velocity[3 * leg : 3 * leg + 3]
+        axis = rotate(from_rpy(position[3 * leg], 0, 0), np.array([0.0, 1.0, 0.0]))
+        np.testing.assert_allclose(found, haa * np.array([1.0, 0, 0]) + (hfe + kfe) * axis, atol=1e-12)
+
+
+def test_legs_in_the_air_tell_nothing() -> None:
+    """However fast they swing."""
+    shown = Measured(velocity=np.full(NUM_JOINTS, 5.0), torque=carrying(POSE, np.array([12.0, 0, 0, 0])))
+    shown.velocity[:3] = 0.0
+    found = shown.feed(Estimator(), 100)
+    np.testing.assert_allclose(found.velocity_b, 0, atol=1e-9)
+
+
+def test_legs_pull_at_their_rate() -> None:
+    """20 per second with the weight on two or more legs, half as fast on one."""
+    rates, _ = moving_base(np.array([1.0, 0.0, 0.0]), np.zeros(3))
+    for newtons, rate in ((np.array([12.0, 0, 0, 12.0]), 20.0), (np.array([12.0, 0, 0, 0]), 10.0)):
+        found = Measured(velocity=rates, torque=carrying(POSE, newtons)).feed(Estimator(), 50)
+        assert found.velocity_b[0] == pytest.approx(1 - (1 - rate * DT) ** 50, rel=1e-3)
+
+
+# --- Flight --------------------------------------------------------------------------------------
+
+
+def test_without_a_leg_the_accelerometer_is_integrated() -> None:
+    """Forward by 2 m/s^2 for 0.1 s; level all the while."""
+    pushed = Measured(torque=np.zeros(NUM_JOINTS), acceleration=np.array([2.0, 0.0, GRAVITY]))
+    np.testing.assert_allclose(pushed.feed(settled(tilt_rate=0.0), 100).velocity_b, [0.2, 0, 0], atol=2e-3)
+
+
+def test_free_fall_is_felt_as_nothing() -> None:
+    """An accelerometer that shows nothing is falling: 0.981 m/s after 0.1 s, still level."""
+    found = Measured(torque=np.zeros(NUM_JOINTS), acceleration=np.zeros(3)).feed(settled(), 100)
+    np.testing.assert_allclose(found.velocity_b, [0, 0, -0.981], atol=1e-9)
+    np.testing.assert_allclose(found.gravity_b, [0, 0, -1], atol=1e-9)
+
+
+def test_a_velocity_turns_against_the_base() -> None:
+    """A robot that flies on and yaws by a quarter turn flies sideways, seen from itself."""
+    estimator, air = settled(tilt_rate=0.0, gyro_bias_rate=0.0), np.zeros(NUM_JOINTS)
+    Measured(torque=air, acceleration=np.array([10.0, 0.0, GRAVITY])).feed(estimator, 100)
+    turning = Measured(torque=air, gyro=np.array([0, 0, np.pi / 2]))
+    np.testing.assert_allclose(turning.feed(estimator, 1000).velocity_b, [0, -1, 0], atol=5e-3)
+
+
+# --- Robustness ----------------------------------------------------------------------------------
+
+ANY = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(numbers=st.lists(ANY, min_size=42, max_size=42), dt=st.floats(0.0, 0.01))
+def test_the_estimate_is_finite_whatever_is_finite(numbers: list[float], dt: float) -> None:
+    """And gravity keeps its length, also afterwards."""
+    values, estimator = np.array(numbers), Estimator()
+    parts = np.split(values, [12, 24, 36, 39])
+    for _ in range(3):
+        found = estimator.update(*parts, dt)
+        assert np.abs(found.velocity_b).max() < 1000.0
+        assert all(np.isfinite(value).all() for value in vars(found).values())
+        assert np.linalg.norm(found.gravity_b) == pytest.approx(1.0)
+    found = Measured().feed(estimator, 3)
+    assert np.linalg.norm(found.gravity_b) == pytest.approx(1.0)
+
+
+def test_an_estimate_is_not_changed_by_the_next() -> None:
+    """Somebody may keep it."""
+    estimator = Estimator()
+    first = Measured().feed(estimator)
+    before = {name: value.copy() for name, value in vars(first).items()}
+    Measured(acceleration=UP + 3.0, gyro=np.ones(3), torque=np.zeros(NUM_JOINTS)).feed(estimator, 10)
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(first, name), value)
