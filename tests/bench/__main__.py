@@ -7,7 +7,7 @@ import sys
 
 from solo_doi.errors import SoloError
 
-from . import collect, evaluate, observation, pretrain, sim, train  # noqa: F401  # register their benchmarks
+from . import collect, evaluate, faults, observation, pretrain, sim, train  # noqa: F401  # register their benchmarks
 from .harness import BENCHMARKS, chosen
 
 
