@@ -146,7 +146,7 @@ class Controller:
         self._sensors = sensors
         self.estimate = self._estimator.update(
             sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
-            sensors.angular_velocity_b, sensors.acceleration_b, min(max(dt, TICK), 10 * TICK),
+            sensors.angular_velocity_b, sensors.acceleration_b, min(max(dt, 0.0), 10 * TICK),
         )  # fmt: skip
         missed, self._missed = self._missed, 0
         fault = self._safety.sensing(sensors, missed)

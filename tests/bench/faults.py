@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests.deploy.fault_rows import ROWS, counts, named
-from tests.deploy.rig import Rig
+from tests.deploy.world import Rig
 
 from .harness import Pairs, benchmark
 

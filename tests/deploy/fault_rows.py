@@ -14,7 +14,7 @@ from deploy.messages.auth import Authority
 from deploy.messages.wire import COMMAND, SIGNED, STATE, Mode, blank, decode
 from deploy.robots.robot import Sensors
 
-from .rig import MS, WRONG_KEY, Killed, Rig, spoiled
+from .world import MS, WRONG_KEY, Killed, Rig, spoiled
 
 
 @dataclass(frozen=True)

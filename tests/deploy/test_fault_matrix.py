@@ -13,7 +13,7 @@ from deploy.recorder import read_log, write_log
 from deploy.state_machine import State
 
 from .fault_rows import ROWS, counts, named
-from .rig import Eager, Rig
+from .world import Eager, Rig
 
 
 @pytest.mark.parametrize("name", ROWS)
