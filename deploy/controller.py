@@ -88,7 +88,8 @@ class Controller:
         if self._heard is not None and message.session == self._heard.session:
             if message.sequence <= self._heard.sequence:
                 return False
-            self._missed += message.sequence - self._heard.sequence - 1
+            if not message.fault:  # one that damps by itself owes nothing more
+                self._missed += message.sequence - self._heard.sequence - 1
         elif self._heard is not None:
             self._fail(Fault(Cause.ROBOT_RESTARTED))
             self._estimator = Estimator()
