@@ -91,7 +91,8 @@ class Controller:
         if self._heard is not None and message.session == self._heard.session:
             if message.sequence <= self._heard.sequence:
                 return False
-            self._missed += message.sequence - self._heard.sequence - 1
+            if not message.fault:  # one that damps by itself owes nothing more
+                self._missed += message.sequence - self._heard.sequence - 1
         elif self._heard is not None:
             self._fail(Fault(Cause.ROBOT_RESTARTED))
             self._estimator = Estimator()
@@ -153,7 +154,7 @@ class Controller:
         self._sensors = sensors
         self.estimate = self._estimator.update(
             sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
-            sensors.angular_velocity_b, sensors.acceleration_b, min(max(dt, TICK), 10 * TICK),
+            sensors.angular_velocity_b, sensors.acceleration_b, min(max(dt, 0.0), 10 * TICK),
         )  # fmt: skip
         missed, self._missed = self._missed, 0
         fault = self._safety.sensing(sensors, missed)

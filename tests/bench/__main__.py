@@ -7,7 +7,7 @@ import sys
 
 from solo_doi.errors import SoloError
 
-from . import collect, deploy, evaluate, isaac, observation, pretrain, sim, train  # noqa: F401  # they register
+from . import collect, deploy, evaluate, faults, isaac, observation, pretrain, sim, train  # noqa: F401  # they register
 from .harness import BENCHMARKS, chosen
 
 

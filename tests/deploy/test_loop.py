@@ -16,7 +16,7 @@ from deploy.operators import Wish
 from deploy.robots.mock import MockSolo
 from deploy.state_machine import State
 
-from .rig import MS, ListRecorder, Rig, World, shipped
+from .world import MS, ListRecorder, Rig, World, shipped
 
 
 class Talk:

@@ -16,7 +16,7 @@ from deploy.robots.mock import MockSolo
 from deploy.robots.process import PATIENCE, START, WAIT, RobotProcess
 from solo_doi.solo12.constants import MOTOR_LAG
 
-from .rig import MS, World
+from .world import MS, World
 
 
 class FakeLink:

@@ -17,7 +17,7 @@ from deploy.recorder import write_log
 from deploy.report import Summary, problems, summarise
 from deploy.state_machine import State
 
-from .rig import Rig, shipped
+from .world import Rig, shipped
 
 CONTROLLER: dict[str, Any] = {"faults": [], "ended": "done"}
 WALK = {"walked_seconds": 3.0, "distance": 2.9, "velocity": 0.98, "falls": 0, "energy": 12.0}

@@ -238,8 +238,8 @@ def shipped() -> Bundle:
 class Rig:
     """Everything of a dry run but the processes and the sockets."""
 
-    def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: State = State.WALK, after: float = 0.3,
-                 robot: str = "bullet", watch: float = 0.8, operator: Operator | None = None) -> None:  # fmt: skip
+    def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: State = State.WALK, after: float = 0.2,
+                 robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None) -> None:  # fmt: skip
         """Call `inject` once, `after` seconds into a state, and watch what comes of it."""
         self.clock, self._inject, self._at, self._after, self._watch = World(), inject, state, after, watch
         self.wire = Wire(self.clock)
@@ -247,7 +247,7 @@ class Rig:
         self.links = WireLink(self.wire), WireLink(self.wire)
         self.process = RobotProcess(self.body, self.links[0], Gate(), clock=self.clock)
         self.bundle = Spoilable(shipped())
-        config = ControllerConfig(stand_seconds=0.8, sit_seconds=0.8)  # tests have no time to waste
+        config = ControllerConfig(stand_seconds=0.6, sit_seconds=0.6)  # tests have no time to waste
         self.controller = Controller(self.bundle, 2, config)  # type: ignore[arg-type]  # one in all that is used
         self.recorder = ListRecorder()
         self._script, self.stopped, self.killed = operator or Eager(), False, False
@@ -271,7 +271,7 @@ class Rig:
             self._inject(self)
         return self._script.wish(state, now)
 
-    def run(self, *, readonly: bool = False, afterwards: float = 0.2) -> Rig:
+    def run(self, *, readonly: bool = False, afterwards: float = 0.1) -> Rig:
         """Run to the end, and let the robot be alone for a moment."""
         try:
             self.loop.run(self._over, readonly=readonly)
