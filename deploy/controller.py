@@ -157,11 +157,10 @@ class Controller:
             sensors.angular_velocity_b, sensors.acceleration_b, min(max(dt, 0.0), 10 * TICK),
         )  # fmt: skip
         missed, self._missed = self._missed, 0
-        fault = self._safety.sensing(sensors, missed)
-        if fault is None and self.state in POWERED:
-            fault = self._safety.moving(sensors, self.estimate)
-        if fault is not None:
-            self._fail(fault)
+        if self.state in POWERED:
+            fault = self._safety.sensing(sensors, missed) or self._safety.moving(sensors, self.estimate)
+            if fault is not None:
+                self._fail(fault)
 
     def _watch(self, sensors: Sensors, now_ns: int) -> None:
         if self.state not in POWERED:

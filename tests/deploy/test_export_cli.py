@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ import torch
 
 from deploy.export import cli
 from solo_doi.policies.bundle import Bundle
-from solo_doi.policies.contract import Contract
+from solo_doi.policies.contract import Contract, digest
 from solo_doi.policies.dominic import write_policy
 from tests.policies.bundles import SKILLS, extremes, masked_policy, skill_policy, write
 from tests.policies.checkpoints import VELOCITY, our_checkpoint
@@ -85,11 +86,21 @@ def plain_run(tmp_path: Path) -> Path:
     return run
 
 
+def evaluated_as_it_is(run: Path) -> None:
+    """Let the evaluation, if it is one, be about the policy that is there."""
+    path, policy = run / "evaluation" / "metrics.json", run / "policy.h5"
+    with contextlib.suppress(ValueError):
+        metrics = json.loads(path.read_text())
+        if isinstance(metrics, dict) and policy.is_file():
+            path.write_text(json.dumps(metrics | {"made_from": {"policy": digest(policy.read_bytes())}}))
+
+
 @pytest.fixture
 def evaluated_run(plain_run: Path) -> Path:
     """A run with all that its bundle tells of."""
     (plain_run / "evaluation").mkdir()
     (plain_run / "evaluation" / "metrics.json").write_text(json.dumps(METRICS))
+    evaluated_as_it_is(plain_run)
     (plain_run / "provenance.json").write_text(json.dumps(PROVENANCE))
     return plain_run
 
@@ -131,6 +142,7 @@ def test_without_a_transfer_nothing_is_selected_or_rejected(command: Command, ev
     """Not looked at is not the same as not chosen."""
     without = {"skills": METRICS["skills"]}
     (evaluated_run / "evaluation" / "metrics.json").write_text(json.dumps(without))
+    evaluated_as_it_is(evaluated_run)
     command.good(evaluated_run)
     assert [skill["selected"] for skill in Bundle(evaluated_run / "skills.onnx").contract.skills] == [None] * SKILLS
 
@@ -330,6 +342,7 @@ def test_a_damaged_run_is_refused(command: Command, evaluated_run: Path, name: s
     """With one line, and without a bundle."""
     damage, reason = DAMAGE[name]
     damage(evaluated_run)
+    evaluated_as_it_is(evaluated_run)
     assert reason in command.error(evaluated_run)
     assert list(evaluated_run.glob("*.onnx")) == []
     assert list(evaluated_run.glob(".*")) == []
@@ -390,3 +403,10 @@ def test_the_command_works_as_a_program(bundle: Path, tmp_path: Path) -> None:
     assert (bad.returncode, bad.stdout) == (1, "")
     assert bad.stderr.startswith(f"solo-export: {tmp_path}: no such file")
     assert bad.stderr.count("\n") == 1
+
+
+def test_an_evaluation_of_another_policy_is_refused(command: Command, evaluated_run: Path) -> None:
+    """Or a skill that nobody has seen walk would be called selected."""
+    path = evaluated_run / "evaluation" / "metrics.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"made_from": {"policy": "0" * 64}}))
+    assert "metrics.json: is about another policy (000000000000 for " in command.error(evaluated_run)

@@ -48,5 +48,5 @@ def test_a_joint_that_does_not_exist_is_a_joint(joint: int) -> None:
 def test_words_hold_joint_and_number() -> None:
     """Rounded to what can be read."""
     assert str(Fault(Cause.JOINT_POSITION, -2.7182, 2)) == "FL_KFE at -2.72 rad is beyond its safety limit"
-    assert str(Fault(Cause.STATE_STALE, 12.6)) == "the robot has not been heard of for 13 ms"
+    assert str(Fault(Cause.STATE_STALE, 12.6)) == "the robot's newest state is 13 ms old"
     assert str(Fault(Cause.MOTOR_NOT_READY, joint=11)) == f"the motor of {JOINT_NAMES[11]} does not follow"

@@ -104,12 +104,12 @@ def test_positions_alone_are_no_news() -> None:
     assert Fault(Cause.STATE_FROZEN, 20.0) in found
 
 
-def test_lost_states_are_a_fault_beyond_a_fifth() -> None:
+def test_lost_states_are_a_fault_beyond_a_third() -> None:
     """The number of lost ones is told."""
     safety = Safety(CONFIG)
-    assert safety.sensing(sensors(1.001), 20) is None
-    assert safety.sensing(sensors(1.002), 1) == Fault(Cause.STATE_GAP, 21)
-    assert Safety(CONFIG).sensing(sensors(), 21) == Fault(Cause.STATE_GAP, 21)
+    assert safety.sensing(sensors(1.001), 35) is None
+    assert safety.sensing(sensors(1.002), 1) == Fault(Cause.STATE_GAP, 36)
+    assert Safety(CONFIG).sensing(sensors(), 36) == Fault(Cause.STATE_GAP, 36)
 
 
 def test_late_ticks_are_a_fault_beyond_a_fifth() -> None:

@@ -355,7 +355,7 @@ def test_test_vectors_of_another_shape_are_refused(path: Path, name: str, kept: 
     array = getattr(vectors_of(path), name)
     array = array[kept] if not isinstance(kept, tuple) or array.ndim == 2 else array[:, None]
     message = refusal(with_texts(path, test_vectors=encoded(vectors_of(path), **{name: array})))
-    assert "its test vectors " in message or "takes (B, 48) numbers, found (32, 47)" in message
+    assert "its test vectors " in message or "takes (B, 48) numbers, found (64, 47)" in message
 
 
 def test_no_test_vectors_at_all_are_refused(path: Path) -> None:

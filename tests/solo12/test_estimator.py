@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_RADIUS, GRAVITY, NUM_JOINTS, TOTAL_MASS, Array
-from solo_doi.solo12.estimator import Estimate, Estimator, EstimatorConfig, _shank_rate
+from solo_doi.solo12.estimator import Estimate, Estimator, EstimatorConfig, Legs
 from solo_doi.solo12.kinematics import foot_jacobians, foot_positions
 from solo_doi.solo12.rotations import cross, from_rpy, projected_gravity, rotate
 
@@ -175,7 +175,7 @@ def test_shanks_turn_about_axes_that_the_hips_have_turned() -> None:
     """HAA about x; HFE and KFE about the y axis of a leg that HAA has turned, on slopes all three components count."""
     rng = np.random.default_rng(1)
     position, velocity = rng.uniform(-1, 1, NUM_JOINTS), rng.uniform(-5, 5, NUM_JOINTS)
-    for leg, found in enumerate(_shank_rate(position, velocity)):
+    for leg, found in enumerate(Legs(position, velocity).shank_rate().T):
         haa, hfe, kfe = velocity[3 * leg : 3 * leg + 3]
         axis = rotate(from_rpy(position[3 * leg], 0, 0), np.array([0.0, 1.0, 0.0]))
         np.testing.assert_allclose(found, haa * np.array([1.0, 0, 0]) + (hfe + kfe) * axis, atol=1e-12)

@@ -11,7 +11,7 @@ import pytest
 
 from deploy.allowance import SLACK
 from deploy.faults import Cause, Fault
-from deploy.robots.gate import DAMPING, Gate
+from deploy.robots.gate import DAMPING, Gate, GateConfig
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import DRIVER
 from solo_doi.solo12.rotations import from_rpy
@@ -148,7 +148,7 @@ def test_joints_have_limits(joint: int, sign: int) -> None:
 
 def test_joints_beyond_their_limits_at_switch_on_may_come_back() -> None:
     """A robot on its belly can stand up, and its knees fold no further."""
-    knee, gate = DRIVER.position[2] + 0.1, Gate()
+    knee, gate = DRIVER.position[2] + 0.1, Gate(GateConfig(encoder_jump=inf))
 
     def decide(position: float, k: int) -> float:
         now = NOW + k / 1000
