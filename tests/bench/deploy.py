@@ -150,7 +150,7 @@ def _python_lateness() -> float:
     ticker = Ticker(TICK)
     for _ in range(TICKS):
         ticker.wait()
-    return _p99(1e6 * ticker.late.values())
+    return _p99(1e6 * ticker.lateness())
 
 
 def _c_lateness() -> float:
