@@ -32,6 +32,8 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 def label(metrics: dict[str, Any]) -> str:
     """Name what a run has in common with others of other seeds: its variant in a sweep, else its settings."""
+    if "objective" not in metrics:
+        return str(metrics["run"])  # a bundle, which does not know
     swept = re.fullmatch(r"(.+)-eps[\d.]+-seed\d+", metrics["run"])
     if swept and swept[1] != "default":
         return swept[1]
