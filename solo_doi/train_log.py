@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from solo_doi.metrics_log import MetricsLog
+from solo_doi.progress import Shown
 
 SHOWN = {"sigma": ("sigma", 1), "phi": ("phi", 1), "effective_share": ("ESS %", 100)}
 """Metrics of every skill that are shown, with their label and scale."""
@@ -32,8 +31,10 @@ class Bars(Progress):
             yield Padding(self.status, (0, 0, 0, NAME_WIDTH + 1))
 
 
-class TrainLog:
+class TrainLog(Shown):
     """Writes metrics of every outer step; use as a context manager."""
+
+    _bars: Bars
 
     def __init__(self, run: Path, skills: int, first: int) -> None:
         """Continue the run's files after outer step `first`."""
@@ -44,7 +45,9 @@ class TrainLog:
             TextColumn(f"{{task.description:>{NAME_WIDTH}}}"), BarColumn(bar_width=20), MofNCompleteColumn(),
             TimeRemainingColumn(),
         )  # fmt: skip
-        self._bars = Bars(*columns, console=self._console, refresh_per_second=2, disable=not self._console.is_terminal)
+        quiet = not self._console.is_terminal
+        bars = Bars(*columns, console=self._console, refresh_per_second=2, disable=quiet)
+        super().__init__(bars, self._metrics.close)
 
     def stage(self, name: str, steps: int) -> None:
         """Begin a bar for a stage."""
@@ -64,18 +67,6 @@ class TrainLog:
     def warn(self, text: str) -> None:
         """Print a warning above the bars."""
         self._console.print(f"warning: {text}", soft_wrap=self._bars.disable)
-
-    def __enter__(self) -> Self:
-        """Show the bars."""
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close files."""
-        self._bars.stop()
-        self._metrics.close()
 
     def _advance(self, status: str) -> None:
         task = self._bars.tasks[-1]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -82,9 +84,8 @@ def test_a_run_begun_again_forgets_the_old_one(tmp_path: Path) -> None:
     assert [(line["outer"], line["phi/0"]) for line in lines(tmp_path)] == [(1, 2.0)]
 
 
-def test_a_full_disk_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written before stays. Without TensorBoard, which writes in a thread of its own, at any time."""
-    monkeypatch.setattr(metrics_log, "SummaryWriter", Mock())
+def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
+    """What was written before stays."""
     log = MetricsLog(tmp_path, "outer", 0)
     log.write(1, {"phi/0": 0.5})
     with no_file_above(100), pytest.raises(WriteError, match=r"metrics.* cannot be written \(File too large\)"):
@@ -92,12 +93,44 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.Monke
     log.close()
     write(tmp_path, 1, [2])  # the half line does not disturb the run that continues
     assert [line["outer"] for line in lines(tmp_path)] == [1, 2]
+    assert events(tmp_path, "phi/0") == [(1, 0.5), (2, 0.0)]
 
 
-def test_a_disk_that_tensorboard_finds_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its thread meets the disk at some time, and a later call raises what it met."""
-    writer = Mock()
-    writer.return_value.add_scalar.side_effect = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    monkeypatch.setattr(metrics_log, "SummaryWriter", writer)
+def test_a_disk_that_events_find_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever meets the disk first."""
+    full = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    log = MetricsLog(tmp_path, "outer", 0)
+    monkeypatch.setattr(metrics_log.EventFile, "write", full)
     with pytest.raises(WriteError, match=r"cannot be written \(No space left on device\)"):
-        MetricsLog(tmp_path, "outer", 0).write(1, {"phi/0": 0.5})
+        log.write(1, {"phi/0": 0.5})
+
+
+INTERRUPTED = """
+import random, signal, sys
+from pathlib import Path
+from solo_doi.metrics_log import MetricsLog
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+random.seed(0)
+for number in range(100):
+    log = MetricsLog(Path(sys.argv[1], str(number)), "outer", 0)
+    numbers = {f"phi/{skill}": 1.0 for skill in range(20)}
+    log.write(1, numbers)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 2e-3))
+        for step in range(2, 10_000):
+            log.write(step, numbers)
+    except KeyboardInterrupt:
+        log.close()
+"""
+
+
+def test_an_interrupt_at_any_moment_does_not_hang(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of writing, a hundred times: every log is closed and can be read."""
+    subprocess.run([sys.executable, "-c", INTERRUPTED, str(tmp_path)], check=True, timeout=120, capture_output=True)
+    for number in range(0, 100, 10):
+        steps = [step for step, _ in events(tmp_path / str(number), "phi/19")]
+        assert steps == list(range(1, len(steps) + 1))

@@ -14,16 +14,14 @@ from rich.console import Console
 from rich.table import Table
 
 from solo_doi.errors import SoloError
-from solo_doi.evaluate.gait import describe_gait
 from solo_doi.evaluate.rollout import Recording, evaluation_task, record
+from solo_doi.evaluate.walk import SETTLED, measure
 from solo_doi.policies.dominic import read_policy
 from solo_doi.policies.masked import MaskedPolicy
 from solo_doi.solo12.constants import CONTROL_DT
 from solo_doi.tasks.locomotion import REWARD_GROUPS
 
 TABLE_WIDTH = 100
-SETTLED = round(1.0 / CONTROL_DT)
-"""Control steps that are left out of averages: the first second, in which the robot gets going."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,26 +97,20 @@ def _roll_out(policy: MaskedPolicy, skill: int, command: EvaluateCommand, random
 
 def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateCommand) -> Walk:
     recording = _roll_out(policy, skill, command, command.randomisation, command.episodes)
-    walked = ~recording.ever_fallen if not recording.ever_fallen.all() else np.ones(command.episodes, dtype=bool)
     linear, angular = recording.linear_velocity_b[SETTLED:], recording.angular_velocity_b[SETTLED:]
     asked = np.array(command.command)
     followed = np.stack([linear[..., 0], linear[..., 1], angular[..., 2]], axis=-1).mean(axis=(0, 1))  # all robots
     speed = float(np.linalg.norm(asked))
     along = float(followed @ asked / speed) if speed else float(np.linalg.norm(followed))
-    height = recording.position_w[SETTLED:, walked, 2]
-    gait = describe_gait(recording.foot_position_w[SETTLED:, walked][..., 2], recording.foot_contact[SETTLED:, walked])
+    means = measure(recording, command.command[0]).means()
     return Walk(
         checkpoint=path.stem,
         skill=skill,
         velocity=along,
         tracked=along / speed if speed else float("nan"),
-        falls=int(recording.ever_fallen.sum()),
-        height=float(height.mean()),
-        height_std=float(height.std(axis=0).mean()),
-        clearance=float(gait.clearance.mean()),
-        frequency=float(np.median(gait.frequency)),
-        diagonal_phase=float(np.median(gait.diagonal_phase)),
-        pair_phase=float(np.median(gait.pair_phase)),
+        falls=int(means["falls"]),
+        height=means["height_mean"],
+        **{name: means[name] for name in ("height_std", "clearance", "frequency", "diagonal_phase", "pair_phase")},
         task_value=float(recording.reward[SETTLED:, :, REWARD_GROUPS.index("task")].mean()),
     )
 

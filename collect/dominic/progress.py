@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from solo_doi.metrics_log import MetricsLog
+from solo_doi.progress import Shown
 
 
-class RunLog:
+class RunLog(Shown):
     """Writes metrics of every iteration; use as a context manager."""
 
     def __init__(self, run: Path, iterations: int, num_skills: int, first: int = 0) -> None:
@@ -20,25 +19,14 @@ class RunLog:
         self._num_skills = num_skills
         self._metrics = MetricsLog(run, "iteration", first)
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[status]}"))
-        self._progress = Progress(*columns, console=Console(stderr=True), refresh_per_second=2)
-        self._bar = self._progress.add_task("", total=iterations, completed=first, status="")
+        bars = Progress(*columns, console=Console(stderr=True), refresh_per_second=2)
+        super().__init__(bars, self._metrics.close)
+        self._bar = bars.add_task("", total=iterations, completed=first, status="")
 
     def iteration(self, number: int, metrics: dict[str, float]) -> None:
         """Record one finished iteration."""
         self._metrics.write(number, metrics)
-        self._progress.update(self._bar, completed=number, status=self._status(metrics))
-
-    def __enter__(self) -> Self:
-        """Show the progress bar."""
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close files."""
-        self._progress.stop()
-        self._metrics.close()
+        self._bars.update(self._bar, completed=number, status=self._status(metrics))
 
     def _status(self, metrics: dict[str, float]) -> str:
         parts = [

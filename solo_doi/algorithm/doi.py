@@ -14,7 +14,7 @@ from .health import finite
 from .multipliers import Multipliers
 from .policy import PolicyLearner
 from .problem import Problem
-from .ratios import CHUNK, normalised, state_values
+from .ratios import in_chunks, normalised, state_values
 from .smodice import DualValue, Expert
 
 
@@ -80,7 +80,7 @@ class Doi:
         values = state_values(self.problem, self.value.network)
         here, there = values[:, self.problem.here], values[:, self.problem.there]
         rows = torch.arange(self.problem.num_rows, device=self.problem.device)
-        reward = torch.cat([self.reward(chunk) for chunk in rows.split(CHUNK)], dim=1)
+        reward = in_chunks(lambda chunk: self.reward(rows[chunk]), len(rows), self.config.skills, rows.device)
         return normalised(equations.td_error(reward, here, there, self.config.gamma), self.config)
 
     def exponent(self) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -35,7 +36,9 @@ class SkillNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs (Z, B, outputs) of inputs (B, inputs) under every skill."""
-        return self._upper(functional.relu((x @ self.first.T)[None] + self.skill[:, None], inplace=True))
+        hidden = functional.relu((x @ self.first.T)[None] + self.skill[:, None], inplace=True)
+        # As one matrix: of a batch of them, the product would be a view, which autograd copies when it is changed.
+        return self._upper(hidden.flatten(0, 1)).unflatten(0, hidden.shape[:2])
 
     def of_skill(self, x: Tensor, skill: Tensor) -> Tensor:
         """Outputs (B, outputs) of inputs (B, inputs), each under its own skill (B,)."""
@@ -80,5 +83,29 @@ class Ensemble(nn.Module):
         hidden = x.expand(len(self.weights[0]), *x.shape)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = functional.relu(torch.baddbmm(bias, hidden, weight), inplace=True)
-        logits = torch.baddbmm(self.biases[-1], hidden, self.weights[-1])
-        return torch.log_softmax(logits, dim=-1).transpose(1, 2)
+        logits: Tensor = SampleLastLinear.apply(hidden, self.weights[-1], self.biases[-1])  # type: ignore[no-untyped-call]
+        return torch.log_softmax(logits, dim=1)
+
+
+class SampleLastLinear(torch.autograd.Function):
+    """Batched `x @ weight + bias` with few outputs, as (K, outputs, B): rows of B samples, not of a few outputs.
+
+    Products whose rows are that short are several times slower, forward and for the gradient of the weights; written
+    as a plain product the other way round, the gradient of `x` would come transposed, and slow all that follows.
+    """
+
+    @staticmethod
+    def forward(context: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:  # noqa: ANN401  # torch's
+        """Product of x (K, B, inputs), weight (K, inputs, outputs) and bias (K, 1, outputs), transposed."""
+        context.save_for_backward(x, weight)
+        return torch.baddbmm(bias.transpose(1, 2), weight.transpose(1, 2), x.transpose(1, 2))
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # noqa: ANN401  # torch's
+        """Gradients of all three."""
+        x, weight = context.saved_tensors
+        return (
+            torch.bmm(gradient.transpose(1, 2), weight.transpose(1, 2)),
+            torch.bmm(gradient, x).transpose(1, 2),
+            gradient.sum(2)[:, None],
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -15,9 +17,22 @@ CHUNK = 8192
 
 
 @torch.no_grad()
+def in_chunks(work: Callable[[slice], Tensor], rows: int, skills: int, device: torch.device) -> Tensor:
+    """Results (Z, rows) of `work`, piece by piece, in memory that is there before.
+
+    Kept one by one, they would lie in the much larger blocks of memory that `work` frees, which then fit nothing.
+    """
+    found = torch.empty(skills, rows, device=device)
+    for first in range(0, rows, CHUNK):
+        chunk = slice(first, min(first + CHUNK, rows))
+        found[:, chunk] = work(chunk)
+    return found
+
+
 def state_values(problem: Problem, network: SkillNetwork) -> Tensor:
     """Values of all states, (Z, M)."""
-    return torch.cat([network(chunk)[..., 0] for chunk in problem.states.split(CHUNK)], dim=1)
+    states = problem.states
+    return in_chunks(lambda chunk: network(states[chunk])[..., 0], len(states), len(network.skill), states.device)
 
 
 def normalised(delta: Tensor, config: TrainConfig) -> Tensor:

@@ -16,7 +16,7 @@ from rich.table import Table
 from solo_doi.errors import SoloError, one_line
 from solo_doi.files import write_text
 
-from .config import EvalConfig
+from .config import EvalConfig, is_bundle
 from .report import show
 
 SELECTION_FILE = "selection.json"
@@ -26,14 +26,15 @@ SHIPPED = Path(__file__).parents[1] / "skills" / "locomotion"
 
 @dataclass(frozen=True, kw_only=True)
 class EvalCommand(EvalConfig):
-    """Roll every skill of a run out and write metrics.json, figures and report.html.
+    """Roll every skill of a run or a bundle out and write metrics.json, figures and report.html.
 
     Examples: `solo-eval runs/NAME`; `solo-eval runs/NAME --select` tells which skills are robust;
-    `solo-eval --compare runs/sweep/*/` puts runs side by side; `solo-eval runs/NAME --pictures False` writes numbers.
+    `solo-eval --compare runs/sweep/*/` puts runs side by side; `solo-eval runs/NAME --pictures False` writes numbers;
+    `solo-eval skills.onnx` rolls out what a robot would run.
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Directories written by solo-train; the skills that come with the package if none is named."""
+    """Directories written by solo-train, or .onnx files of solo-export; the package's own skills if none is named."""
     compare: bool = False
     """Also compare the runs: medians and quartiles over seeds."""
     select: bool = False
@@ -41,7 +42,7 @@ class EvalCommand(EvalConfig):
     expert: Path | None = None
     """Checkpoint of the expert that returns are measured against; the shipped one by default."""
     out: Path | None = None
-    """Where results go: RUN/evaluation by default, runs/comparison if runs are compared."""
+    """Where results go: RUN/evaluation or NAME.evaluation beside NAME.onnx; runs/comparison if runs are compared."""
     again: bool = False
     """Evaluate anew what was evaluated with the same settings before."""
     pictures: Annotated[bool, tyro.conf.FlagConversionOff] = True
@@ -67,14 +68,13 @@ def evaluate_all(command: EvalCommand) -> None:
     _check(runs, config)
     done: dict[Path, dict[str, Any]] = {}
     for run in runs:
-        out = run / "evaluation" if command.compare or command.out is None else command.out
+        out = _place(run) if command.compare or command.out is None else command.out
         metrics = _evaluate(run, command, config, out)
         print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
         _show(metrics)
         if command.select:
-            write_text(
-                (out if run == SHIPPED else run) / SELECTION_FILE, json.dumps({"selected": metrics["selected"]}) + "\n"
-            )
+            kept = out if run == SHIPPED or is_bundle(run) else run
+            write_text(kept / SELECTION_FILE, json.dumps({"selected": metrics["selected"]}) + "\n")
             print(f"selected skills: {metrics['selected']}")
         done[run] = metrics
     if command.compare:
@@ -83,11 +83,16 @@ def evaluate_all(command: EvalCommand) -> None:
         print(compare(done, command.out or Path("runs/comparison")))
 
 
+def _place(run: Path) -> Path:
+    """Where the results of a run or a bundle go if nothing else is said."""
+    return run.with_suffix(".evaluation") if is_bundle(run) else run / "evaluation"
+
+
 def _check(runs: Sequence[Path], config: EvalConfig) -> None:
-    from .run import check_run  # heavy: after the flags are checked
+    from .source import read_source  # heavy: after the flags are checked
 
     for run in runs:  # all of them, before any is rolled out
-        check_run(run, config)
+        read_source(run, config)
 
 
 def _evaluate(run: Path, command: EvalCommand, config: EvalConfig, out: Path) -> dict[str, Any]:

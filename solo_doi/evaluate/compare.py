@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,23 @@ MEASURES = {
     "mutual_information": "information [nats]",
     "visibly_different": "visibly different skills",
 }
+SHORT = {
+    "return_pct_mean": "return [% of expert]",
+    "ratio_l1": "ratio l1",
+    "ratio_l1_trajectory": "ratio l1 per trajectory",
+    "sf_l2_standardised": "SF l2, standardised",
+    "height_std": "height spread [m]",
+}
+"""Labels that fit an axis."""
+BARS = ("return_pct_mean", "ratio_l1_trajectory", "height_std")
 TABLE_FILE = "compare.md"
 QUARTILES = (0.25, 0.5, 0.75)
 
 
 def label(metrics: dict[str, Any]) -> str:
     """Name what a run has in common with others of other seeds: its variant in a sweep, else its settings."""
+    if "objective" not in metrics:
+        return str(metrics["run"])  # a bundle, which does not know
     swept = re.fullmatch(r"(.+)-eps[\d.]+-seed\d+", metrics["run"])
     if swept and swept[1] != "default":
         return swept[1]
@@ -69,9 +81,14 @@ def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
     report.text("Medians over runs of the same kind, with quartiles where there is more than one.")
     report.table(rows)
     report.figure(_trade_off(groups, out / "trade_off"), "Return against diversity; every dot is a run.")
-    report.figure(_by_group(groups, out / "groups"), "Return and spread of heights; bars are quartiles.")
-    if any(read_metrics(run) for run in runs):
-        report.figure(_over_steps(runs, out / "over_steps"), "Distance between the skills' ratios over training.")
+    report.figure(
+        _by_group(groups, out / "groups"), "Return, distance of ratios and spread of heights, with quartiles."
+    )
+    curves = [
+        Curve(label(metrics), run.name, *curve) for run, metrics in runs.items() for curve in _curves(run, metrics)
+    ]
+    if curves:
+        report.figure(_over_steps(curves, out / "over_steps"), "What skills become over training; every line is a run.")
     report.write(out / "report.html")
     return out / "report.html"
 
@@ -104,25 +121,48 @@ def _trade_off(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
     return figures.save(figure, path, ["group", "measure", "diversity", "return_pct"], rows)
 
 
-def _over_steps(runs: Mapping[Path, dict[str, Any]], path: Path) -> Path:
-    figure, axes = figures.panels(height=2.8)
-    rows, labels = [], list(dict.fromkeys(label(metrics) for metrics in runs.values()))
-    for run, metrics in runs.items():
-        name = label(metrics)
-        points = [(line["outer"], line["ratio_l1"]) for line in read_metrics(run) if "ratio_l1" in line]
-        if points:
-            axes[0, 0].plot(*zip(*points, strict=True), color=figures.colour(labels.index(name)), label=name, lw=1)
-            rows += [[name, run.name, *point] for point in points]
+@dataclass(frozen=True)
+class Curve:
+    """A measure of a run over its outer steps."""
+
+    group: str
+    run: str
+    measure: str
+    points: list[tuple[float, float]]
+
+
+def _curves(run: Path, metrics: dict[str, Any]) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """Distance of ratios from the run's log; returns and features if its checkpoints were evaluated."""
+    sources = {
+        "ratio_l1": read_metrics(run),
+        "sf_l2_standardised": metrics.get("history", []),
+        "return_pct_mean": metrics.get("history", []),
+    }
+    for measure, lines in sources.items():
+        if points := [(line["outer"], line[measure]) for line in lines if measure in line]:
+            yield measure, points
+
+
+def _over_steps(curves: Sequence[Curve], path: Path) -> Path:
+    measures = list(dict.fromkeys(curve.measure for curve in curves))
+    groups = list(dict.fromkeys(curve.group for curve in curves))
+    figure, axes = figures.panels(len(measures), height=2.8 if len(measures) == 1 else 2.0)
+    for axis, measure in zip(axes[:, 0], measures, strict=True):
+        for curve in (curve for curve in curves if curve.measure == measure):
+            style = {"color": figures.colour(groups.index(curve.group)), "label": curve.group, "lw": 1}
+            axis.plot(*zip(*curve.points, strict=True), marker="" if measure == "ratio_l1" else "o", ms=3, **style)
+        axis.set(ylabel=SHORT[measure], ylim=(0, None))
     handles = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))  # one per label
     axes[0, 0].legend(handles.values(), handles, fontsize=7)
-    axes[0, 0].set(xlabel="outer step", ylabel="ratio l1", ylim=(0, 2.05))
-    return figures.save(figure, path, ["group", "run", "outer", "ratio_l1"], rows)
+    axes[-1, 0].set(xlabel="outer step")
+    rows = ([curve.group, curve.run, curve.measure, *point] for curve in curves for point in curve.points)
+    return figures.save(figure, path, ["group", "run", "measure", "outer", "value"], rows)
 
 
 def _by_group(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
-    figure, axes = figures.panels(1, 2, height=2.6)
+    figure, axes = figures.panels(1, len(BARS), height=2.6)
     rows = []
-    for axis, measure in zip(axes[0], ("return_pct_mean", "height_std"), strict=True):
+    for axis, measure in zip(axes[0], BARS, strict=True):
         for number, (name, group) in enumerate(groups.items()):
             values = known(group, measure)
             if not len(values):
@@ -131,5 +171,5 @@ def _by_group(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
             axis.bar(number, middle, yerr=[[middle - low], [high - middle]], color=figures.colour(number), capsize=2)
             rows.append([name, measure, low, middle, high])
         axis.set_xticks(range(len(groups)), list(groups), rotation=30, ha="right", fontsize=7)
-        axis.set_ylabel(MEASURES[measure], fontsize=8)
+        axis.set_ylabel(SHORT[measure], fontsize=8)
     return figures.save(figure, path, ["group", "measure", "low", "median", "high"], rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from solo_doi.errors import SoloError
@@ -42,3 +43,8 @@ class EvalConfig:
             raise SoloError(f"Seed {self.seed}: expected 0 or more.")
         if self.episodes < 4:
             raise SoloError(f"{self.episodes} episodes are too few to tell skills apart: expected at least 4.")
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether a path names a bundle of solo-export rather than a run of solo-train."""
+    return path.suffix == ".onnx"

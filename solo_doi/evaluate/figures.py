@@ -56,7 +56,8 @@ def ratios(log_w: np.ndarray, path: Path) -> Path:
     axes[-1, 0].set_xlabel("transition")
     axes[0, 0].set_title("ratio of skill to data, transition by transition", loc="left", fontsize=9)
     header = ["transition", *(f"skill_{skill}" for skill in range(len(eta)))]
-    return save(figure, path, header, ([index * step, *column] for index, column in enumerate(eta.T)))
+    rows = ([index * step, *(f"{value:.5g}" for value in column)] for index, column in enumerate(eta.T))
+    return save(figure, path, header, rows)
 
 
 def over_training(lines: list[dict[str, float]], skills: int, eps: float, path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Evaluates a run of solo-train: its policies, its log, its ratios; writes metrics, figures and the report."""
+"""Evaluates skills: their policies, the log and ratios of their run; writes metrics, figures and the report."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from typing import Any
 import h5py
 
 from solo_doi import config as configuration
-from solo_doi.algorithm.training import POLICY_FILE, RATIOS_FILE, SUMMARY_FILE
-from solo_doi.cli import CONFIG_FILE, RunConfig
+from solo_doi.algorithm.training import RATIOS_FILE
 from solo_doi.data.shard import file_hash
-from solo_doi.errors import MissingPackageError, SoloError
+from solo_doi.errors import MissingPackageError
 from solo_doi.files import write_text
 from solo_doi.metrics_log import read_metrics
 from solo_doi.policies.dominic import read_policy
-from solo_doi.policies.skills import SkillPolicy
 from solo_doi.provenance import software
 
 from . import diversity, figures
 from .config import COMMANDED, EvalConfig
-from .history import kept_checkpoints, returns_over_training
+from .history import returns_over_training
 from .report import Report
 from .skills import (
     CONDITIONS,
@@ -38,12 +36,12 @@ from .skills import (
     select,
     transfer,
 )
+from .source import Source, policy_file, read_source
 from .walk import GAMMA, measure
 
 METRICS_JSON, REPORT_FILE = "metrics.json", "report.html"
 EXPERT_ROBOTS = 200
 """Rollouts of the expert that the map of successor features is fitted on."""
-FROM_TRAINING = ("phi", "sigma", "ratio_l1", "ratio_l1_trajectory", "held_out_accuracy", "effective_share", "warnings")
 DIVERSITY = (
     "ratio_l1", "ratio_l1_trajectory", "sf_l2", "sf_l2_standardised", "height_std", "told_apart",
     "mutual_information", "silhouette", "visibly_different",
@@ -63,29 +61,23 @@ DEFINITIONS = {
 def evaluate_run(run: Path, expert_file: Path, config: EvalConfig, out: Path) -> dict[str, Any]:
     """Evaluate and write; return what `metrics.json` holds."""
     config.check()
-    summary, policy, expert = read_summary(run), SkillPolicy.read(run / POLICY_FILE), read_policy(expert_file)
-    trained: RunConfig = configuration.read(RunConfig, run / CONFIG_FILE)
-    evaluation = evaluate(policy, expert, config)
+    source, expert = read_source(run, config), read_policy(expert_file)
+    evaluation = evaluate(source.policy, expert, config)
     metrics: dict[str, Any] = {
-        "run": run.resolve().name,
-        "eps": trained.eps,
-        "objective": trained.objective,
-        "multipliers": trained.multipliers,
-        "seed": trained.seed,
+        **source.told,
         "evaluation": configuration.to_dict(config),
         "made_from": made_from(run, expert_file),
-        **{name: summary[name] for name in FROM_TRAINING if name in summary},
         **describe_skills(evaluation),
         "definitions": DEFINITIONS,
         "software": software(),
     }
     if config.transfer:
-        metrics["transfer"] = transfer(policy, config)
+        metrics["transfer"] = transfer(source.policy, config)
         metrics["selected"] = select(metrics["transfer"])
-    if config.history:
-        metrics["history"] = returns_over_training(run, trained, expert, config)
+    if config.history and source.trained is not None:
+        metrics["history"] = returns_over_training(run, source.trained, expert, config)
     if config.pictures:
-        _report(run, trained, evaluation, expert, config, metrics, out)
+        _report(source, evaluation, expert, config, metrics, out)
     metrics = _plain(metrics)
     write_text(out / METRICS_JSON, json.dumps(metrics, indent=1, allow_nan=False) + "\n")
     return metrics
@@ -104,28 +96,7 @@ def evaluated_before(run: Path, expert_file: Path, config: EvalConfig, out: Path
 
 def made_from(run: Path, expert_file: Path) -> dict[str, str]:
     """Hashes of the policies an evaluation tells of."""
-    return {"policy": file_hash(run / POLICY_FILE), "expert": file_hash(expert_file)}
-
-
-def check_run(run: Path, config: EvalConfig) -> None:
-    """Say what is wrong with a run, before anything is rolled out."""
-    read_summary(run)
-    configuration.read(RunConfig, run / CONFIG_FILE)
-    SkillPolicy.read(run / POLICY_FILE)
-    if config.history:
-        kept_checkpoints(run)
-
-
-def read_summary(run: Path) -> dict[str, Any]:
-    """Read what training said of itself, or say what is wrong with the directory."""
-    if not (run / CONFIG_FILE).is_file():
-        raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
-    if not (run / SUMMARY_FILE).is_file():
-        raise SoloError(f"{run}: training has not finished. Continue it with `solo-train --resume {run}`.")
-    try:
-        return json.loads((run / SUMMARY_FILE).read_text())
-    except ValueError as error:
-        raise SoloError(f"{run / SUMMARY_FILE}: not valid JSON ({error}). Train the run again.") from error
+    return {"policy": file_hash(policy_file(run)), "expert": file_hash(expert_file)}
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  # any value
@@ -138,9 +109,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  # any value
 
 
 def _report(
-    run: Path, trained: RunConfig, evaluation: Evaluation, expert: Policy,
-    config: EvalConfig, metrics: dict[str, Any], out: Path,
-) -> None:  # fmt: skip
+    source: Source, evaluation: Evaluation, expert: Policy, config: EvalConfig, metrics: dict[str, Any], out: Path
+) -> None:
     """Draw all figures and put them into one page."""
     out.mkdir(parents=True, exist_ok=True)
     report = Report(f"Skills of {metrics['run']}")
@@ -154,7 +124,7 @@ def _report(
     report.figure(figures.skill_bars(metrics, out / "skills"), "Return, velocity, height and clearance of every skill.")
     if len(evaluation.walks) > 1:
         _diversity(report, evaluation, expert, config, metrics, out)
-    _training(report, run, trained, metrics, out)
+    _training(report, source, metrics, out)
     _pictures(report, evaluation, out)
     if "transfer" in metrics:
         report.heading("Transfer")
@@ -177,14 +147,20 @@ def _diversity(
     points = diversity.embed(many, evaluation.walks, feature_scale(many), config.seed)
     metrics["silhouette"] = diversity.silhouette(points[1:])
     report.heading("Diversity")
-    report.table([{"measure": name, "value": metrics.get(name)} for name in DIVERSITY])
+    report.table([{"measure": name, "value": metrics[name]} for name in DIVERSITY if name in metrics])
     report.figure(figures.embedding(points, out / "umap"), "Rollouts of skills among those of the expert.")
 
 
-def _training(report: Report, run: Path, trained: RunConfig, metrics: dict[str, Any], out: Path) -> None:
-    lines = read_metrics(run)
+def _training(report: Report, source: Source, metrics: dict[str, Any], out: Path) -> None:
+    run, trained = source.path, source.trained
     report.heading("Training")
-    if lines:
+    if trained is None:
+        report.text(
+            "A bundle holds policies alone. Multipliers, divergences, ratios and the course of training are absent: "
+            f"they are in the report of what it was exported from, {metrics['exported_from']}."
+        )
+        return
+    if lines := read_metrics(run):
         path = figures.over_training(lines, trained.skills, trained.eps, out / "training")
         report.figure(path, "Multipliers, violation of the constraint and distance of the ratios over training.")
     if (run / RATIOS_FILE).is_file():  # the shipped run comes without: they are as large as data

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from solo_doi.algorithm.networks import Classifier, Ensemble, SkillNetwork, xavier
+from solo_doi.algorithm.networks import Classifier, Ensemble, SampleLastLinear, SkillNetwork, xavier
 
 from .small import seeded
 
@@ -90,6 +90,14 @@ def test_ensemble_is_a_loop_over_its_members() -> None:
             hidden = hidden @ weights[member] + biases[member, 0]
             hidden = hidden.relu() if layer < 2 else hidden
         close(found[member], torch.log_softmax(hidden, dim=-1).T)
+
+
+def test_last_layer_and_its_gradients_are_those_of_a_plain_product() -> None:
+    """Against finite differences, and transposed."""
+    shapes = ((MEMBERS, 7, HIDDEN), (MEMBERS, HIDDEN, SKILLS), (MEMBERS, 1, SKILLS))
+    parts = [torch.randn(s, generator=seeded(), dtype=torch.float64, requires_grad=True) for s in shapes]
+    close(SampleLastLinear.apply(*parts), (parts[0] @ parts[1] + parts[2]).transpose(1, 2))  # type: ignore[no-untyped-call]
+    assert torch.autograd.gradcheck(SampleLastLinear.apply, parts)
 
 
 def test_an_ensembles_probabilities_sum_to_one() -> None:

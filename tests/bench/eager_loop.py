@@ -1,4 +1,4 @@
-"""The peer of the joint update: the same work written as plain PyTorch, skill by skill and member by member."""
+"""Peers of the joint update: the same work written as plain PyTorch, skill by skill and member by member."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from solo_doi.algorithm.config import TrainConfig
 from solo_doi.algorithm.problem import Problem
+
+GAMMA, LEARNING_RATE = 0.99, 3e-4
 
 
 def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
@@ -17,49 +19,93 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 class EagerLoop:
-    """One-hot skills beside the state, one forward pass per term of the loss, one backward pass per network."""
+    """Every skill is a SMODICE of its own: own networks, own minibatch, own steps; then every member, one by one."""
 
     def __init__(self, problem: Problem, config: TrainConfig) -> None:
-        """Networks of the same sizes, batches of as many transitions and initial states."""
-        self.problem, self.config = problem, config
+        """Networks of the same widths; batches of as many transitions and initial states."""
+        self.config = config
         self.batch = config.value.windows * config.value.window
-        states, skills = problem.states.shape[1], config.skills
-        self.value = mlp(states + skills, config.value.hidden, 1)
-        self.policy = mlp(states + skills, config.policy.hidden, 2 * problem.actions.shape[1])
-        told = problem.discriminator_input.shape[1]
-        members = range(config.discriminator.members)
-        self.members = nn.ModuleList(mlp(told, config.discriminator.hidden, skills) for _ in members)
-        networks = (self.value, self.policy, self.members)
-        self.optimisers = [torch.optim.Adam(network.parameters(), lr=3e-4) for network in networks]
+        self.states, self.next_states = problem.states[problem.here], problem.states[problem.there]
+        self.initial_states = self.states[problem.first]
+        self.actions, self.told = problem.actions, problem.discriminator_input
+        self.label = torch.softmax(torch.randn(problem.num_rows, config.skills), dim=1)  # how likely each skill is
+        inputs, outputs = self.states.shape[1], 2 * self.actions.shape[1]
+        self.values = [mlp(inputs, config.value.hidden, 1) for _ in range(config.skills)]
+        self.policies = [mlp(inputs, config.policy.hidden, outputs) for _ in range(config.skills)]
+        told, members = self.told.shape[1], range(config.discriminator.members)
+        self.members = [mlp(told, config.discriminator.hidden, config.skills) for _ in members]
+        networks = (*self.values, *self.policies, *self.members)
+        self.optimisers = {net: torch.optim.Adam(net.parameters(), lr=LEARNING_RATE) for net in networks}
 
     def update(self) -> None:
         """One update of values, policy and discriminator of all skills."""
-        problem, skills = self.problem, self.config.skills
-        rows = torch.randint(problem.num_rows, (self.batch,))
-        here, there = problem.states[problem.here[rows]], problem.states[problem.there[rows]]
-        first = problem.states[problem.here[problem.first[torch.randint(len(problem.first), (self.batch,))]]]
-        with torch.no_grad():
-            told = problem.discriminator_input[rows]
-            log_q = torch.stack([torch.log_softmax(member(told), -1) for member in self.members]).exp().mean(0).log()
-        value_loss = policy_loss = torch.zeros(())
-        eta = []
-        for skill in range(skills):
-            value, following, initial = (self.value(self._with(x, skill))[:, 0] for x in (here, there, first))
-            delta = log_q[:, skill] + 0.99 * following - value
-            value_loss = value_loss + 0.01 * initial.mean() + torch.logsumexp(delta, 0)
-            eta.append(torch.softmax(delta.detach(), 0) * self.batch)
-            mean, log_std = self.policy(self._with(here, skill)).chunk(2, -1)
-            normal = torch.distributions.Normal(mean, log_std.clamp(-5, 2).exp())
-            policy_loss = policy_loss - (eta[-1] * normal.log_prob(problem.actions[rows].atanh()).sum(-1)).mean()
-        label = torch.stack(eta, -1)
-        losses = [torch.log_softmax(member(problem.discriminator_input[rows]), -1) for member in self.members]
-        discriminator_loss = -torch.stack([(label * log_prob).mean() for log_prob in losses]).mean()
-        for loss, optimiser in zip((value_loss, policy_loss, discriminator_loss), self.optimisers, strict=True):
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+        for skill in range(self.config.skills):
+            rows = torch.randint(len(self.states), (self.batch,))
+            eta = self._value_step(skill, rows)
+            mean, log_std = self.policies[skill](self.states[rows]).chunk(2, -1)
+            self._descend(self.policies[skill], -(eta * log_prob(mean, log_std, self.actions[rows])).mean())
+        self._discriminator_steps()
+
+    def _value_step(self, skill: int, rows: Tensor) -> Tensor:
+        """Descend the dual loss; return the ratios."""
+        reward = self._log_q(rows)[:, skill]
+        initial = torch.randint(len(self.initial_states), (self.config.value.initial_batch,))
+        value = self.values[skill]
+        delta = reward + GAMMA * value(self.next_states[rows])[:, 0] - value(self.states[rows])[:, 0]
+        loss = (1 - GAMMA) * value(self.initial_states[initial]).mean() + torch.logsumexp(delta, 0)
+        self._descend(value, loss)
+        return torch.softmax(delta.detach(), 0) * len(rows)
+
+    @torch.no_grad()
+    def _log_q(self, rows: Tensor) -> Tensor:
+        return torch.stack([torch.softmax(member(self.told[rows]), dim=-1) for member in self.members]).mean(0).log()
+
+    def _discriminator_steps(self) -> None:
+        rows = torch.randint(len(self.states), (self.config.discriminator.batch,))
+        for member in self.members:
+            log_q = torch.log_softmax(member(self.told[rows]), dim=-1)
+            self._descend(member, -(self.label[rows] * log_q).mean())
+
+    def _descend(self, network: nn.Module, loss: Tensor) -> None:
+        self.optimisers[network].zero_grad()
+        loss.backward()
+        self.optimisers[network].step()
+
+
+class SharedEagerLoop(EagerLoop):
+    """One-hot skills beside the state, one minibatch for all skills, their losses summed: q and Adam run but once."""
+
+    def __init__(self, problem: Problem, config: TrainConfig) -> None:
+        """One network for all skills, of the same widths."""
+        super().__init__(problem, config)
+        inputs, outputs = self.states.shape[1] + config.skills, 2 * self.actions.shape[1]
+        self.values, self.policies = [mlp(inputs, config.value.hidden, 1)], [mlp(inputs, config.policy.hidden, outputs)]
+        networks = (self.values[0], self.policies[0])
+        self.optimisers |= {net: torch.optim.Adam(net.parameters(), lr=LEARNING_RATE) for net in networks}
+
+    def update(self) -> None:
+        """One update of values, policy and discriminator of all skills."""
+        rows = torch.randint(len(self.states), (self.batch,))
+        initial = torch.randint(len(self.initial_states), (self.config.value.initial_batch,))
+        batches = self.states[rows], self.next_states[rows], self.initial_states[initial]
+        log_q, value_loss, policy_loss = self._log_q(rows), torch.zeros(()), torch.zeros(())
+        for skill in range(self.config.skills):
+            value, following, first = (self.values[0](self._with(states, skill))[:, 0] for states in batches)
+            delta = log_q[:, skill] + GAMMA * following - value
+            value_loss = value_loss + (1 - GAMMA) * first.mean() + torch.logsumexp(delta, 0)
+            mean, log_std = self.policies[0](self._with(batches[0], skill)).chunk(2, -1)
+            eta = torch.softmax(delta.detach(), 0) * self.batch
+            policy_loss = policy_loss - (eta * log_prob(mean, log_std, self.actions[rows])).mean()
+        self._descend(self.values[0], value_loss)
+        self._descend(self.policies[0], policy_loss)
+        self._discriminator_steps()
 
     def _with(self, states: Tensor, skill: int) -> Tensor:
         code = torch.zeros(len(states), self.config.skills)
         code[:, skill] = 1.0
         return torch.cat([states, code], dim=1)
+
+
+def log_prob(mean: Tensor, log_std: Tensor, action: Tensor) -> Tensor:
+    """Log density of actions before their tanh, up to a constant of the data."""
+    return torch.distributions.Normal(mean, log_std.clamp(-5, 2).exp()).log_prob(action.atanh()).sum(-1)

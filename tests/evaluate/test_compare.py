@@ -81,8 +81,8 @@ def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
         assert rows["eps 2"][title] == f"{middle} ({low} to {high})", name
     with (tmp_path / "out" / "groups.csv").open(newline="") as file:
         numbers = {(row["group"], row["measure"]): row for row in csv.DictReader(file)}
-    assert len(numbers) == 4
-    for name in ("return_pct_mean", "height_std"):
+    assert len(numbers) == 6
+    for name in ("return_pct_mean", "ratio_l1_trajectory", "height_std"):
         expected = np.percentile([found[name] for found in others], (25, 50, 75))
         found = [float(numbers["eps 4", name][column]) for column in ("low", "median", "high")]
         np.testing.assert_allclose(found, expected)
@@ -143,7 +143,21 @@ def test_ratios_over_training_are_those_of_the_logs(tmp_path: Path) -> None:
     compare(runs, tmp_path / "out")
     with (tmp_path / "out" / "over_steps.csv").open(newline="") as file:
         rows = [list(row.values()) for row in csv.DictReader(file)]
-    assert rows == [["eps 2", "one", "1", "0.25"], ["eps 2", "one", "2", "1.5"], ["eps 2", "two", "2", "1.5"]]
+    expected = [("one", "1", "0.25"), ("one", "2", "1.5"), ("two", "2", "1.5")]
+    assert rows == [["eps 2", run, "ratio_l1", outer, value] for run, outer, value in expected]
+
+
+def test_histories_are_drawn_over_training(tmp_path: Path) -> None:
+    """Distance of features and return at the checkpoints of those runs that have them."""
+    history = [{"outer": outer, "return_pct_mean": 90.0 + outer, "sf_l2_standardised": 3.0 * outer} for outer in (2, 4)]
+    runs = {tmp_path / "one": metrics(1, history=history), tmp_path / "two": metrics(2)}
+    compare(runs, tmp_path / "out")
+    with (tmp_path / "out" / "over_steps.csv").open(newline="") as file:
+        rows = [tuple(row.values()) for row in csv.DictReader(file)]
+    assert rows == [
+        ("eps 2", "one", "sf_l2_standardised", "2", "6.0"), ("eps 2", "one", "sf_l2_standardised", "4", "12.0"),
+        ("eps 2", "one", "return_pct_mean", "2", "92.0"), ("eps 2", "one", "return_pct_mean", "4", "94.0"),
+    ]  # fmt: skip
 
 
 def test_the_page_has_the_table_and_fits_a_phone(tmp_path: Path) -> None:

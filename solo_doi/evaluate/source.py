@@ -1,0 +1,77 @@
+"""What can be evaluated: a run of solo-train, or a bundle of solo-export, which holds policies alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from solo_doi import config as configuration
+from solo_doi.algorithm.training import POLICY_FILE, SUMMARY_FILE
+from solo_doi.cli import CONFIG_FILE, RunConfig
+from solo_doi.errors import SoloError
+from solo_doi.policies.bundle import Bundle
+from solo_doi.policies.skills import SkillPolicy
+
+from .config import EvalConfig, is_bundle
+from .history import kept_checkpoints
+from .skills import Policy
+
+FROM_TRAINING = ("phi", "sigma", "ratio_l1", "ratio_l1_trajectory", "held_out_accuracy", "effective_share", "warnings")
+TASK = "locomotion"
+"""What skills are evaluated at."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Skills, and what is known of their training."""
+
+    path: Path
+    policy: Policy
+    trained: RunConfig | None
+    """Settings of the run; a bundle does not have them."""
+    told: dict[str, Any]
+    """What goes into metrics.json: the run's name, settings and numbers of its own."""
+
+
+def policy_file(path: Path) -> Path:
+    """Return the file that holds the skills of a run or bundle."""
+    return path if is_bundle(path) else path / POLICY_FILE
+
+
+def read_source(path: Path, config: EvalConfig) -> Source:
+    """Read a run or a bundle, or say what is wrong with it."""
+    if is_bundle(path):
+        return _read_bundle(path, config)
+    summary, policy = read_summary(path), SkillPolicy.read(policy_file(path))
+    trained: RunConfig = configuration.read(RunConfig, path / CONFIG_FILE)
+    if config.history:
+        kept_checkpoints(path)
+    settings = {name: getattr(trained, name) for name in ("eps", "objective", "multipliers", "seed")}
+    numbers = {name: summary[name] for name in FROM_TRAINING if name in summary}
+    return Source(path, policy, trained, {"run": path.resolve().name, **settings, **numbers})
+
+
+def read_summary(run: Path) -> dict[str, Any]:
+    """Read what training said of itself, or say what is wrong with the directory."""
+    if not (run / CONFIG_FILE).is_file():
+        raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
+    if not (run / SUMMARY_FILE).is_file():
+        raise SoloError(f"{run}: training has not finished. Continue it with `solo-train --resume {run}`.")
+    try:
+        return json.loads((run / SUMMARY_FILE).read_text())
+    except ValueError as error:
+        raise SoloError(f"{run / SUMMARY_FILE}: not valid JSON ({error}). Train the run again.") from error
+
+
+def _read_bundle(path: Path, config: EvalConfig) -> Source:
+    bundle = Bundle(path)
+    if bundle.contract.task != TASK:
+        raise SoloError(f"{path}: made for task {bundle.contract.task!r}, skills are evaluated at {TASK!r}.")
+    if config.history:
+        raise SoloError(f"{path}: a bundle has no checkpoints. Use --history on the run it was exported from.")
+    made_from = bundle.contract.made_from
+    return Source(
+        path, bundle, None, {"run": path.name, "exported_from": made_from.get("run") or made_from.get("checkpoint")}
+    )
