@@ -46,6 +46,14 @@ class DeployConfig:
     """Of the simulated sensors' noise."""
     url: str = DEFAULT_URL
     """Where LCM meets; other robots on this host need another port."""
+    interface: str | None = None
+    """Network card that the real robot's master board is plugged into."""
+    driver: Literal["native", "sdk"] = "native"
+    """Way to the master board: our own, for protocols 3 and 4, or the vendor's library, for 3."""
+    protocol: Literal[3, 4] = 4
+    """What the virtual master board speaks; a real one is asked."""
+    calibration: Path | None = None
+    """Where the real robot's index pulses are, written by `solo-deploy calibrate`."""
     key: Path | None = None
     """Secret that commands are signed with, drawn by `solo-deploy keygen`; a dry run draws its own."""
     trust: Path | None = None

@@ -237,7 +237,8 @@ class Controller:
             if self.state is State.IDLE:
                 self.fault = None
             return
-        if self._sensors is None:  # nothing is known of the robot: stay
+        known = self._sensors is not None and (before in POWERED or self._sensors.ready.all())
+        if self._sensors is None or not known:  # nothing is known of the robot, or its motors do not follow: stay
             self.state = before
             return
         self._since = self._sensors.time

@@ -13,16 +13,16 @@ from .config import DeployConfig
 from .messages.auth import read_key
 from .shipped import SHIPPED
 
-BUILT = ("pybullet", "mock")
-"""Robots that exist so far."""
 FLAT = ("locomotion",)
 """Tasks for which a robot without a height map is enough."""
 
 
 def check(config: DeployConfig) -> Bundle:
     """Refuse what cannot go well, with the reason; return the bundle."""
-    if config.robot not in BUILT:
-        raise SoloError(f"--robot {config.robot} is still to come. Use --robot pybullet for a dry run.")
+    if config.robot == "real" and (config.interface is None or config.calibration is None):
+        raise SoloError("--robot real needs --interface, its master board's network card, and --calibration, a file.")
+    if config.robot == "real" and config.fast:
+        raise SoloError("--fast is for simulated robots: the real one has its own time.")
     if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not 0 < config.seconds < math.inf:

@@ -17,8 +17,9 @@ from .config import CONFIG_FILE, DeployConfig
 from .control import REPORT_FILE as CONTROLLER_FILE
 from .picture import draw
 from .recorder import LOG_FILE, next_incident, read_log, write_incident
+from .walks import walk_of
 
-ROBOT_FILE = "robot.json"
+ROBOT_FILE, BOARD_FILE = "robot.json", "board.json"
 SUMMARY_FILE = "summary.json"
 WALKED = 0.5
 """Share of the commanded velocity from which on a robot has walked."""
@@ -57,7 +58,8 @@ class Summary:
             share = walk["velocity"] / self.content["commanded"] if self.content["commanded"] else float("nan")
             table.add_row("velocity", f"{walk['velocity']:.2f} m/s, {share:.0%} of the command")
             table.add_row("falls", str(walk["falls"]))
-            table.add_row("energy", f"{walk['energy']:.0f} J")
+            if walk["energy"] is not None:
+                table.add_row("energy", f"{walk['energy']:.0f} J")
         for name, title in TIMING.items():
             values = self.content["timing"].get(name) or {}
             if values:
@@ -74,6 +76,9 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
     """Put the reports of both processes together, and draw the log."""
     controller, robot = (_read(folder / name) for name in (CONTROLLER_FILE, ROBOT_FILE))
     command = config.velocity or bundle.contract.command
+    board = _read(folder / BOARD_FILE)
+    if board:
+        robot["walk"] = walk_of(board["track"], controller.get("history", []))
     content = {
         "skill": config.skill, "then": list(config.then), "robot": config.robot,
         "bundle": bundle.hash, "commanded": command[0], "walk": robot.get("walk"),

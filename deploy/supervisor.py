@@ -20,7 +20,7 @@ from .messages.wire import Link
 from .operate import Device, operate
 from .preflight import check
 from .recorder import LOG_FILE
-from .report import Summary, summarise
+from .report import BOARD_FILE, Summary, summarise
 
 END = 10.0
 """How long processes are given to end before they are killed [s]."""
@@ -37,7 +37,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
     if config.key is None:
         write_key(out / KEY_FILE)
     Console().print(f"run: {out}", highlight=False, markup=False)
-    robot = _start("deploy.robots", out)
+    robot = _start_robot(config, out)
     controller = None
     try:
         controller = _start("deploy.control", out)
@@ -56,6 +56,16 @@ def supervise(config: DeployConfig, out: Path) -> int:
     summary = summarise(out, bundle, config)
     _show(summary)
     return 0 if summary.good else 1
+
+
+def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
+    if config.robot != "virtual":
+        return _start("deploy.robots", out)
+    # The board makes the cable, runs the robot process beside itself, and ends with it.
+    board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)]
+    board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", "0.5", "--seed", str(config.seed)]
+    board += ["--report", str(out / BOARD_FILE), "--", sys.executable, "-m", "deploy.robots", str(out)]
+    return subprocess.Popen(board)
 
 
 def _start(module: str, out: Path) -> subprocess.Popen[bytes]:

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from deploy.walks import FALL_TILT, START
 from solo_doi.solo12.rotations import tilt
 
 from .bullet import BulletSolo
 from .robot import TICK
 
-FALL_TILT = 1.0
-"""Tilt from which on a walking robot has fallen [rad]."""
-START = 1.0
-"""What the mean velocity leaves out: the robot starts from standing [s]."""
 CONTACT_TICKS = 10
 """Contacts are looked at every so many ticks."""
 

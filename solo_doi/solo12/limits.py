@@ -43,7 +43,7 @@ def _per_leg(haa: float, hfe: float, kfe: float) -> Array:
 TRAINING = Limits(_per_leg(0.80, 1.35, 2.60), velocity=30.0, torque=2.5)
 """What a joint target is clamped to, and the torque limit of every simulator; 2.5 N m is 11.1 A [DOMiNiC]."""
 
-SAFETY = Limits(_per_leg(0.85, 1.40, 2.70), velocity=50.0, torque=2.6)
+SAFETY = Limits(_per_leg(0.85, 1.43, 2.70), velocity=50.0, torque=2.6)
 """Crossing one of these makes the controller damp the motors."""
 
 DRIVER = Limits(_per_leg(0.90, 1.45, 2.80), velocity=80.0, torque=2.7)

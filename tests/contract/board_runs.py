@@ -45,14 +45,19 @@ def _namespace_error() -> str:
     return result.stderr.strip() if result.returncode else ""
 
 
-def beside_board(*command: str, protocol: int, options: tuple[str, ...] = (), timeout: float = 120) -> str:
-    """Run a command beside a board in lock-step, on a cable of its own; return what both printed."""
+def need_namespace() -> None:
+    """Skip where no network of one's own can be made."""
     try:
         error = _namespace_error()
     except FileNotFoundError as missing:
         error = str(missing)
     if error:
         pytest.skip(f"no right to make a network namespace with a veth pair here: {error}")
+
+
+def beside_board(*command: str, protocol: int, options: tuple[str, ...] = (), timeout: float = 120) -> str:
+    """Run a command beside a board in lock-step, on a cable of its own; return what both printed."""
+    need_namespace()
     board = (sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--clock", "lock-step")
     result = subprocess.run(
         ["unshare", "-Urn", *board, "--protocol", str(protocol), *options, "--", *command],

@@ -39,8 +39,14 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--robot", "real"], "--robot real is still to come. Use --robot pybullet for a dry run."),
-        (["--robot", "virtual"], "--robot virtual is still to come. Use --robot pybullet for a dry run."),
+        (
+            ["--robot", "real"],
+            "--robot real needs --interface, its master board's network card, and --calibration, a file.",
+        ),
+        (
+            ["--robot", "real", "--interface", "e0", "--calibration", "c.json", "--fast"],
+            "--fast is for simulated robots: the real one has its own time.",
+        ),
         ([], "There is no display for the simulation's window. Add --headless."),
         (["--headless", "--skill", "9"], f"Skill 9 does not exist: {SHIPPED} has skills 0 to 4."),
         (["--headless", "--skill", "-1"], f"Skill -1 does not exist: {SHIPPED} has skills 0 to 4."),

@@ -45,12 +45,6 @@ def test_the_shipped_skills_are_the_default(skill: int) -> None:
     assert (bundle.path, bundle.num_skills, bundle.contract.task) == (SHIPPED, 5, "locomotion")
 
 
-@pytest.mark.parametrize("robot", ["real", "virtual"])
-def test_robots_that_do_not_exist_yet_are_refused(robot: str) -> None:
-    """With what can be done instead."""
-    assert refusal(robot=robot) == f"--robot {robot} is still to come. Use --robot pybullet for a dry run."
-
-
 def test_a_window_needs_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mock robot has none; with a display a window is fine."""
     monkeypatch.delenv("DISPLAY", raising=False)

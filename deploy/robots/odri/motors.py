@@ -10,7 +10,7 @@ import numpy as np
 
 from deploy.robots.robot import RobotError
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, constant
-from solo_doi.solo12.limits import DRIVER, GEAR_RATIO, MOTOR_CONSTANT, TORQUE_PER_AMPERE
+from solo_doi.solo12.limits import GEAR_RATIO, MOTOR_CONSTANT, TORQUE_PER_AMPERE, TRAINING
 from solo_doi.solo12.state import JointCommand
 
 from .protocol import LIMITS, Flags, MotorCommand, SensorPacket
@@ -34,8 +34,8 @@ JOINT_OF_MOTOR = np.argsort(MOTOR_OF_JOINT)
 SIGN = constant([MOTORS[name][1] for name in JOINT_NAMES])
 GAIN_PER_AMPERE = GEAR_RATIO**2 * MOTOR_CONSTANT
 """Joint gain that one ampere per radian of the motor makes [N m/A]."""
-SATURATION = DRIVER.current
-"""Current limit that every command carries [A]."""
+SATURATION = TRAINING.current
+"""Current that drivers clip to: what policies were trained with, 2.5 N m [A]."""
 
 
 def largest_gains(protocol: int) -> tuple[float, float]:
@@ -43,12 +43,16 @@ def largest_gains(protocol: int) -> tuple[float, float]:
     return LIMITS[protocol].kp * GAIN_PER_AMPERE, LIMITS[protocol].kd * GAIN_PER_AMPERE
 
 
-def check_gains(command: JointCommand, protocol: int) -> None:
-    """Refuse gains that the wire cannot carry: the vendor's library would clamp them in silence.
+def check(command: JointCommand, protocol: int) -> None:
+    """Refuse what the wire cannot carry: the vendor's library would clamp gains, and send NaN as the lowest position.
 
     Raises:
-        RobotError: Naming the joint, the gain and the largest one.
+        RobotError: Naming the joint, and the gain with the largest one.
     """
+    finite = np.isfinite(command.position)
+    if not finite.all():
+        joint = int(np.argmin(finite))
+        raise RobotError(f"{JOINT_NAMES[joint]}: its position is {command.position[joint]}. Nothing was sent.")
     for name, limit in zip(("kp", "kd"), largest_gains(protocol), strict=True):
         values = np.broadcast_to(getattr(command, name), NUM_JOINTS)
         good = (values >= 0.0) & (values <= limit)

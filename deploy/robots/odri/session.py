@@ -52,8 +52,8 @@ class Session:
                 f"No master board answered {CONNECT_LIMIT} requests in protocols 4 and 3: is it powered, is this its "
                 "cable, and does no other program hold a session with it?"
             )
-        elif self._lock_step:
-            time.sleep(TICK)  # a board in lock-step takes requests as fast as they come, but needs time for each
+        else:
+            time.sleep(TICK)  # until it is open, nothing else keeps time
         return self.is_open
 
     def receive(self) -> SensorPacket | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from deploy.robots.lag import Lag
 from deploy.robots.robot import Sensors
-from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
 from . import motors
@@ -32,8 +33,14 @@ class Solo12:
     name = "solo12"
     paces = True
 
-    def __init__(self, board: Board, calibration: Calibration, *, lock_step: bool = False) -> None:
-        """Take a board that is not connected yet; one in lock-step has its own time."""
+    def __init__(
+        self, board: Board, calibration: Calibration, *, lock_step: bool = False, lag: float = MOTOR_LAG
+    ) -> None:
+        """Take a board that is not connected yet; one in lock-step has its own time.
+
+        Commands wait until the measurements behind them are `lag` seconds old: policies were trained with that.
+        """
+        self._lag = Lag(lag, damping())
         self._session, self._calibration = Session(board, lock_step=lock_step), calibration
         self._bring_up: BringUp | None = None
         self._packet: SensorPacket | None = None
@@ -78,14 +85,15 @@ class Solo12:
         )
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Send what the motors shall do until the next call; the real robot delays nothing."""
+        """Send what the motors shall do until the next call."""
         bring_up = self._bring_up
         if bring_up is None:
             return observed
         if not bring_up.is_done:
             self._session.send(bring_up.step(self._packet))
             return observed
-        motors.check_gains(command, self._session.board.protocol)
+        motors.check(command, self._session.board.protocol)
+        command, observed = self._lag.take(command, observed, self.time)
         everything = np.ones(NUM_JOINTS, dtype=bool)
         self._session.send(
             motors.motor_command(command, bring_up.offset, enabled=everything, compensate_index=everything)
@@ -96,5 +104,10 @@ class Solo12:
         """Damp the motors and stop talking: the board switches them off 20 ms later."""
         if self.is_calibrated:
             for _ in range(LAST_COMMANDS):
-                self.drive(JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=CLOSING_DAMPING), self.time)
+                self.drive(damping(), self.time)
         self._session.board.close()
+
+
+def damping() -> JointCommand:
+    """The command that slows every joint and holds none."""
+    return JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=CLOSING_DAMPING)

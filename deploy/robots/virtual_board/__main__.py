@@ -26,6 +26,7 @@ from .body import Body, BodyConfig
 from .memory import BOARD_MAC, LockStep
 from .server import serve_by_clock, serve_lock_step
 from .switches import SWITCHES, Event, KilledError, Schedule
+from .track import Track
 from .veth import BOARD_END, PC_END, veth_pair
 
 KILLED = 137
@@ -71,19 +72,29 @@ def main() -> int:
             stack.enter_context(veth_pair(PC_END, arguments.interface))
         link = EthernetLink(arguments.interface, BOARD_MAC)
         stack.callback(link.close)
-        code = _run(arguments, lock_step, link, schedule)
+        track = Track(board, lock_step=arguments.clock == "lock-step")
+        code = _run(arguments, lock_step, link, schedule, track)
     if arguments.report is not None:
-        arguments.report.write_text(json.dumps(report(lock_step), indent=2) + "\n")
+        arguments.report.write_text(json.dumps(report(lock_step) | {"track": track.rows}) + "\n")
     return code
 
 
-def _run(arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: Schedule) -> int:
+def _run(
+    arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: Schedule, track: Track
+) -> int:
     sys.stdout.write(f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}\n")
     sys.stdout.flush()
     child = subprocess.Popen(arguments.command) if arguments.command else None
     serve = serve_lock_step if arguments.clock == "lock-step" else serve_by_clock
+    if child is not None:  # who asks the board to end means its command, which may need the board until then
+        signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+
+    def ended() -> bool:
+        track.look()
+        return child is not None and child.poll() is not None
+
     try:
-        serve(lock_step, link, schedule, lambda: child is not None and child.poll() is not None)
+        serve(lock_step, link, schedule, ended)
     except KilledError:
         if child is None:
             os._exit(KILLED)

@@ -47,6 +47,8 @@ class MasterBoard:
         self.stalled = False
         """A board that hangs: takes nothing, sends nothing, and leaves its drivers without packets."""
         self.ticks = 0
+        self.told = 0
+        """Measurements sent in this session: the time that a PC in lock-step knows [ticks]."""
         """Of the robot's time."""
         self._waits = waits
         self._power_up()
@@ -129,7 +131,7 @@ class MasterBoard:
         elif self.state is State.SENDING_ACK:
             self._answered_session = self._session
             self._drivers = self.body.drivers.answering
-            self._sensor_index = self._commands_lost = self._silent = 0
+            self._sensor_index = self._commands_lost = self._silent = self.told = 0
 
     def _next_command(self) -> CommandPacket:
         """What the drivers get in this tick: the PC's last command as long as it is young, else motors off."""
@@ -149,6 +151,7 @@ class MasterBoard:
 
     def _sensor_payload(self) -> bytes:
         self._sensor_index = (self._sensor_index + 1) % WORD
+        self.told += 1
         sensor = SensorPacket(
             session=self._answered_session,
             index=self._sensor_index,

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import date
 
 import numpy as np
 
 from deploy.robots.odri import motors
-from deploy.robots.odri.calibration import Calibration, nearest
-from deploy.robots.odri.ethernet import mac_text
+from deploy.robots.odri.calibration import Calibration
 from deploy.robots.odri.native import NativeBoard
 from deploy.robots.odri.protocol import MotorCommand, SensorPacket
 from deploy.robots.odri.solo12 import Solo12
 from deploy.robots.robot import Sensors
 from deploy.robots.virtual_board.board import MasterBoard
-from deploy.robots.virtual_board.body import INDEX_ANGLES, Body, BodyConfig
-from deploy.robots.virtual_board.memory import BOARD_MAC, LockStep, MemoryLink
+from deploy.robots.virtual_board.body import Body, BodyConfig
+from deploy.robots.virtual_board.known import CALIBRATION
+from deploy.robots.virtual_board.memory import LockStep, MemoryLink
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.state import JointCommand
 
 SESSION = 77
-CALIBRATION = Calibration(nearest(np.array(INDEX_ANGLES)), mac_text(BOARD_MAC), date(2026, 1, 1))
 DAMPING = JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.1)
 
 

@@ -10,7 +10,7 @@ from deploy.robots.odri.protocol import SensorPacket
 from deploy.robots.odri.sensors import driver_faults, quaternion, ready_joints
 from deploy.robots.robot import RobotError
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
-from solo_doi.solo12.limits import DRIVER
+from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import JointCommand
 
@@ -57,19 +57,19 @@ def test_gains_are_refused_beyond_the_wire(protocol: int, kp: float, kd: float) 
     """Training's gains of 5 and 0.1 fit both protocols; the joint is named when one does not."""
     zero = np.zeros(12)
     for good in ((5.0, 0.1), (kp, kd)):
-        motors.check_gains(JointCommand(position=zero, kp=good[0], kd=good[1]), protocol)
+        motors.check(JointCommand(position=zero, kp=good[0], kd=good[1]), protocol)
     for bad in ((kp + 0.03, 0.1), (np.nan, 0.1), (-1.0, 0.1), (5.0, kd + 0.02), (5.0, np.inf)):
         with pytest.raises(RobotError, match=f"FL_HAA.*protocol {protocol}"):
-            motors.check_gains(JointCommand(position=zero, kp=bad[0], kd=bad[1]), protocol)
+            motors.check(JointCommand(position=zero, kp=bad[0], kd=bad[1]), protocol)
     one = np.full(12, 1.0)
     one[8] = 100.0
     with pytest.raises(RobotError, match="HL_KFE: kp is 100"):
-        motors.check_gains(JointCommand(position=zero, kp=one, kd=0.1), protocol)
+        motors.check(JointCommand(position=zero, kp=one, kd=0.1), protocol)
 
 
 def test_currents_are_limited_as_the_table_of_limits_says() -> None:
-    """Twelve amperes, 2.7 N m; never the zero that means no limit."""
-    assert motors.motors_off().saturation == pytest.approx(np.full(12, DRIVER.current))
+    """As in training, 2.5 N m; never the zero that means no limit."""
+    assert motors.motors_off().saturation == pytest.approx(np.full(12, TRAINING.current))
     assert not motors.motors_off().enabled.any()
 
 

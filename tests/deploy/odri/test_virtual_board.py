@@ -234,11 +234,11 @@ def test_protocol_3_knows_no_voltage() -> None:
 
 
 def test_current_is_limited_by_the_saturation(session: Session) -> None:
-    """A far target asks for more than 12 A; the measured current is what the limit leaves."""
+    """A far target asks for more than 11 A; the measured current is what the limit leaves, in eighths of an ampere."""
     session.run(ALIGNMENT_TICKS + 1, ON)
     packet = session.run(1, joint_command(position=2.0, kp=5.0))
     assert packet is not None
-    np.testing.assert_allclose(np.abs(packet.current), 12.0, atol=p.CURRENT_LSB)
+    np.testing.assert_allclose(np.abs(packet.current), 11.0, atol=p.CURRENT_LSB)
     assert (joint_velocity(packet) > 0).all()  # and it turns every joint forwards, whatever its motor's sign
 
 

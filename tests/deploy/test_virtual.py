@@ -1,0 +1,65 @@
+"""The whole way to a walking Solo12, but for the metal: board, cable, driver, LCM, controller, estimator, skill."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deploy.messages.wire import STATE, decode
+from deploy.recorder import LOG_FILE, read_log
+from deploy.walks import walk_of
+from tests.contract.board_runs import need_namespace
+
+ROOT = Path(__file__).parents[2]
+NETWORK = "ip link set lo up && ip route add 224.0.0.0/4 dev lo"
+
+
+def deploy(out: Path, *words: str) -> dict:
+    """Run solo-deploy in lock-step in a network of its own; return its summary."""
+    need_namespace()
+    program = [sys.executable, "-c", "from deploy.cli import main; main()"]
+    command = [*program, "--robot", "virtual", "--fast", "--out", str(out), *words]
+    script = f"{NETWORK} && exec {shlex.join(command)}"
+    ran = subprocess.run(["unshare", "-Urn", "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return json.loads((out / "summary.json").read_text())
+
+
+def positions(out: Path) -> str:
+    """Hash of all joint positions that were measured."""
+    rows = [decode(STATE, data).joint_position for _, channel, data in read_log(out / LOG_FILE) if channel == STATE]
+    return hashlib.sha256(np.array(rows).tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("protocol", [3, 4])
+def test_it_calibrates_stands_walks_switches_and_sits(protocol: int, tmp_path: Path) -> None:
+    """With both protocols, at 85 % of the commanded velocity or more."""
+    summary = deploy(tmp_path / "run", "--protocol", str(protocol), "--skill", "2", "--then", "4", "--seconds", "1.5")
+    states = [entry["state"] for entry in summary["history"]]
+    assert states == ["IDLE", "STAND", "READY", "WALK", "WALK", "STAND", "READY", "SIT", "IDLE"]
+    assert summary["walk"]["velocity"] >= 0.85
+    assert summary["walk"]["falls"] == 0
+    assert 10.0 <= summary["delay_ms"]["min"] <= summary["delay_ms"]["max"] <= 25.0
+    if protocol == 4:
+        again = deploy(tmp_path / "again", "--skill", "2", "--then", "4", "--seconds", "1.5")
+        assert again["walk"] == summary["walk"]
+        assert positions(tmp_path / "again") == positions(tmp_path / "run")
+
+
+def test_a_walk_is_what_happened_while_a_skill_had_the_motors() -> None:
+    """Rows before, after and in the first second count for the distance at most; a fall is counted once."""
+    track = [[k / 100, k / 100, 0.0, 0.25, 1.0 if k < 300 else 0.5, 1.5 if 350 <= k < 360 else 0.0] for k in range(600)]
+    history = [{"time": 0.5, "state": "IDLE"}, {"time": 1.0, "state": "WALK"}, {"time": 5.0, "state": "STAND"}]
+    found = walk_of(track, history)
+    assert found["walked_seconds"] == 4.0
+    assert found["distance"] == pytest.approx(3.99)
+    assert found["velocity"] == pytest.approx((100 * 1.0 + 200 * 0.5) / 300)
+    assert found["falls"] == 1
+    assert walk_of([], [])["velocity"] == 0.0
