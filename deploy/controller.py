@@ -27,9 +27,11 @@ DAMPING = 0.2
 """Velocity gain of damped motors, as in the vendor's driver file [N m s/rad]."""
 EXPIRY_NS = 20_000_000
 """How long a command may be followed: as long as the master board waits before it lets go."""
+REARM_NS = 500_000_000
+"""How long a request to re-arm waits for the robot, which hears it at the same time, to be without a fault."""
 EVENTS = {
     Request.STAND: Event.STAND, Request.WALK: Event.WALK, Request.STOP: Event.STOP,
-    Request.SIT: Event.SIT, Request.DAMP: Event.DAMP, Request.REARM: Event.REARM,
+    Request.SIT: Event.SIT, Request.DAMP: Event.DAMP,
 }  # fmt: skip
 
 
@@ -81,6 +83,7 @@ class Controller:
         self._command = self._wished.copy()
         self._since = self._switched_on = 0.0
         self._stopping = False
+        self._rearm_until = 0
         self._sequence = 0
         self._damp()
 
@@ -105,8 +108,12 @@ class Controller:
         if velocity is not None and np.isfinite(velocity).all():
             low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
             self._wished = np.clip(velocity, low, high)
-        if request in EVENTS and not (request is Request.REARM and self._still_bad()):
-            if request is Request.WALK and skill in self._allowed:
+        if request is Request.REARM:
+            self._rearm_until = now_ns + REARM_NS
+        elif request is Request.WALK and skill >= 0 and skill not in self._allowed:
+            return  # better no walk than with another skill than the one asked for
+        elif request in EVENTS:
+            if request is Request.WALK and skill >= 0:
                 self.skill = skill
             self._handle(EVENTS[request])
 
@@ -125,6 +132,9 @@ class Controller:
     def tick(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
         """Return the joint command of this tick."""
         sensors = self._sensors
+        if now_ns < self._rearm_until and not self._still_bad():
+            self._rearm_until = 0
+            self._handle(Event.REARM)
         if sensors is not None and self._heard is not None:
             self._watch(sensors, now_ns)
             if self.state in POWERED and self.estimate is not None:

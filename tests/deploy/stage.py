@@ -127,10 +127,10 @@ class Counting:
         """Do as the bundle does."""
         return getattr(self._bundle, name)
 
-    def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
         """Remember what was seen."""
-        self.observations.append(observation[0])
-        return self._bundle.run(observation, skill)
+        self.observations.append(observation)
+        return self._bundle.run_one(observation, skill)
 
 
 class Wire:

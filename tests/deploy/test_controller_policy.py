@@ -23,9 +23,9 @@ class Odd(Counting):
     target: float | np.ndarray = float("nan")
     outside = 0.0
 
-    def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
         """Answer the same for every joint."""
-        _, targets = super().run(observation, skill)
+        _, targets = super().run_one(observation, skill)
         return np.zeros_like(targets), np.full_like(targets, self.target)
 
     def excess(self, observation: np.ndarray) -> float:

@@ -29,14 +29,14 @@ class Constant:
 
     def __init__(self) -> None:
         """Remember which skills were asked."""
-        self.asked: list[list[int]] = []
+        self.asked: list[int] = []
         self.seen: list[np.ndarray] = []
 
-    def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
         """Answer every skill by its number squared; targets are a tenth of it."""
-        self.asked.append(skill.tolist())
-        self.seen.append(observation[0])
-        actions = np.repeat(skill[:, None].astype(np.float32) ** 2, NUM_JOINTS, axis=1)
+        self.asked.append(skill)
+        self.seen.append(observation)
+        actions = np.full(NUM_JOINTS, float(skill) ** 2, np.float32)
         return actions, actions / 10
 
     def excess(self, observation: np.ndarray) -> float:
@@ -77,7 +77,7 @@ def test_only_one_skill_is_asked_while_none_changes() -> None:
     steps(one, 3)
     one.switch(3)
     steps(one, 2)
-    assert bundle.asked == [[3]] * 5
+    assert bundle.asked == [3] * 5
 
 
 def test_a_hand_over_is_even_and_ends_at_the_new_skill() -> None:
@@ -90,7 +90,7 @@ def test_a_hand_over_is_even_and_ends_at_the_new_skill() -> None:
     np.testing.assert_allclose(np.diff([0.1, *found[:BLEND_STEPS]]), 0.8 / BLEND_STEPS, atol=1e-7)
     new = np.float64(np.float32(9.0) / 10)
     assert (found[BLEND_STEPS - 1 :] == new).all()
-    assert bundle.asked[2:] == [[1, 3]] * (BLEND_STEPS - 1) + [[3]] * 3
+    assert bundle.asked[2:] == [1, 3] * (BLEND_STEPS - 1) + [3] * 3
 
 
 def test_the_policy_sees_the_action_that_was_blended() -> None:
@@ -101,7 +101,7 @@ def test_the_policy_sees_the_action_that_was_blended() -> None:
     steps(one, 4)
     place = LAYOUT.slices["previous_action"]
     seen = [observation[place][0] for observation in bundle.seen]
-    np.testing.assert_allclose(seen, [0, 0, 4 / 15, 8 / 15, 12 / 15], atol=1e-6)
+    np.testing.assert_allclose(seen, [0, *np.repeat([0, 4 / 15, 8 / 15, 12 / 15], 2)], atol=1e-6)  # both skills see it
 
 
 @pytest.mark.parametrize("after", range(BLEND_STEPS + 1))
@@ -145,4 +145,4 @@ def test_real_skills_hand_over_without_a_jump() -> None:
 def test_the_stand_in_is_like_a_bundle() -> None:
     """The stand-in above has what a walker uses of a bundle, by the same names."""
     stand_in: Any = Constant()
-    assert all(hasattr(Bundle, name) and hasattr(stand_in, name) for name in ("run", "excess", "num_skills"))
+    assert all(hasattr(Bundle, name) and hasattr(stand_in, name) for name in ("run_one", "excess", "num_skills"))

@@ -189,9 +189,9 @@ class Spoilable:
         """Be the bundle in all else."""
         return getattr(self._bundle, name)
 
-    def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
         """Answer, spoiled."""
-        action, target = self._bundle.run(observation, skill)
+        action, target = self._bundle.run_one(observation, skill)
         return action, self.spoil(target)
 
 

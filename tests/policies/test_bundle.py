@@ -520,3 +520,19 @@ def test_a_contract_of_another_key_order_is_read(path: Path) -> None:
     turned = json.dumps(dict(reversed(json.loads(text).items())))
     assert canonical(json.loads(turned)) == text
     assert Bundle(with_texts(path, contract=turned)).contract.canonical() == text
+
+
+def test_one_observation_is_answered_like_a_batch(path: Path) -> None:
+    """By another way through onnxruntime; answers are the caller's to keep."""
+    bundle, rng = Bundle(path), np.random.default_rng(3)
+    kept = []
+    for number in range(10):
+        observation, skill = rng.standard_normal(bundle.observation_size).astype(np.float32), number % SKILLS
+        found, expected = bundle.run_one(observation, skill), bundle.run(observation[None], np.array([skill]))
+        np.testing.assert_array_equal(found, [part[0] for part in expected])
+        kept.append((found, [part[0] for part in expected]))
+    for found, expected in kept:
+        np.testing.assert_array_equal(found, expected)
+    for skill in (-1, SKILLS):
+        with pytest.raises(BundleError, match=f"Skill {skill} does not exist"):
+            bundle.run_one(np.zeros(bundle.observation_size, np.float32), skill)
