@@ -1,0 +1,92 @@
+"""Logs run again: bit for bit with the same code, and the first difference named with another."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from mcap.reader import make_reader
+
+from deploy import cli
+from deploy.config import CONFIG_FILE, DeployConfig
+from deploy.controller import Controller, ControllerConfig
+from deploy.messages.convert import state_of
+from deploy.messages.wire import COMMAND, OPERATOR, STATE, Request
+from deploy.operators import Wish, operator_message
+from deploy.recorder import LOG_FILE, write_log
+from deploy.replay import replay
+from solo_doi import config as configuration
+from solo_doi.errors import SoloError
+
+from .stage import sensors, shipped
+
+TICKS = 400
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A deployment of a robot that was asked to stand up, as recorded."""
+    config = DeployConfig(skill=3, controller=ControllerConfig(stand_seconds=0.2, power_seconds=0.1))
+    controller = Controller(shipped(), config.skill, config.controller)
+    events = []
+    for tick in range(TICKS):
+        state = state_of(sensors(1.0 + tick / 1000))
+        state.sequence, state.session = tick + 1, 7
+        controller.hear(state)
+        events.append((tick, STATE, state.encode()))
+        wish = Wish({50: Request.STAND, 350: Request.SIT}.get(tick, Request.NOTHING))
+        if wish.request:
+            events.append((tick, OPERATOR, operator_message(wish, tick, state.time_ns).encode()))
+        controller.ask(wish.request, state.time_ns, wish.skill)
+        events.append((tick, COMMAND, controller.tick(state.time_ns).encode()))
+    write_log(events, tmp_path / LOG_FILE)
+    (tmp_path / CONFIG_FILE).write_text(configuration.to_yaml(config))
+    return tmp_path
+
+
+def test_the_same_code_answers_the_same(folder: Path) -> None:
+    """Not nearly: exactly."""
+    found = replay(folder)
+    assert (found.ticks, found.difference, found.largest) == (TICKS, None, 0.0)
+
+
+def test_the_first_difference_is_named(folder: Path) -> None:
+    """Another configuration makes the gain grow later, from the second powered tick on."""
+    path = folder / CONFIG_FILE
+    path.write_text(path.read_text().replace("power_seconds: 0.1", "power_seconds: 0.2"))
+    found = replay(folder / LOG_FILE)
+    assert found.difference is not None
+    assert (found.difference.tick, found.difference.term) == (52, "kp")
+    assert found.difference.replayed == pytest.approx(found.difference.logged / 2)
+    assert str(found.difference) == "tick 52: kp was 0.05, is now 0.025"
+
+
+def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> None:
+    """A log without its beginning, and no log."""
+    content = (folder / LOG_FILE).read_bytes()
+    second = content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND"))
+    (folder / LOG_FILE).write_bytes(content[second:])
+    with pytest.raises(SoloError, match="only a log from the start"):
+        replay(folder)
+    with pytest.raises(SoloError, match="no such file"):
+        replay(tmp_path / "nowhere")
+
+
+def test_the_command_says_so_and_writes_mcap(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every message, as JSON that viewers plot."""
+    path = folder / "log.mcap"
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "replay", str(folder), "--mcap", str(path)])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 0
+    assert f"{TICKS} ticks, all the same" in capsys.readouterr().out
+    with path.open("rb") as file:
+        rows = [(channel.topic, json.loads(message.data)) for _, channel, message in make_reader(file).iter_messages()]
+    assert len(rows) == 2 * TICKS + 2
+    states = [row for topic, row in rows if topic == STATE]
+    assert [row["sequence"] for row in states] == list(range(1, TICKS + 1))
+    assert len(states[0]["joint_position"]) == 12
