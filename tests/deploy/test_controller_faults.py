@@ -298,3 +298,26 @@ def test_the_first_fault_is_the_one_that_is_kept(ready: Stage) -> None:
             ready.tick(request)
     assert ready.controller.fault is first
     assert ready.commands[-1].kp == 0.0
+
+
+def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
+    """Both hear it at the same time: the robot's next state still shows its fault, and that must not need a second."""
+    ready.fault = Cause.HARDWARE
+    ready.tick()
+    damped(ready, Cause.ROBOT_FAULT)
+    ready.tick(Request.REARM)
+    assert ready.state is State.FAULT
+    ready.fault = Cause.NONE
+    ready.tick()
+    assert ready.state is State.IDLE
+
+
+def test_a_request_to_rearm_does_not_wait_for_ever(ready: Stage) -> None:
+    """Half a second later nobody remembers who stands beside the robot."""
+    ready.fault = Cause.HARDWARE
+    ready.tick()
+    ready.tick(Request.REARM)
+    ready.run(500)
+    ready.fault = Cause.NONE
+    ready.run(10)
+    assert ready.state is State.FAULT

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from deploy.controller import DAMPING, ControllerConfig
+from deploy.controller import DAMPING, REARM_NS, ControllerConfig
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import Mode, Request
 from deploy.state_machine import POWERED, State
@@ -42,6 +42,7 @@ class AnyController(RuleBasedStateMachine):
         self.stage = Stage(config=BRISK)
         self.last: Any = None
         self.first_fault: Fault | None = None
+        self.asked_ns = -REARM_NS
         self.tick()
 
     def tick(self, request: Request | None = Request.NOTHING, **options: Any) -> None:  # noqa: ANN401
@@ -57,7 +58,9 @@ class AnyController(RuleBasedStateMachine):
         if command.kp > 0.0:
             assert (np.abs(command.position) <= TRAINING.position).all()
             assert controller.fault is None
-        if was_faulty and request is not Request.REARM:
+        if request is Request.REARM:
+            self.asked_ns = self.stage.now_ns
+        if was_faulty and self.stage.now_ns - self.asked_ns >= REARM_NS:
             assert state is State.FAULT
         self._check_fault(state)
         if self.last is not None:
@@ -161,7 +164,7 @@ class AnyController(RuleBasedStateMachine):
     @precondition(lambda self: self.stage.state is State.FAULT)
     @rule()
     def rearm(self) -> None:
-        """Granted if the robot is well, refused if not."""
+        """Granted if the robot is well; if not, as soon as it is, within half a second."""
         kept = self.stage.controller.fault
         self.tick(Request.REARM)
         if self.stage.fault:
