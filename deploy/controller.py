@@ -18,13 +18,11 @@ from .faults import Cause, Fault
 from .messages.convert import sensors_of
 from .messages.wire import COMMAND, STATUS, Mode, Request, blank, new_session
 from .poses import LYING, Glide
-from .robots.robot import TICK, Sensors
+from .robots.robot import DAMPING, TICK, Sensors
 from .safety import Lasting, Safety, SafetyConfig
 from .state_machine import POWERED, Event, State, next_state
 from .walker import Walker
 
-DAMPING = 0.2
-"""Velocity gain of damped motors, as in the vendor's driver file [N m s/rad]."""
 EXPIRY_NS = 20_000_000
 """How long a command may be followed: as long as the master board waits before it lets go."""
 REARM_NS = 500_000_000

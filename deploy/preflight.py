@@ -11,6 +11,7 @@ from solo_doi.policies.signature import check_signature
 
 from .config import DeployConfig
 from .messages.auth import read_key
+from .robots.odri.calibration import load
 from .shipped import SHIPPED
 
 FLAT = ("locomotion",)
@@ -23,6 +24,8 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError("--robot real needs --interface, its master board's network card, and --calibration, a file.")
     if config.robot == "real" and config.fast:
         raise SoloError("--fast is for simulated robots: the real one has its own time.")
+    if config.robot == "real" and config.calibration is not None:
+        load(config.calibration)  # refuses what is no calibration
     if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not 0 < config.seconds < math.inf:

@@ -19,7 +19,7 @@ from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
 from .lag import Lag
-from .robot import TICK, Sensors
+from .robot import TICK, Sensors, damped
 
 UP_W = np.array([0.0, 0.0, GRAVITY])
 
@@ -51,7 +51,7 @@ class BulletSolo:
     ) -> None:
         """Load the robot into a physics client of its own; its clock starts at `epoch`."""
         self.epoch = epoch
-        self._lag = Lag(lag, JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.0))
+        self._lag = Lag(lag, damped())
         self._noise = noise or Noise()
         self._rng = np.random.default_rng(seed)
         config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)

@@ -20,10 +20,7 @@ from solo_doi.solo12.limits import DRIVER, SAFETY
 from solo_doi.solo12.rotations import tilt
 from solo_doi.solo12.state import JointCommand
 
-from .robot import Sensors
-
-DAMPING = 0.2
-"""Velocity gain of damped motors, as in the vendor's driver file [N m s/rad]."""
+from .robot import Sensors, damped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +105,8 @@ class Gate:
             self._imu_changed(sensors)
         self._before = sensors or self._before
         if not self.powered:
-            return damped(sensors)
+            measured = sensors is not None and np.isfinite(sensors.joint_position).all()
+            return damped(sensors.joint_position if measured and sensors is not None else None)
         command = self._followed
         return JointCommand(position=np.array(command.position), kp=command.kp, kd=command.kd)
 
@@ -193,11 +191,3 @@ class Gate:
         imu = sensors.angular_velocity_b.tobytes() + sensors.acceleration_b.tobytes()
         if imu != self._imu:
             self._imu, self._imu_since = imu, sensors.time
-
-
-def damped(sensors: Sensors | None) -> JointCommand:
-    """Return the command that slows every joint and holds none."""
-    position = (
-        np.zeros(12) if sensors is None or not np.isfinite(sensors.joint_position).all() else sensors.joint_position
-    )
-    return JointCommand(position=position, kp=0.0, kd=DAMPING)

@@ -10,7 +10,7 @@ from solo_doi.solo12.rotations import IDENTITY
 from solo_doi.solo12.state import JointCommand
 
 from .lag import Lag
-from .robot import TICK, Sensors
+from .robot import TICK, Sensors, damped
 
 UP = np.array([0.0, 0.0, GRAVITY])
 FOLLOWING = 0.05
@@ -29,7 +29,7 @@ class MockSolo:
         self._rng = np.random.default_rng(seed)
         self._position = LYING.copy()
         self._velocity = np.zeros(NUM_JOINTS)
-        self._lag = Lag(MOTOR_LAG, JointCommand(position=self._position, kp=0.0, kd=0.0))
+        self._lag = Lag(MOTOR_LAG, damped())
 
     @property
     def time(self) -> float:

@@ -42,7 +42,6 @@ class RobotProcess:
         self._link, self._lockstep = link, lockstep
         self._session = new_session()
         self._sequence = 0
-        self._controller = 0
         self._answered = 0
         self._patience = START
         self._now = self._acting = 0.0

@@ -15,6 +15,15 @@ TICK = 0.001
 """Period of the robot process and of the controller [s]."""
 
 
+DAMPING = 0.2
+"""Velocity gain of damped motors, as in the vendor's driver file [N m s/rad]."""
+
+
+def damped(position: Array | None = None) -> JointCommand:
+    """Return the command that slows every joint and holds none."""
+    return JointCommand(position=np.zeros(NUM_JOINTS) if position is None else position, kp=0.0, kd=DAMPING)
+
+
 class RobotError(SoloError):
     """A robot that cannot be opened, or is not what it was said to be."""
 

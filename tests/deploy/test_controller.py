@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.controller import DAMPING, Controller, ControllerConfig
+from deploy.controller import Controller, ControllerConfig
 from deploy.messages.wire import Mode, Request
 from deploy.poses import LYING
 from deploy.robots.mock import MockSolo
+from deploy.robots.robot import DAMPING
 from deploy.state_machine import State
 from deploy.walker import BLEND_STEPS
 from solo_doi.solo12.constants import CONTROL_SETUPS

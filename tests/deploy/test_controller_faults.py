@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deploy.controller import DAMPING
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import Mode, Request
+from deploy.robots.robot import DAMPING
 from deploy.state_machine import State
 from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS
 

@@ -9,9 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from deploy.controller import DAMPING, REARM_NS, ControllerConfig
+from deploy.controller import REARM_NS, ControllerConfig
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import Mode, Request
+from deploy.robots.robot import DAMPING
 from deploy.state_machine import POWERED, State
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING

@@ -47,6 +47,10 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
             ["--robot", "real", "--interface", "e0", "--calibration", "c.json", "--fast"],
             "--fast is for simulated robots: the real one has its own time.",
         ),
+        (
+            ["--robot", "real", "--interface", "e0", "--calibration", "nowhere.json"],
+            "nowhere.json: this robot was never calibrated. Calibrate it first.",
+        ),
         ([], "There is no display for the simulation's window. Add --headless."),
         (["--headless", "--skill", "9"], f"Skill 9 does not exist: {SHIPPED} has skills 0 to 4."),
         (["--headless", "--skill", "-1"], f"Skill -1 does not exist: {SHIPPED} has skills 0 to 4."),

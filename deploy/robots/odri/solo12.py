@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deploy.robots.lag import Lag
-from deploy.robots.robot import Sensors
+from deploy.robots.robot import Sensors, damped
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
@@ -19,8 +19,6 @@ from .session import Session
 
 LAST_COMMANDS = 5
 """Damping commands that `close` sends."""
-CLOSING_DAMPING = 0.2
-"""[N m s/rad]"""
 
 
 class Solo12:
@@ -40,7 +38,7 @@ class Solo12:
 
         Commands wait until the measurements behind them are `lag` seconds old: policies were trained with that.
         """
-        self._lag = Lag(lag, damping())
+        self._lag = Lag(lag, damped())
         self._session, self._calibration = Session(board, lock_step=lock_step), calibration
         self._bring_up: BringUp | None = None
         self._packet: SensorPacket | None = None
@@ -104,10 +102,5 @@ class Solo12:
         """Damp the motors and stop talking: the board switches them off 20 ms later."""
         if self.is_calibrated:
             for _ in range(LAST_COMMANDS):
-                self.drive(damping(), self.time)
+                self.drive(damped(), self.time)
         self._session.board.close()
-
-
-def damping() -> JointCommand:
-    """The command that slows every joint and holds none."""
-    return JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=CLOSING_DAMPING)

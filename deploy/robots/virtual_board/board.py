@@ -48,7 +48,7 @@ class MasterBoard:
         """A board that hangs: takes nothing, sends nothing, and leaves its drivers without packets."""
         self.ticks = 0
         self.told = 0
-        """Measurements sent in this session: the time that a PC in lock-step knows [ticks]."""
+        """Measurements sent since the PC was acknowledged: the time that a PC in lock-step knows [ticks]."""
         """Of the robot's time."""
         self._waits = waits
         self._power_up()

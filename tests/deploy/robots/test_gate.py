@@ -10,8 +10,8 @@ import pytest
 
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import COMMAND, Message, Mode, blank
-from deploy.robots.gate import DAMPING, Gate, GateConfig
-from deploy.robots.robot import Sensors
+from deploy.robots.gate import Gate, GateConfig
+from deploy.robots.robot import DAMPING, Sensors
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import SAFETY
 from tests.deploy.stage import sensors, with_joint

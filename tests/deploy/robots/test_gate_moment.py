@@ -11,7 +11,8 @@ import pytest
 
 from deploy.allowance import SLACK
 from deploy.faults import Cause, Fault
-from deploy.robots.gate import DAMPING, Gate, GateConfig
+from deploy.robots.gate import Gate, GateConfig
+from deploy.robots.robot import DAMPING
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import DRIVER
 from solo_doi.solo12.rotations import from_rpy
