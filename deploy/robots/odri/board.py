@@ -31,7 +31,10 @@ class Board(Protocol):
         """Ask for a session once, and return whether the board has acknowledged it. Call once per tick."""
 
     def receive(self, timeout: float) -> SensorPacket | None:
-        """Return the newest measurements that were not returned before, waiting for them at most so long [s]."""
+        """Return the newest measurements that were not returned before, waiting for them at most so long [s].
+
+        Nothing before it is connected.
+        """
 
     def send(self, command: MotorCommand) -> None:
         """Send a command, or refuse it if the wire cannot carry it."""

@@ -54,6 +54,8 @@ class NativeBoard:
 
     def receive(self, timeout: float) -> SensorPacket | None:
         """Return the newest measurements that were not returned before, waiting for them at most so long [s]."""
+        if not self._connected:
+            return None  # an acknowledgement that comes late is for `connect`
         newest, deadline = None, time.monotonic() + timeout
         for _ in range(MOST_FRAMES):
             frame = self._link.receive(0.0 if newest else max(0.0, deadline - time.monotonic()))
