@@ -148,7 +148,8 @@ class TrainConfig:
     checkpoints: int = 8
     """How many states along the run are kept for later evaluation, evenly spaced."""
     torch_threads: int = 1
-    """Threads on CPUs. Weights are the same bit for bit only with the same number."""
+    """Threads on CPUs; a policy that is trained `in_loop` gets half of them. Worth it on idle cores only: beside other
+    programs two may be slower than one. Weights are the same bit for bit only with the same number."""
     device: str = "auto"
     """cpu, cuda, or auto: cuda if there is one."""
     classifier: ClassifierConfig = field(default_factory=ClassifierConfig)

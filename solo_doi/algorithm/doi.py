@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from . import equations
+from .beside import beside
 from .config import TrainConfig
 from .diversity import make_diversity
 from .health import finite
@@ -105,12 +107,18 @@ class Doi:
 
     def _fit_values(self) -> dict[str, float]:
         """Phase 1: a few steps on every skill's dual problem, and on its policy, with the rest fixed."""
-        loss = policy_loss = 0.0
-        for _ in range(self.config.value.updates):
-            loss, rows, delta = self.value.step(self.reward)
-            if self.policy is not None:
-                policy_loss = self.policy.weighted_step(rows, equations.log_ratios(delta).exp())
-        return {"loss/value": loss} | ({} if self.policy is None else {"loss/policy": policy_loss})
+        loss, policy, policy_losses = 0.0, self.policy, list[float]()
+        with beside(self._threads_of_values(), policy_losses) as run:
+            for _ in range(self.config.value.updates):
+                loss, rows, delta = self.value.step(self.reward)
+                if policy is not None:
+                    eta = equations.log_ratios(delta).exp()
+                    run(partial(policy.weighted_step, rows, eta, policy.draw_noise(len(rows))))
+        return {"loss/value": loss} | ({"loss/policy": policy_losses[-1]} if policy_losses else {})
+
+    def _threads_of_values(self) -> int:
+        """Policies are trained beside the values, where there is a policy and a second core for it."""
+        return self.config.torch_threads if self.policy is not None and self.problem.device.type == "cpu" else 1
 
     def _parts(self) -> dict[str, Any]:
         parts = {

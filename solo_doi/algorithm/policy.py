@@ -26,7 +26,7 @@ class PolicyLearner:
     def __init__(self, problem: Problem, skills: int, options: PolicyConfig, generator: torch.Generator) -> None:
         """Draw weights from `generator`, which also draws minibatches."""
         self._problem, self._options, self._generator = problem, options, generator
-        self._actions = problem.actions.shape[1]
+        self._skills, self._actions = skills, problem.actions.shape[1]
         observations = problem.states.shape[1]
         network = SkillNetwork(observations, options.hidden, 2 * self._actions, skills, generator)
         self.network = network.to(problem.device)
@@ -41,10 +41,18 @@ class PolicyLearner:
         output = self.network.of_skill(self._problem.states[self._problem.here[rows]], skill)
         return self._descend(-self._log_prob(output, rows).mean(), output)
 
-    def weighted_step(self, rows: Tensor, eta: Tensor) -> float:
-        """Fit transitions (B,), drawn evenly, with each skill's ratios (Z, B) in the loss."""
+    def weighted_step(self, rows: Tensor, eta: Tensor, noise: Tensor | None = None) -> float:
+        """Fit transitions (B,), drawn evenly, with each skill's ratios (Z, B) in the loss.
+
+        What `draw_noise` returned is needed only if others draw from the same generator meanwhile.
+        """
         output = self.network(self._problem.states[self._problem.here[rows]])
-        return self._descend(-(eta * self._log_prob(output, rows)).mean(), output)
+        return self._descend(-(eta * self._log_prob(output, rows)).mean(), output, noise)
+
+    def draw_noise(self, rows: int) -> Tensor | None:
+        """What a weighted step on so many rows draws actions with (Z, B, actions); nothing if it draws none."""
+        shape = (self._skills, rows, self._actions)
+        return torch.randn(shape, generator=self._generator).to(self._problem.device) if self._options.entropy else None
 
     def state_dict(self) -> dict[str, Any]:
         """All that changes in training."""
@@ -74,19 +82,20 @@ class PolicyLearner:
             mean = mean.clamp(-MEAN_LIMIT, MEAN_LIMIT)
         return mean, log_std.clamp(*LOG_STD_RANGE)
 
-    def _descend(self, loss: Tensor, output: Tensor) -> float:
+    def _descend(self, loss: Tensor, output: Tensor, noise: Tensor | None = None) -> float:
         if self._options.entropy:
-            loss = loss - self._log_temperature.exp().detach() * self._entropy(output)
+            loss = loss - self._log_temperature.exp().detach() * self._entropy(output, noise)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), MAX_GRADIENT)
         self.optimiser.step()
         return float(loss.detach())
 
-    def _entropy(self, output: Tensor) -> Tensor:
+    def _entropy(self, output: Tensor, noise: Tensor | None) -> Tensor:
         """Estimate the entropy from fresh actions, and move its multiplier: up while it is below minus the actions."""
         mean, log_std = self._split(output)
-        noise = torch.randn(mean.shape, generator=self._generator).to(mean.device)
+        if noise is None:
+            noise = torch.randn(mean.shape, generator=self._generator).to(mean.device)
         action = torch.tanh(mean + log_std.exp() * noise).clamp(-1 + 1e-6, 1 - 1e-6)
         entropy = -equations.tanh_gaussian_log_prob(mean, log_std, action).mean()
         self._temperature_optimiser.zero_grad()
