@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -22,24 +21,13 @@ from solo_doi import sweep as sweeping
 from solo_doi.cli import RunConfig, sweep_main, train_main
 from solo_doi.errors import SoloError
 from solo_doi.sweep import Job, SweepCommand, grid, write_tables
-from tests.algorithm.runs import assert_same_run, summary_of, tiny, write_made_up_task
+from tests.algorithm.runs import assert_same_run, summary_of, tiny
+from tests.command import Command
+
+from .solo_train import with_this_project
 
 SETTINGS = {name: value for name, value in configuration.to_dict(tiny()).items() if name not in ("eps", "seed")}
 """What makes a run take a fraction of a second, as a variant."""
-
-
-@pytest.fixture(scope="module")
-def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with made-up datasets of the locomotion task."""
-    return write_made_up_task(tmp_path_factory.mktemp("task"))
-
-
-@pytest.fixture
-def here(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, with datasets where runs look for them."""
-    (tmp_path / "datasets").symlink_to(task / "datasets")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -76,16 +64,10 @@ def variants(**changes: dict[str, Any] | None) -> Path:
     return path
 
 
-def sweep(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """Run `solo-sweep`; return exit code, output and errors."""
-    monkeypatch.setattr(sys, "argv", ["solo-sweep", *map(str, words)])
-    code: Any = 0
-    try:
-        sweep_main()
-    except SystemExit as end:
-        code = end.code
-    output = capsys.readouterr()
-    return code or 0, output.out, output.err
+@pytest.fixture
+def sweep(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command solo-sweep."""
+    return Command("solo-sweep", sweep_main, monkeypatch, capsys)
 
 
 def table(out: Path) -> list[dict[str, str]]:
@@ -134,21 +116,19 @@ def test_every_run_has_a_directory_of_its_own(here: Path) -> None:
         ("a: [", "not valid YAML"),
     ],
 )
-def test_bad_variants_are_one_line(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, message: str
-) -> None:
+def test_bad_variants_are_one_line(here: Path, text: str, message: str, sweep: Command) -> None:
     """Before anything is trained."""
     (here / "variants.yaml").write_text(text)
-    code, output, errors = sweep(monkeypatch, capsys, "--variants", "variants.yaml", "--out", "out")
+    code, output, errors = sweep("--variants", "variants.yaml", "--out", "out")
     assert (code, output, "Traceback" in errors) == (1, "", False)
     assert errors.startswith("solo-sweep: variants.yaml: ")
     assert message in errors
     assert not Path("out").exists()
 
 
-def test_no_seeds_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_seeds_are_one_line(sweep: Command) -> None:
     """There would be nothing to tabulate."""
-    code, _, errors = sweep(monkeypatch, capsys, "--seeds", "--out", "out")
+    code, _, errors = sweep("--seeds", "--out", "out")
     assert (code, errors.count("\n")) == (1, 1)
     assert "nothing to train" in errors
 
@@ -157,13 +137,12 @@ def test_no_seeds_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 def test_a_sweep_trains_in_processes_of_their_own_and_keeps_what_succeeds(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command
 ) -> None:
     """A variant that fails is reported with its reason; the others are in the table."""
-    root = str(Path(__file__).parents[1])
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])))
+    monkeypatch.setenv("PYTHONPATH", with_this_project())
     path = variants(good={}, bad={"projection": ["linear_velocty"]})
-    code, _, errors = sweep(monkeypatch, capsys, "--variants", path, "--seeds", 1, "--eps", 1, "--out", "out")
+    code, _, errors = sweep("--variants", path, "--seeds", 1, "--eps", 1, "--out", "out")
     out = Path("out")
     assert code == 1
     assert errors.splitlines() == [
@@ -178,13 +157,11 @@ def test_a_sweep_trains_in_processes_of_their_own_and_keeps_what_succeeds(
     assert "skills 4/4" in (out / "good-eps1-seed1.log").read_text()
 
 
-def test_tables_say_what_the_summaries_say(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_say_what_the_summaries_say(started: list[list[str]], sweep: Command) -> None:
     """Every run to the last digit, and medians over seeds with their range."""
     path = variants(doi={}, expert={"objective": "smodice"})
     words = ("--variants", path, "--eps", 1, 3, "--seeds", 1, 2, "--out", "out")
-    code, output, _ = sweep(monkeypatch, capsys, *words)
+    code, output, _ = sweep(*words)
     assert code == 0
     assert len(started) == 8
     out = Path("out")
@@ -215,12 +192,10 @@ def test_tables_say_what_the_summaries_say(
     assert dict(zip(lines[0], lines[3], strict=True))["phi max"] == expected
 
 
-def test_only_what_is_missing_is_run(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_what_is_missing_is_run(started: list[list[str]], sweep: Command) -> None:
     """Finished runs are left alone, begun ones continued, new ones added."""
     words = ("--variants", variants(doi={}), "--eps", 1, "--out", "out", "--seeds")
-    assert sweep(monkeypatch, capsys, *words, 1, 2)[0] == 0
+    assert sweep(*words, 1, 2)[0] == 0
     out = Path("out")
     begun, finished = out / "doi-eps1-seed1", out / "doi-eps1-seed2"
     text, policy = (out / "table.csv").read_text(), (begun / "policy.h5").read_bytes()
@@ -229,7 +204,7 @@ def test_only_what_is_missing_is_run(
     before = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
     started.clear()
 
-    assert sweep(monkeypatch, capsys, *words, 1, 2, 3)[0] == 0
+    assert sweep(*words, 1, 2, 3)[0] == 0
     assert [call[:2] for call in started] == [
         ["--resume", str(begun)], ["--config", str(out / "doi-eps1-seed3.yaml")],
     ]  # fmt: skip
@@ -238,17 +213,17 @@ def test_only_what_is_missing_is_run(
     assert (out / "table.csv").read_text().startswith(text)
     assert [row["seed"] for row in table(out)] == ["1", "2", "3"]
     started.clear()
-    assert sweep(monkeypatch, capsys, *words, 1, 2, 3)[0] == 0
+    assert sweep(*words, 1, 2, 3)[0] == 0
     assert started == []
 
 
 def test_runs_are_what_solo_train_would_have_made(
-    started: list[list[str]], task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    started: list[list[str]], task: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command
 ) -> None:
     """With the data that were named, and the variant's settings."""
     data = task / "datasets" / "locomotion"
     words = ("--data", data / "coverage", "--expert", data / "demonstrations", "--seeds", 4, "--eps", 1.5)
-    assert sweep(monkeypatch, capsys, "--variants", variants(doi={"gamma": 0.9}), *words, "--out", "out")[0] == 0
+    assert sweep("--variants", variants(doi={"gamma": 0.9}), *words, "--out", "out")[0] == 0
     run = Path("out/doi-eps1.5-seed4")
     config = configuration.read(RunConfig, run / "config.yaml")
     assert (config.data, config.expert) == (data / "coverage", data / "demonstrations")
@@ -259,35 +234,29 @@ def test_runs_are_what_solo_train_would_have_made(
     assert_same_run(Path("alone"), run)
 
 
-def test_a_run_of_other_settings_is_not_taken_for_this_one(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_of_other_settings_is_not_taken_for_this_one(started: list[list[str]], sweep: Command) -> None:
     """A variant that was changed since would stand in the table with old numbers."""
     words = ("--seeds", 1, "--out", "out")
-    assert sweep(monkeypatch, capsys, "--variants", variants(doi={}), *words)[0] == 0
-    code, _, errors = sweep(monkeypatch, capsys, "--variants", variants(doi={"gamma": 0.5}), *words)
+    assert sweep("--variants", variants(doi={}), *words)[0] == 0
+    code, _, errors = sweep("--variants", variants(doi={"gamma": 0.5}), *words)
     assert (code, errors.count("\n")) == (1, 1)
     assert "doi-eps2-seed1.yaml: the run was begun with other settings. Choose another --out" in errors
     assert len(started) == 1
 
 
-def test_if_every_run_fails_the_first_reason_is_told(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_if_every_run_fails_the_first_reason_is_told(started: list[list[str]], sweep: Command) -> None:
     """There is no table then; the next attempt tries again."""
     words = ("--data", "nowhere", "--seeds", 1, 2, "--out", "out")
-    code, _, errors = sweep(monkeypatch, capsys, *words)
+    code, _, errors = sweep(*words)
     assert code == 1
     assert "2 of 2 runs failed" in errors.splitlines()[-1]
     assert "solo-train: nowhere: no such file or directory" in errors.splitlines()[-1]
     assert not Path("out/table.md").exists()
-    sweep(monkeypatch, capsys, *words)
+    sweep(*words)
     assert len(started) == 4
 
 
-def test_a_killed_run_is_reported_by_its_exit_code(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_killed_run_is_reported_by_its_exit_code(here: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command) -> None:
     """Its last line is no reason: the system ended it."""
 
     def run(words: list[str], *, stdout: TextIO, **_: object) -> subprocess.CompletedProcess[str]:
@@ -295,21 +264,19 @@ def test_a_killed_run_is_reported_by_its_exit_code(
         return subprocess.CompletedProcess(words, -signal.SIGKILL)
 
     replace_processes(monkeypatch, run)
-    code, _, errors = sweep(monkeypatch, capsys, "--seeds", 1, "--out", "out")
+    code, _, errors = sweep("--seeds", 1, "--out", "out")
     assert code == 1
     assert "default-eps2-seed1: ended with exit code -9, see out/default-eps2-seed1.log" in errors.splitlines()[-1]
 
 
-def test_an_interrupt_is_one_line(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command) -> None:
     """The runs got it too, and continue."""
 
     def run(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
         raise KeyboardInterrupt
 
     replace_processes(monkeypatch, run)
-    code, _, errors = sweep(monkeypatch, capsys, "--seeds", 1, "--out", "out")
+    code, _, errors = sweep("--seeds", 1, "--out", "out")
     assert (code, errors) == (130, "solo-sweep: stopped. The same command goes on where it was.\n")
 
 
@@ -327,20 +294,18 @@ def test_numbers_that_are_missing_leave_a_gap(tmp_path: Path) -> None:
     )
 
 
-def test_help_lists_every_field(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_field(sweep: Command) -> None:
     """With what it means."""
-    code, text, _ = sweep(monkeypatch, capsys, "--help")
+    code, text, _ = sweep("--help")
     assert code == 0
     for name in SweepCommand.__dataclass_fields__:
         assert f"--{name} " in text
 
 
-def test_settings_of_solo_train_are_checked_by_it(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_of_solo_train_are_checked_by_it(started: list[list[str]], sweep: Command) -> None:
     """A typing error in a variant is named with the nearest setting."""
     Path("variants.yaml").write_text("a: {diversity_wieght: 3}\n")
-    _, _, errors = sweep(monkeypatch, capsys, "--variants", "variants.yaml", "--seeds", 1, "--out", "out")
+    _, _, errors = sweep("--variants", "variants.yaml", "--seeds", 1, "--out", "out")
     assert "Unknown setting 'diversity_wieght'. Did you mean 'diversity_weight'?" in errors.splitlines()[-1]
 
 

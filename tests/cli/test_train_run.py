@@ -1,0 +1,135 @@
+"""solo-train: what a run leaves, and that every flag reaches it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from solo_doi import config as configuration
+from solo_doi.algorithm.config import TrainConfig
+from solo_doi.algorithm.presets import preset
+from solo_doi.cli import RunConfig, TrainCommand
+from solo_doi.data.d4rl import write_d4rl
+from solo_doi.policies.skills import SkillPolicy
+from tests.algorithm.runs import FLAGS, arrays_of, assert_same_run, metrics_of, summary_of, tiny
+from tests.data.datasets import made_up_transitions
+
+from .solo_train import SoloTrain
+
+
+def test_a_run_leaves_its_directory_and_shows_its_skills(command: SoloTrain) -> None:
+    """Everything that continuing, evaluating or repeating it needs."""
+    code, text, progress = command(*FLAGS, "--out", "some/run")
+    run = Path("some/run")
+    assert code == 0
+    assert text.startswith("run: some/run\n")
+    assert "effective share" in text
+    assert "skills 4/4" in progress
+    files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
+    events = {name for name in files if name.startswith("tensorboard/events.out.tfevents")}
+    assert len(events) == 1
+    assert files - events == {
+        "config.yaml", "metrics.jsonl", "summary.json", "ratios.h5", "policy.h5", "expert.h5", "provenance.json",
+        "state.pt", "expert.pt", "checkpoints/outer_0002.pt", "checkpoints/outer_0004.pt",
+    }  # fmt: skip
+
+
+def test_the_resolved_configuration_repeats_the_run(command: SoloTrain) -> None:
+    """It is the whole of it, and can be given as --config."""
+    run = command.run("--eps", "1.5")
+    config = configuration.read(RunConfig, run / "config.yaml")
+    assert {field.name: getattr(config, field.name) for field in dataclasses.fields(TrainConfig)} == vars(tiny(eps=1.5))
+    assert command("--config", run / "config.yaml", "--out", "again")[0] == 0
+    assert_same_run(run, Path("again"))
+
+
+def test_provenance_says_what_the_run_was_made_from(command: SoloTrain) -> None:
+    """Sizes and checksums of both datasets, and software."""
+    content = json.loads((command.run() / "provenance.json").read_text())
+    assert content["data"].keys() == {"transitions", "trajectories", "crc32", "crc32_actions"}
+    assert (content["data"]["transitions"], content["data"]["trajectories"]) == (300, 11)
+    assert (content["expert"]["transitions"], content["expert"]["trajectories"]) == (50, 2)
+    assert content["software"]["torch"] == torch.__version__
+
+
+def test_without_a_place_the_run_names_its_own(command: SoloTrain) -> None:
+    """By date and time, below runs/."""
+    code, text, _ = command(*FLAGS)
+    (run,) = Path("runs").iterdir()
+    assert code == 0
+    assert text.startswith(f"run: {run}\n")
+    assert run.name.startswith("train-2")
+
+
+def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
+    """D4RL files and the gym task; weights repeat with the seed."""
+    write_d4rl(Path("data.h5"), made_up_transitions((30, 40, 20, 60, 50)))
+    flags = ("--task", "gym", "--data", "data.h5", "--expert", "data.h5", "--classifier.average", "1")
+    run = command.run(*flags)
+    assert SkillPolicy.read(run / "policy.h5").observation_size == 4
+    assert configuration.read(RunConfig, run / "config.yaml").classifier.terms == ("observation",)
+    assert_same_run(run, command.run(*flags, out="again"))
+    other = command.run(*flags, "--seed", "2", out="other")
+    assert (arrays_of(run / "policy.h5")["head"] != arrays_of(other / "policy.h5")["head"]).any()
+
+
+def test_flags_may_be_written_either_way(command: SoloTrain) -> None:
+    """--x=y or --x y, before and after --config, which may have one too."""
+    Path("settings.yaml").write_text("preset: paper\nseed: 5\neps: 1\n")
+    code, _, _ = command(
+        "--eps=3", "--config=settings.yaml", *FLAGS, "--out=run", "--discriminator.terms", "gravity", "linear_velocity"
+    )
+    assert code == 0
+    config = configuration.read(RunConfig, Path("run/config.yaml"))
+    assert (config.eps, config.seed, config.outer) == (3.0, 5, 4)
+    assert config.policy.in_loop  # of the preset in the file
+    assert config.discriminator.terms == ("gravity", "linear_velocity")
+
+
+@pytest.mark.parametrize(
+    "words", [("--preset", "paper"), ("--preset=paper",), ("--preset", "default", "--preset=paper")]
+)
+def test_the_paper_preset_shrunk_by_flags_runs_through(command: SoloTrain, words: tuple[str, ...]) -> None:
+    """What flags do not set is as printed; the last of two presets counts."""
+    run = command.run(*words)
+    config, printed = configuration.read(RunConfig, run / "config.yaml"), preset("paper", "locomotion")
+    assert config.policy == replace(printed.policy, updates=5, hidden=8, batch=32)
+    assert config.projection == printed.projection
+    assert config.diversity_weight == printed.diversity_weight != tiny().diversity_weight
+    assert "loss/policy" in metrics_of(run)[0]
+    assert not (run / "expert.h5").exists()
+    assert SkillPolicy.read(run / "policy.h5").squashed
+
+
+def test_options_of_the_command_line_reach_training(command: SoloTrain) -> None:
+    """Each shows in what the run leaves."""
+    assert summary_of(command.run("--multipliers", "fixed:0.5", out="fixed"))["sigma"] == [0.5] * 3
+    assert len(summary_of(command.run("--objective", "smodice", out="smodice"))["phi"]) == 1
+    assert "skills/distance" in metrics_of(command.run("--diversity", "van_der_waals", out="force"))[0]
+    assert summary_of(command.run("--objective", "unconstrained:2", out="free"))["skills"] == 3
+    assert summary_of(command.run("--divergence", "chi2", "--skills", "4", out="chi2"))["skills"] == 4
+
+
+def test_help_lists_every_field(command: SoloTrain) -> None:
+    """Of the run and of all its parts."""
+    code, text, _ = command("--help")
+    assert code == 0
+
+    def flags(kind: type, prefix: str = "--") -> Iterator[str]:
+        for field in dataclasses.fields(kind):
+            part = field.default_factory
+            if isinstance(part, type) and dataclasses.is_dataclass(part):
+                yield from flags(part, f"{prefix}{field.name}.")
+            else:
+                yield (prefix + field.name).replace("_", "-")
+
+    names = list(flags(TrainCommand))
+    assert {"--eps", "--preset", "--resume", "--value.expert-updates", "--policy.in-loop"} <= set(names)
+    words = {word.rstrip(",") for word in text.split()}
+    assert [name for name in names if name not in words] == []

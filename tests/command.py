@@ -1,0 +1,50 @@
+"""The commands of this project, run in the process of the test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+
+class Command:
+    """A command line without the time a process takes to start."""
+
+    def __init__(
+        self,
+        name: str,
+        main: Callable[[], object],
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """Take over arguments and output of `main`, which people call by this name."""
+        self.name, self._main = name, main
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        """Return exit code, output and errors; any exception but an exit is a failure."""
+        self._monkeypatch.setattr(sys, "argv", [self.name, *map(str, arguments)])
+        self._capsys.readouterr()  # what was printed before is not the command's
+        code: object = 0
+        try:
+            self._main()
+        except SystemExit as end:
+            code = end.code
+        output = self._capsys.readouterr()
+        assert isinstance(code, int | None)
+        return code or 0, output.out, output.err
+
+    def good(self, *arguments: object) -> str:
+        """Return what a command prints that ends well and has nothing to complain about."""
+        code, output, errors = self(*arguments)
+        assert (code, errors) == (0, "")
+        return output
+
+    def error(self, *arguments: object) -> str:
+        """Return the only line that a refused command prints, without the command's name."""
+        code, output, errors = self(*arguments)
+        assert (code, output) == (1, "")
+        assert errors.startswith(f"{self.name}: ")
+        assert errors.count("\n") == 1
+        return errors.removeprefix(f"{self.name}: ").strip()
