@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 
 from deploy.export.write import make_contract, write_bundle
 from solo_doi.policies.bundle import Bundle, seal
-from solo_doi.policies.contract import Contract
+from solo_doi.policies.contract import BundleError, Contract
 from solo_doi.policies.masked import MaskedPolicy
 from solo_doi.policies.skills import SkillPolicy
 from solo_doi.solo12.constants import NUM_JOINTS
@@ -122,3 +123,18 @@ def extremes(bundle_or_policy: Bundle | SkillPolicy | MaskedPolicy) -> np.ndarra
     rows = [scale * rng.standard_normal((40, size)) for scale in (0.0, 1e-30, 1.0, 10.0, 100.0)]
     corners = rng.choice([-100.0, 100.0], (20, size))
     return np.concatenate([*rows, corners]).astype(np.float32)
+
+
+def refusal(path: Path) -> str:
+    """The message with which a file is refused; it begins with the path and is one line."""
+    with pytest.raises(BundleError) as error:
+        Bundle(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def assert_unsealed(path: Path, content: bytes) -> None:
+    """A file of this content is refused by its hash."""
+    path.write_bytes(content)
+    assert "not a bundle of solo-export, or changed after it was written" in refusal(path)
