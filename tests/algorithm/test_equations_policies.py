@@ -1,0 +1,63 @@
+"""Densities of policies against arithmetic written out and torch's own."""
+
+from __future__ import annotations
+
+from math import exp, log, pi
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.distributions import Normal, TanhTransform, TransformedDistribution
+
+from solo_doi.algorithm import equations
+
+from .arithmetic import close, log_of, tensor
+from .small import seeded
+
+HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
+
+
+def test_gaussian_log_prob_by_hand() -> None:
+    """One and two deviations of 2 and 1 away: -1/2 - log 2 and -2, each less log(2 pi) / 2."""
+    found = equations.gaussian_log_prob(tensor(1, 0), log_of(2, 1), tensor(3, -2))
+    close(found, tensor(-0.5 - log(2) - 2 - 2 * HALF_LOG_TWO_PI)[0])
+
+
+def test_tanh_gaussian_log_prob_by_hand() -> None:
+    """At zero the tanh has slope one: a Gaussian's. At tanh 1 of mean 1 it is less by log(1 - tanh^2 1)."""
+    zero = tensor(0.0)
+    close(equations.tanh_gaussian_log_prob(zero, zero, zero), tensor(-HALF_LOG_TWO_PI)[0])
+    tanh = (exp(2) - 1) / (exp(2) + 1)
+    found = equations.tanh_gaussian_log_prob(tensor(1), zero, tensor(tanh))
+    close(found, tensor(-HALF_LOG_TWO_PI - log(1 - tanh**2))[0])
+
+
+@pytest.mark.parametrize(("mean", "log_std"), [(0.0, 0.0), (0.3, -0.5), (-1.5, -2.0), (2.0, -1.0)])
+def test_tanh_gaussian_integrates_to_one(mean: float, log_std: float) -> None:
+    """It is a density over (-1, 1)."""
+    action = torch.linspace(-1, 1, 400_001, dtype=torch.float64)[1:-1, None]
+    density = equations.tanh_gaussian_log_prob(tensor(mean), tensor(log_std), action).exp()
+    close(density.sum() * 2 / 400_000, tensor(1)[0], rtol=0, atol=1e-4)
+
+
+def test_tanh_gaussian_agrees_with_the_library() -> None:
+    """Torch's transformed distribution, summed over three actions; also far out, where 1 - tanh^2 is 1e-9."""
+    mean, log_std = (torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1))
+    before = 4 * torch.randn(50, 3, generator=seeded(2), dtype=torch.float64).clamp(-2.5, 2.5)
+    transform = TanhTransform(cache_size=1)  # type: ignore[no-untyped-call]
+    action = transform(before)
+    library = TransformedDistribution(Normal(mean, log_std.exp()), [transform])
+    found = equations.tanh_gaussian_log_prob(mean, log_std, action)
+    close(found, library.log_prob(action).sum(-1), rtol=1e-6, atol=1e-6)
+
+
+@given(st.floats(-0.999, 0.999), st.floats(-7.24, 7.24), st.floats(-5, 2))
+def test_policy_densities_are_finite_in_single_precision(action: float, mean: float, log_std: float) -> None:
+    """For every action the data can have and every output the policy may give, with finite gradients."""
+    parameters = torch.tensor([mean, log_std], requires_grad=True)
+    for density in (equations.tanh_gaussian_log_prob, equations.gaussian_log_prob):
+        found = density(parameters[:1], parameters[1:], torch.tensor([action]))
+        (slope,) = torch.autograd.grad(found, parameters)
+        assert torch.isfinite(found)
+        assert torch.isfinite(slope).all()
