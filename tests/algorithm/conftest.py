@@ -1,17 +1,29 @@
-"""What every test of training needs set, and cleaned up."""
+"""Data and a run that many tests of training look at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 
+from solo_doi.data.dataset import read_transitions
+
+from .runs import Data, tiny, train, write_made_up_task
+
 torch.set_num_threads(1)  # as in training: with more, small networks spend their time waiting for other threads
 
 
-@pytest.fixture(autouse=True)
-def denormal_numbers() -> Iterator[None]:
-    """Bring back denormal numbers: training flushes them to zero for the whole process, other tests draw them."""
-    yield
-    torch.set_flush_denormal(False)
+@pytest.fixture(scope="package")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """Coverage data and expert's states; nothing is written to them."""
+    folder = write_made_up_task(tmp_path_factory.mktemp("task")) / "datasets" / "locomotion"
+    return read_transitions(folder / "coverage"), read_transitions(folder / "demonstrations")
+
+
+@pytest.fixture(scope="package")
+def run(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of `tiny()`; nothing is written to it."""
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(tiny(), *data, path)
+    return path

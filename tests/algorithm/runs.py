@@ -13,13 +13,7 @@ import h5py
 import numpy as np
 import torch
 
-from solo_doi.algorithm.config import (
-    ClassifierConfig,
-    DiscriminatorConfig,
-    PolicyConfig,
-    TrainConfig,
-    ValueConfig,
-)
+from solo_doi.algorithm.config import ClassifierConfig, DiscriminatorConfig, PolicyConfig, TrainConfig, ValueConfig
 from solo_doi.algorithm.training import POLICY_FILE, RATIOS_FILE, SUMMARY_FILE, Training
 from solo_doi.data.manifest import ShardEntry
 from solo_doi.data.schema import ACTIONS, INFO_FIELDS, episode_fields, transition_fields
@@ -45,6 +39,8 @@ FLAGS = shlex.split(
     "--discriminator.average 5 --discriminator.held-out 0.3 --policy.updates 5 --policy.hidden 8 --policy.batch 32"
 )
 """What makes a run take a fraction of a second."""
+Data = tuple[Transitions, Transitions]
+"""Coverage data and the expert's states."""
 
 
 def tiny(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
@@ -62,6 +58,11 @@ def tiny(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
         policy=PolicyConfig(**sizes),
     )
     return replace(config, **changes)
+
+
+def changed(config: TrainConfig, part: str, **changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
+    """The configuration with some settings of a part changed."""
+    return replace(config, **{part: replace(getattr(config, part), **changes)})
 
 
 def write_made_up(

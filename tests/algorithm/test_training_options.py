@@ -1,0 +1,138 @@
+"""Options of training: each has the effect it says, and no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solo_doi.algorithm.config import PolicyConfig, TrainConfig
+from solo_doi.policies.skills import SkillPolicy
+
+from .runs import ROWS, Data, arrays_of, changed, metrics_of, summary_of, tiny, train
+
+
+def ratios(config: TrainConfig, data: Data, path: Path) -> np.ndarray:
+    """Skills' log weights of a run, all finite."""
+    train(config, *data, path)
+    log_w = arrays_of(path / "ratios.h5")["log_w_skills"]
+    assert np.isfinite(log_w).all()
+    assert all(np.isfinite(array).all() for array in arrays_of(path / "policy.h5").values())
+    return log_w
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
+def test_fixed_multipliers_stay(data: Data, tmp_path: Path, sigma: float) -> None:
+    """Throughout, whatever eps is."""
+    one, other = (ratios(tiny(multipliers=f"fixed:{sigma}", eps=eps), data, tmp_path / str(eps)) for eps in (0.0, 9.0))
+    for line in metrics_of(tmp_path / "0.0"):
+        assert [line[f"sigma/{skill}"] for skill in range(3)] == [sigma] * 3
+    assert summary_of(tmp_path / "0.0")["sigma"] == [sigma] * 3
+    np.testing.assert_array_equal(one, other)
+
+
+def test_learned_multipliers_follow_eps(data: Data, tmp_path: Path) -> None:
+    """Up where every skill is too far from the expert, down where none is."""
+    final = []
+    for eps in (0.0, 9.0):
+        ratios(tiny(eps=eps), data, tmp_path / str(eps))
+        final.append(summary_of(tmp_path / str(eps))["sigma"])
+    assert min(final[0]) > 0.5 > max(final[1])
+
+
+def test_smodice_has_one_skill_which_is_the_expert(data: Data, tmp_path: Path) -> None:
+    """No multipliers, no outer steps, the same policy twice."""
+    log_w = ratios(tiny(objective="smodice"), data, tmp_path)
+    assert log_w.shape == (1, ROWS)
+    np.testing.assert_array_equal(log_w[0], arrays_of(tmp_path / "ratios.h5")["log_w_expert"])
+    policy, expert = arrays_of(tmp_path / "policy.h5"), arrays_of(tmp_path / "expert.h5")
+    assert len(policy["skill"]) == 1
+    for name in policy:
+        np.testing.assert_array_equal(policy[name], expert[name])
+    summary = summary_of(tmp_path)
+    assert summary["phi"] == [0.0]
+    assert "sigma" not in summary
+    assert metrics_of(tmp_path) == []
+
+
+def test_the_expert_does_not_depend_on_the_skills(data: Data, run: Path, tmp_path: Path) -> None:
+    """SMODICE alone recovers the same one as DOI does first."""
+    ratios(tiny(objective="smodice"), data, tmp_path)
+    one, other = (arrays_of(path / "ratios.h5")["log_w_expert"] for path in (run, tmp_path))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_without_constraint_multipliers_play_no_part(data: Data, tmp_path: Path) -> None:
+    """Learned or fixed; the weight of diversity does."""
+    learned = ratios(tiny(objective="unconstrained:5"), data, tmp_path / "learned")
+    for multipliers in ("fixed:0", "fixed:1"):
+        config = tiny(objective="unconstrained:5", multipliers=multipliers)
+        np.testing.assert_array_equal(learned, ratios(config, data, tmp_path / multipliers))
+    assert (learned != ratios(tiny(objective="unconstrained:0"), data, tmp_path / "none")).any()
+
+
+def test_the_divergence_changes_expert_and_skills(data: Data, run: Path, tmp_path: Path) -> None:
+    """chi2 gives other weights from the same random numbers."""
+    ratios(tiny(divergence="chi2"), data, tmp_path)
+    for name, array in arrays_of(tmp_path / "ratios.h5").items():
+        assert np.abs(array - arrays_of(run / "ratios.h5")[name]).max() > 1e-3
+
+
+def test_van_der_waals_needs_no_discriminator(data: Data, tmp_path: Path) -> None:
+    """It tells the distance of mean features instead of an accuracy."""
+    ratios(tiny(diversity="van_der_waals"), data, tmp_path)
+    lines = metrics_of(tmp_path)
+    assert lines[0]["skills/distance"] > 0
+    assert not any("discriminator" in name for line in lines for name in line)
+    assert "held_out_accuracy" not in summary_of(tmp_path)
+
+
+def test_one_projection_serves_classifier_and_discriminator(data: Data, tmp_path: Path) -> None:
+    """As if both had been given its terms."""
+    terms = ("angular_velocity.z", "linear_velocity")
+    apart = changed(changed(tiny(), "classifier", terms=terms), "discriminator", terms=terms)
+    one = ratios(tiny(projection=terms), data, tmp_path / "one")
+    np.testing.assert_array_equal(one, ratios(apart, data, tmp_path / "apart"))
+    assert (one != ratios(tiny(), data, tmp_path / "default")).any()
+
+
+def test_truncation_caps_the_largest_ratios(data: Data, tmp_path: Path) -> None:
+    """A tenth of the rows share the largest weight; without it none do."""
+    for truncation, share in ((0.9, 0.1), (1.0, 0.0)):
+        log_w = ratios(tiny(truncation=truncation), data, tmp_path / str(truncation))
+        tied = (log_w == log_w.max(axis=1, keepdims=True)).sum(axis=1) - 1
+        np.testing.assert_array_equal(tied, [round(share * ROWS)] * 3)
+
+
+def test_the_discriminator_is_held_in_the_last_steps(data: Data, tmp_path: Path) -> None:
+    """Half of four steps."""
+    ratios(changed(tiny(), "discriminator", hold=0.5), data, tmp_path)
+    assert ["loss/discriminator" in line for line in metrics_of(tmp_path)] == [True, True, False, False]
+
+
+POLICIES = {
+    "weighted": PolicyConfig(resampled=False),
+    "by row": PolicyConfig(trajectory_weights=False),
+    "squashed": PolicyConfig(squashed=True),
+    "entropy": PolicyConfig(squashed=True, entropy=True),
+    "in loop": PolicyConfig(in_loop=True),
+    "in loop as printed": PolicyConfig(in_loop=True, squashed=True, entropy=True),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_way_to_clone_gives_other_policies_from_the_same_ratios(
+    data: Data, run: Path, tmp_path: Path, name: str
+) -> None:
+    """Nothing depends on policies, unless they are trained in the loop and draw numbers there."""
+    config = tiny(policy=replace(POLICIES[name], updates=5, hidden=8, batch=32))
+    log_w = ratios(config, data, tmp_path)
+    if not config.policy.in_loop:
+        np.testing.assert_array_equal(log_w, arrays_of(run / "ratios.h5")["log_w_skills"])
+    assert (arrays_of(tmp_path / "policy.h5")["head"] != arrays_of(run / "policy.h5")["head"]).any()
+    assert SkillPolicy.read(tmp_path / "policy.h5").num_skills == 3
+    assert SkillPolicy.read(tmp_path / "policy.h5").squashed == config.policy.squashed
+    assert (tmp_path / "expert.h5").exists() != config.policy.in_loop
+    assert ("loss/policy" in metrics_of(tmp_path)[-1]) == config.policy.in_loop

@@ -1,0 +1,76 @@
+"""What cannot be trained on, or with, is refused by name."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from solo_doi.algorithm.config import DiscriminatorConfig
+from solo_doi.algorithm.health import TrainingError
+from solo_doi.algorithm.training import Training, pick_device
+from solo_doi.data.dataset import read_transitions
+from solo_doi.errors import SoloError
+
+from .runs import EXPERT_TERMS, Data, changed, tiny, train, write_made_up
+
+
+def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
+    """Before anything is written."""
+    coverage, expert = data
+    fewer = read_transitions(
+        write_made_up(tmp_path / "thin", terms=EXPERT_TERMS | {"linear_velocity": 2}, actions=False)
+    )
+    for config, one, other, message in (
+        (tiny(), expert, expert, "coverage data have no actions"),
+        (tiny(projection=("linear_velocty",)), coverage, expert, "Did you mean 'linear_velocity'"),
+        (tiny(projection=("gravity",)), coverage, expert, "term of the expert data 'gravity'. Known: angular"),
+        (tiny(projection=("linear_velocity.w",)), coverage, expert, "has 3 numbers; expected one of them"),
+        (tiny(projection=("linear_velocity",)), coverage, fewer, "3 numbers in the coverage data, 2 in the expert"),
+    ):
+        with pytest.raises(SoloError, match=message):
+            Training(config, one, other, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_training_that_diverges_ends_with_what_to_change(data: Data, tmp_path: Path) -> None:
+    """NaN does not spread into a policy."""
+    for part, changes in (("value", {"lr": 1e30}), ("classifier", {"reward_scale": math.nan})):
+        path = tmp_path / part
+        with pytest.raises(TrainingError, match=r"became nan.*Lower value\.lr"):
+            train(changed(tiny(), part, **changes), *data, path)
+        assert not (path / "policy.h5").exists()
+    with pytest.raises(TrainingError, match="loss/value became nan in outer step 1"):
+        train(tiny(diversity_weight=math.nan), *data, tmp_path / "diversity")
+
+
+def test_something_remains_to_learn_from_if_all_would_be_held_out(tmp_path: Path, data: Data) -> None:
+    """One trajectory, of which half is to be held out: it is not, whatever the seed."""
+    one = read_transitions(write_made_up(tmp_path / "one", lengths=((60,),)))
+    for seed in range(4):
+        config = tiny(seed=seed, outer=1, checkpoints=0, discriminator=DiscriminatorConfig(held_out=0.5, updates=1))
+        assert not Training(config, one, data[1], tmp_path).problem.held_out.any()
+
+
+@pytest.mark.parametrize("name", ["gpu", "mps", "meta", "", "cuda:x"])
+def test_a_device_that_is_none_is_refused(name: str) -> None:
+    """With those that are."""
+    with pytest.raises(SoloError, match="expected cpu, cuda or auto"):
+        pick_device(name)
+
+
+def test_a_missing_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what to use instead; auto takes what there is."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SoloError, match=r"no CUDA device here\. Use --device cpu"):
+        pick_device("cuda")
+    assert pick_device("auto") == pick_device("cpu") == torch.device("cpu")
+
+
+def test_a_checkpoint_of_other_data_is_refused(data: Data, run: Path, tmp_path: Path) -> None:
+    """Weights of rows that are not there mean nothing."""
+    other = read_transitions(write_made_up(tmp_path / "other", lengths=((30, 20),)))
+    with pytest.raises(SoloError, match="made from 300 transitions, the data have 50"):
+        Training(tiny(), other, data[1], run).load(run / "checkpoints" / "outer_0002.pt")
