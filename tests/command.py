@@ -48,3 +48,14 @@ class Command:
         assert errors.startswith(f"{self.name}: ")
         assert errors.count("\n") == 1
         return errors.removeprefix(f"{self.name}: ").strip()
+
+    def failure(self, *arguments: object) -> str:
+        """Return the line with which a command ends that had begun and told of it, without the command's name."""
+        code, output, errors = self(*arguments)
+        assert code == 1
+        assert output != ""
+        assert "Traceback" not in errors
+        *progress, last = errors.splitlines()
+        assert last.startswith(f"{self.name}: ")
+        assert not any(line.startswith(f"{self.name}: ") for line in progress)
+        return last.removeprefix(f"{self.name}: ").strip()

@@ -21,6 +21,7 @@ from solo_doi.data.shard import file_hash, write_shard
 from solo_doi.data.transitions import Transitions
 from solo_doi.metrics_log import METRICS_FILE
 from solo_doi.train_log import TrainLog
+from tests.bits import differing
 from tests.data.datasets import made_up_arrays, made_up_manifest
 
 TERMS = {"linear_velocity": 3, "angular_velocity": 3, "gravity": 3, "joint_position": 12}
@@ -145,15 +146,3 @@ def assert_same_run(one: Path, other: Path) -> None:
     assert checkpoints[0] == checkpoints[1]
     for name in checkpoints[0]:
         assert not differing(*(torch.load(run / "checkpoints" / name, weights_only=True) for run in (one, other)))
-
-
-def differing(one: object, other: object, name: str = "") -> list[str]:
-    """Names of tensors and numbers in which two nested structures differ by as much as a bit."""
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        return [] if torch.equal(one, other) else [name]
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return [found for key in one for found in differing(one[key], other[key], f"{name}.{key}")]
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
-        pairs = enumerate(zip(one, other, strict=True))
-        return [found for i, (a, b) in pairs for found in differing(a, b, f"{name}[{i}]")]
-    return [] if one == other else [name]

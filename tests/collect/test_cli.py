@@ -13,44 +13,16 @@ from collect.cli import main
 from collect.recipe import CollectConfig
 from solo_doi import config as configuration
 from solo_doi.data.dataset import Dataset
+from tests.command import Command
 from tests.disks import read_only
 
 from .recipes import DATASETS, fingerprint
 
 
-class Command:
-    """Runs `solo-collect` in this process."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        """Take over arguments and output."""
-        self._monkeypatch, self._capsys = monkeypatch, capsys
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]:
-        """Return exit code, output and errors."""
-        self._monkeypatch.setattr(sys, "argv", ["solo-collect", *map(str, arguments)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        output = self._capsys.readouterr()
-        assert isinstance(code, int | None)
-        return code or 0, output.out, output.err
-
-    def error(self, *arguments: object) -> str:
-        """Return the one line that a failing command prints."""
-        code, _, errors = self(*arguments)
-        lines = errors.strip().splitlines()
-        assert code == 1
-        assert lines[-1].startswith("solo-collect: ")
-        assert not any("Traceback" in line for line in lines)
-        return lines[-1]
-
-
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """The command."""
-    return Command(monkeypatch, capsys)
+    return Command("solo-collect", main, monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -125,7 +97,7 @@ def test_parts_are_made_and_merged(command: Command, recipe: Path, collection: P
 def test_a_part_that_cannot_be_is_refused(command: Command, recipe: Path, tmp_path: Path, shard: str) -> None:
     """Counted from zero; nothing is begun."""
     message = command.error("--config", recipe, "--out", tmp_path / "out", f"--shard={shard}")
-    assert message == f"solo-collect: --shard {shard}: expected PART/PARTS counted from 0, such as 3/8."
+    assert message == f"--shard {shard}: expected PART/PARTS counted from 0, such as 3/8."
     assert not (tmp_path / "out").exists()
 
 
@@ -164,8 +136,8 @@ def test_replay_prints_differences_and_fails_if_there_are_any(command: Command, 
 def test_errors_are_one_line(command: Command, recipe: Path, collection: Path, tmp_path: Path) -> None:
     """What the user can mend is no traceback."""
     assert "no manifest.json in it" in command.error("inspect", tmp_path)
-    assert "begun with other settings" in command.error("--config", recipe, "--seed", 2, "--out", collection)
-    assert "expert.pt: no such file" in command.error("--checkpoints", tmp_path, "--out", tmp_path / "out")
+    assert "begun with other settings" in command.failure("--config", recipe, "--seed", 2, "--out", collection)
+    assert "expert.pt: no such file" in command.failure("--checkpoints", tmp_path, "--out", tmp_path / "out")
     assert "has trajectories 0 to 31, not 99" in command.error("replay", collection / "offline", "--trajectory", 99)
     assert "absent/expert: no manifest.json in it" in command.error("merge", tmp_path / "whole", tmp_path / "absent")
     assert "Expected a scale above 0" in command.error("--config", recipe, "--scale", 0, "--out", tmp_path / "out")
@@ -176,7 +148,7 @@ def test_a_read_only_place_is_one_line(command: Command, recipe: Path, tmp_path:
     place = tmp_path / "shelf"
     place.mkdir()
     with read_only(place):
-        message = command.error("--config", recipe, "--out", place / "out")
+        message = command.failure("--config", recipe, "--out", place / "out")
     assert "shelf/out: cannot be made (" in message
 
 
@@ -185,7 +157,7 @@ def test_a_task_without_shipped_checkpoints_is_one_line(
 ) -> None:
     """A package that was built without them."""
     monkeypatch.setattr("collect.shipped.FOLDER", tmp_path / "absent")
-    message = command.error("--out", tmp_path / "out")
+    message = command.failure("--out", tmp_path / "out")
     assert "Unknown task with shipped checkpoints (name a folder with --checkpoints) 'locomotion'" in message
 
 
@@ -195,5 +167,5 @@ def test_ray_is_asked_for_by_its_flag(
 ) -> None:
     """With or without a value; here the package is missing, which is one line."""
     monkeypatch.setitem(sys.modules, "ray", None)
-    message = command.error("--config", recipe, "--out", tmp_path / "out", *words)
+    message = command.failure("--config", recipe, "--out", tmp_path / "out", *words)
     assert "--ray needs the package 'ray'" in message

@@ -1,15 +1,14 @@
-"""What every test of the trainer needs cleaned up."""
+"""The command solo-pretrain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-import torch
+
+from collect.dominic.cli import main
+from tests.command import Command
 
 
-@pytest.fixture(autouse=True)
-def denormal_numbers() -> Iterator[None]:
-    """Bring back denormal numbers: a trainer flushes them to zero for the whole process, other tests draw them."""
-    yield
-    torch.set_flush_denormal(False)
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command, run in this process."""
+    return Command("solo-pretrain", main, monkeypatch, capsys)

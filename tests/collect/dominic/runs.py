@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 import torch
 
 from collect.dominic.config import DiversityConfig, PretrainConfig
 from collect.dominic.progress import RunLog
-from collect.dominic.trainer import Trainer
+from collect.dominic.trainer import STATE_FILE, Trainer
+from solo_doi.metrics_log import METRICS_FILE
 
 TINY = {
     "num_robots": 16,
@@ -52,13 +55,38 @@ def trained(run: Path, config: PretrainConfig) -> Trainer:
     return train(Trainer(config, run))
 
 
-def differing(one: object, other: object, name: str = "") -> list[str]:
-    """Names of tensors and numbers in which two nested structures differ by as much as a bit."""
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        return [] if torch.equal(one, other) else [name]
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return [found for key in one for found in differing(one[key], other[key], f"{name}.{key}")]
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
-        pairs = enumerate(zip(one, other, strict=True))
-        return [found for i, (a, b) in pairs for found in differing(a, b, f"{name}[{i}]")]
-    return [] if one == other else [name]
+def state(run: Path) -> dict[str, object]:
+    """Everything a run saved."""
+    return torch.load(run / STATE_FILE, weights_only=True)
+
+
+def metrics(run: Path) -> list[dict[str, float]]:
+    """Lines of the metrics file, without the time they took."""
+    lines = [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
+    return [{name: value for name, value in line.items() if name != "steps_per_second"} for line in lines]
+
+
+def files(run: Path) -> set[str]:
+    """Files of a run; those of TensorBoard by their kind, since their names hold the time."""
+    paths = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
+    return {"tensorboard/events" if path.startswith("tensorboard/events") else path for path in paths}
+
+
+class Stopped(Exception):  # noqa: N818  # not an error
+    """Raised to leave the training loop."""
+
+
+def stop_after(trainer: Trainer, iterations: int) -> None:
+    """Train until an iteration was logged, then leave as an interrupt would."""
+
+    class Log(RunLog):
+        def iteration(self, number: int, metrics: dict[str, float]) -> None:
+            """Log, and stop."""
+            super().iteration(number, metrics)
+            if number == iterations:
+                raise Stopped
+
+    trainer.run.mkdir(parents=True)
+    config = trainer.config
+    with pytest.raises(Stopped), Log(trainer.run, config.iterations, config.num_skills) as log:
+        trainer.train(log)

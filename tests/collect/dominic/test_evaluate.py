@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from collect.dominic.cli import main
 from collect.dominic.evaluate import EvaluateCommand, evaluate
 from collect.dominic.trainer import Trainer
 from solo_doi.errors import SoloError
 from solo_doi.policies.dominic import write_policy
+from tests.command import Command
 
 from .runs import tiny
 
@@ -49,14 +48,11 @@ def test_the_share_tracked_is_along_the_command(checkpoint: Path) -> None:
         assert walk.tracked == pytest.approx(walk.velocity / 0.5)
 
 
-def test_json_lines_are_what_was_measured(
-    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_lines_are_what_was_measured(checkpoint: Path, command: Command) -> None:
     """From the command line, for scripts to read."""
-    arguments = ["evaluate", str(checkpoint), "--json", "--episodes", "1", "--steps", "100"]
-    monkeypatch.setattr(sys, "argv", ["solo-pretrain", *arguments])
-    main()
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    code, output, _ = command("evaluate", checkpoint, "--json", "--episodes", 1, "--steps", 100)
+    assert code == 0
+    lines = [json.loads(line) for line in output.splitlines()]
     assert [line["skill"] for line in lines] == [0, 1, 2]
     assert {"velocity", "falls", "diagonal_phase", "task_value"} <= set(lines[0])
 
@@ -81,14 +77,6 @@ def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
         evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=50))
 
 
-def test_what_is_not_a_checkpoint_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_a_checkpoint_is_refused_in_one_line(tmp_path: Path, command: Command) -> None:
     """No traceback for a wrong path."""
-    monkeypatch.setattr(sys, "argv", ["solo-pretrain", "evaluate", str(tmp_path / "absent.pt")])
-    with pytest.raises(SystemExit):
-        main()
-    message = capsys.readouterr().err
-    assert message.startswith("solo-pretrain: ")
-    assert "absent.pt: no such file" in message
-    assert message.count("\n") == 1
+    assert "absent.pt: no such file" in command.error("evaluate", tmp_path / "absent.pt")

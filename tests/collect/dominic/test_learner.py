@@ -12,8 +12,9 @@ from torch import Tensor
 from collect.dominic.config import DiversityConfig, PretrainConfig
 from collect.dominic.learner import LR_BOUNDS, Learner
 from collect.dominic.rollout import Rollout
+from tests.bits import differing
 
-from .runs import differing, tiny
+from .runs import tiny
 
 STEPS, ROBOTS = 4, 16
 close = torch.testing.assert_close

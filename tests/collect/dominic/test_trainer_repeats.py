@@ -1,0 +1,162 @@
+"""Pre-training again: the same seed gives the same bits, and a stopped run continues as if it had not been."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from collect.dominic.cli import PretrainCommand, pretrain
+from collect.dominic.trainer import Trainer
+from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.tasks.locomotion import LocomotionConfig
+from tests.bits import differing
+from tests.command import Command
+
+from .runs import files, flags, metrics, state, stop_after, tiny, train, trained
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = "from collect.dominic.cli import main; main()"
+
+
+# --- Seeds ---------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_trains_the_same_weights(tmp_path: Path) -> None:
+    """Bit for bit: networks, optimisers, generators, simulated robots; and the same metrics."""
+    for name in ("one", "same"):
+        trained(tmp_path / name, tiny())
+    assert not differing(state(tmp_path / "one"), state(tmp_path / "same"))
+    assert metrics(tmp_path / "one") == metrics(tmp_path / "same")
+
+
+def test_another_seed_trains_other_weights(tmp_path: Path) -> None:
+    """Seeds that have no effect would make five runs one."""
+    one, other = (trained(tmp_path / str(seed), tiny(seed=seed)) for seed in (1, 2))
+    different = differing(one.learner.state_dict(), other.learner.state_dict())
+    weights = {name for name, _ in one.learner.named_parameters() if name != "multipliers.raw"}
+    assert weights <= {name.lstrip(".") for name in different}
+
+
+def test_the_global_generators_are_not_used(tmp_path: Path) -> None:
+    """A library that draws from them in between would change the run."""
+    for name, seed in (("one", 1), ("same", 2)):
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        trained(tmp_path / name, tiny(iterations=2))
+    assert not differing(state(tmp_path / "one"), state(tmp_path / "same"))
+
+
+# --- Stopping and continuing ---------------------------------------------------------------------
+
+
+def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
+    """Six iterations at once, or three and, in a new trainer, three more: the same bits, lines and checkpoints."""
+    whole: dict[str, Any] = {
+        "iterations": 6,
+        "save_every": 3,
+        "checkpoints": (1, 4),
+        "episode": LocomotionConfig(episode_steps=9),
+    }
+    trained(tmp_path / "unbroken", tiny(**whole))
+
+    run = tmp_path / "broken"
+    first = Trainer(tiny(**whole), run)
+    stop_after(first, 4)
+    assert len(metrics(run)) == 4
+    second = Trainer(tiny(**whole), run)
+    second.resume()
+    assert second.iteration == 3
+    train(second)
+
+    assert not differing(state(tmp_path / "unbroken"), state(run))
+    assert metrics(tmp_path / "unbroken") == metrics(run)
+    assert files(tmp_path / "unbroken") == files(run)
+    for name in ("model_1.pt", "model_4.pt", "model_6.pt"):
+        one, other = (torch.load(tmp_path / kind / "checkpoints" / name) for kind in ("unbroken", "broken"))
+        assert not differing(one, other), name
+
+
+def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
+    """How far commands spread depends on the iteration, not on where the run was stopped."""
+    episode = LocomotionConfig(forward_share=0.0, command_steps=3)
+    config = tiny(iterations=8, save_every=2, num_skills=1, command_growth=0.9, episode=episode)
+    seen = []
+    for name, stop in (("unbroken", None), ("broken", 3)):
+        trainer = Trainer(config, tmp_path / name)
+        if stop:
+            stop_after(trainer, stop)
+            trainer = Trainer(config, tmp_path / name)
+            trainer.resume()
+        seen.append(train(trainer).task.command)
+    np.testing.assert_array_equal(seen[0], seen[1])
+    assert (seen[0] != [1.0, 0.0, 0.0]).any()
+
+
+def kill_after(iterations: int, run: Path, command: list[str]) -> None:
+    """Start a run in a process of its own and kill it once it has logged some iterations."""
+    log = run / METRICS_FILE
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while process.poll() is None and not (log.exists() and log.read_text().count("\n") >= iterations):
+                time.sleep(0.005)
+        finally:
+            process.send_signal(signal.SIGKILL)
+        _, problems = process.communicate()
+    assert process.returncode == -signal.SIGKILL, problems
+
+
+def test_a_run_killed_with_no_warning_continues_to_the_same_weights(tmp_path: Path, command: Command) -> None:
+    """A real `kill -9` in the middle, then `--resume`: state, checkpoints and metrics of a run left alone."""
+    options = flags(iterations=36, save_every=5, num_skills=2, checkpoints=(2, 20))
+    run = tmp_path / "killed"
+    kill_after(8, run, [sys.executable, "-c", PROGRAM, *options, "--out", str(run)])
+    assert 8 <= len((run / METRICS_FILE).read_text().splitlines()) < 36
+    assert not (run / "checkpoints" / "model_36.pt").exists()
+
+    assert command("--resume", run)[0] == 0
+    assert command(*options, "--out", tmp_path / "unbroken")[0] == 0
+    assert not differing(state(tmp_path / "unbroken"), state(run))
+    assert metrics(tmp_path / "unbroken") == metrics(run)
+    assert [line["iteration"] for line in metrics(run)] == list(range(1, 37))
+    for name in ("model_2.pt", "model_20.pt", "model_36.pt"):
+        one, other = (torch.load(tmp_path / kind / "checkpoints" / name) for kind in ("unbroken", "killed"))
+        assert not differing(one, other), name
+
+
+def test_a_run_killed_before_its_first_save_starts_over(tmp_path: Path) -> None:
+    """It has a configuration and perhaps half a line of metrics: all of it is done again."""
+    pretrain(PretrainCommand(**vars(tiny()), out=tmp_path / "unbroken"))
+    run = tmp_path / "young"
+    run.mkdir()
+    (run / "config.yaml").write_text((tmp_path / "unbroken" / "config.yaml").read_text())
+    (run / METRICS_FILE).write_text('{"iteration": 1, "reward/task": 0.5}\n{"itera')
+    pretrain(PretrainCommand(resume=run))
+    assert not differing(state(tmp_path / "unbroken"), state(run))
+    assert metrics(tmp_path / "unbroken") == metrics(run)
+
+
+def test_a_finished_run_is_not_changed_by_resuming_it(tmp_path: Path) -> None:
+    """Nothing is left to do."""
+    run = pretrain(PretrainCommand(**vars(tiny()), out=tmp_path / "run"))
+    saved, lines = state(run), metrics(run)
+    checkpoint = torch.load(run / "checkpoints" / "model_3.pt")
+    pretrain(PretrainCommand(resume=run))
+    assert not differing(saved, state(run))
+    assert metrics(run) == lines
+    assert not differing(checkpoint, torch.load(run / "checkpoints" / "model_3.pt"))
+
+
+def test_a_run_is_resumed_with_its_own_configuration(tmp_path: Path) -> None:
+    """Flags that would change it are ignored: half a run each of two settings is neither."""
+    run = pretrain(PretrainCommand(**vars(tiny()), out=tmp_path / "run"))
+    before = (run / "config.yaml").read_text()
+    pretrain(PretrainCommand(resume=run, iterations=99, seed=7))
+    assert (run / "config.yaml").read_text() == before
+    assert len(metrics(run)) == 3
