@@ -1,0 +1,97 @@
+"""Configurations that come with this project: presets, and the files in configs/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from collect.dominic.cli import PretrainCommand
+from collect.dominic.config import PretrainConfig
+from solo_doi import config
+from solo_doi.algorithm.config import TrainConfig
+from solo_doi.algorithm.presets import PAPER, preset
+from solo_doi.cli import RunConfig
+from solo_doi.errors import UnknownNameError
+
+ROOT = Path(__file__).parents[2]
+
+
+# --- Presets -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["default", "paper"])
+@pytest.mark.parametrize("task", ["locomotion", "gym"])
+def test_every_preset_can_be_trained_and_is_read_back(name: str, task: str, tmp_path: Path) -> None:
+    """As every run writes it."""
+    chosen = preset(name, task)
+    chosen.check()
+    config.write(chosen, tmp_path / "config.yaml")
+    assert config.read(TrainConfig, tmp_path / "config.yaml") == chosen
+
+
+def test_presets_differ_and_fit_their_task() -> None:
+    """Foreign data have one term, so no preset may ask for others."""
+    assert preset("default", "locomotion") == TrainConfig()
+    assert preset("paper", "locomotion") == PAPER != TrainConfig()
+    for name in ("default", "paper"):
+        foreign = preset(name, "gym")
+        assert (foreign.classifier.terms, foreign.discriminator.terms) == (("observation",), ("observation",))
+        assert foreign.projection == ()
+    assert preset("paper", "gym").policy == PAPER.policy
+
+
+def test_an_unknown_preset_names_the_nearest() -> None:
+    """And all there are."""
+    with pytest.raises(UnknownNameError, match=r"'papper'\. Did you mean 'paper'\? Known: default, paper"):
+        preset("papper", "locomotion")
+
+
+def test_the_default_pretraining_is_read_back(tmp_path: Path) -> None:
+    """What every run writes beside itself."""
+    config.write(PretrainConfig(), tmp_path / "config.yaml")
+    assert config.read(PretrainConfig, tmp_path / "config.yaml") == PretrainConfig()
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+KINDS: dict[str, type[Any]] = {"pretrain": PretrainCommand}
+"""What the files in each folder of configs/ configure."""
+SWEEPS = sorted((ROOT / "configs" / "sweep").glob("*.yaml"))
+"""Files of named variants; see below."""
+SHIPPED = sorted({*(ROOT / "configs").rglob("*.yaml")} - {*SWEEPS})
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_shipped_file_loads_and_changes_something(path: Path) -> None:
+    """A setting that was renamed in the code must be renamed in the files; restated defaults would go stale."""
+    kind = KINDS.get(path.parent.name)
+    if kind is None:
+        pytest.skip(f"no configuration class is known here for {path.parent.name}")
+    loaded = config.read(kind, path)
+    assert loaded != kind()
+
+
+def shipped_variants() -> list[tuple[Path, str, dict[str, Any]]]:
+    """Every variant of every sweep, with its file and name."""
+    return [(path, name, settings) for path in SWEEPS for name, settings in yaml.safe_load(path.read_text()).items()]
+
+
+@pytest.mark.parametrize(("path", "name", "settings"), shipped_variants(), ids=lambda value: str(value)[-30:])
+def test_every_shipped_variant_can_be_trained(path: Path, name: str, settings: dict[str, Any]) -> None:
+    """Each is a valid configuration, other than what is trained without a sweep."""
+    result = config.from_dict(RunConfig, settings, f"{path}: {name}", RunConfig())
+    result.check()
+    assert result != RunConfig()
+
+
+def test_shipped_variants_differ_from_each_other() -> None:
+    """Two names for the same runs would waste one of them."""
+    assert len(SWEEPS) >= 2
+    for path in SWEEPS:
+        variants = yaml.safe_load(path.read_text())
+        resolved = [config.from_dict(RunConfig, settings, str(path), RunConfig()) for settings in variants.values()]
+        assert all(one not in resolved[:number] for number, one in enumerate(resolved))
