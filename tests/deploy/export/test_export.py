@@ -31,7 +31,7 @@ from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.small import small_config, table
 from tests.policies.bundles import EVALUATED, POLICIES, SKILLS, extremes, masked_policy, metadata, skill_policy, write
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXPERT = ROOT / "collect" / "checkpoints" / "locomotion" / "expert.pt"
 
 Policy = SkillPolicy | MaskedPolicy

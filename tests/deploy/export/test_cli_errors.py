@@ -1,0 +1,177 @@
+"""The command solo-export: one line about anything it cannot use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from tests.command import Command
+from tests.policies.bundles import skill_policy
+from tests.policies.checkpoints import VELOCITY, our_checkpoint
+
+from .runs import METRICS, evaluated_as_it_is
+
+
+@pytest.mark.parametrize(
+    ("action", "count", "expected"),
+    [("show", 0, "1"), ("show", 2, "1"), ("card", 0, "1"), ("card", 2, "1"), ("diff", 0, "2"), ("diff", 1, "2"),
+     ("diff", 3, "2"), ("verify", 0, "one or more")],
+)  # fmt: skip
+def test_a_wrong_number_of_files_is_refused(
+    command: Command, bundle: Path, action: str, count: int, expected: str
+) -> None:
+    """Found and expected are named."""
+    assert command.error(action, *[bundle] * count) == (
+        f"{action} takes {expected} file(s), found {count}; see --help."
+    )
+
+
+@pytest.mark.parametrize(("action", "count"), [("show", 1), ("verify", 1), ("diff", 2), ("card", 1)])
+def test_files_that_are_no_bundles_are_refused(command: Command, tmp_path: Path, action: str, count: int) -> None:
+    """Missing, a directory, something else; no card is written of them."""
+    path = tmp_path / "some.onnx"
+    for kind in ("missing", "directory", "text"):
+        if kind == "directory":
+            path.mkdir()
+        elif kind == "text":
+            path.rmdir()
+            path.write_text("weights")
+        assert command.error(action, *[path] * count).startswith(f"{path}: ")
+        assert not path.with_suffix(".md").exists()
+
+
+def without_policy(run: Path) -> None:
+    (run / "policy.h5").unlink()
+
+
+def with_text_as_policy(run: Path) -> None:
+    (run / "policy.h5").write_text("weights")
+
+
+def with_half_a_policy(run: Path) -> None:
+    content = (run / "policy.h5").read_bytes()
+    (run / "policy.h5").write_bytes(content[: len(content) // 2])
+
+
+def with_a_group_as_layer(run: Path) -> None:
+    with h5py.File(run / "policy.h5", "r+") as file:
+        del file["head"]
+        file.create_group("head")
+
+
+def with_a_layer_of_another_shape(run: Path) -> None:
+    with h5py.File(run / "policy.h5", "r+") as file:
+        del file["second"]
+        file["second"] = np.zeros((8, 9), dtype=np.float32)
+
+
+def with_nan(run: Path) -> None:
+    with h5py.File(run / "policy.h5", "r+") as file:
+        file["first"][2, 3] = np.nan
+
+
+def of_another_task(run: Path) -> None:
+    skill_policy(size=17).write(run / "policy.h5")
+
+
+def with_text(name: str, text: str) -> Callable[[Path], object]:
+    """Puts a text in the place of a file of the run."""
+    return lambda run: (run / name).write_text(text)
+
+
+METRICS_FILE = "evaluation/metrics.json"
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no policy": (without_policy, "policy.h5: not a skill policy ("),
+    "a text": (with_text_as_policy, "policy.h5: not a skill policy ("),
+    "half a policy": (with_half_a_policy, "policy.h5: not a skill policy ("),
+    "a group as a layer": (with_a_group_as_layer, "policy.h5: not a skill policy ("),
+    "a layer of another shape": (with_a_layer_of_another_shape, "layers do not fit each other and 12 joints ("),
+    "not a number": (with_nan, "first holds numbers that are not finite"),
+    "another task": (of_another_task, "observes 17 numbers, which fits no task"),
+    "metrics that are no JSON": (with_text(METRICS_FILE, "{"), "metrics.json: cannot be read (Expecting"),
+    "metrics with NaN": (with_text(METRICS_FILE, '{"skills": [NaN]}'), "metrics.json: cannot be read (NaN is not a n"),
+    "metrics in a list": (with_text(METRICS_FILE, "[]"), "metrics.json: holds a list, expected a dictionary"),
+    "metrics without skills": (with_text(METRICS_FILE, "{}"), "metrics.json: not written by solo-eval ('skills')"),
+    "metrics without a number": (
+        with_text(METRICS_FILE, '{"skills": [{"skill": 0}]}'),
+        "metrics.json: not written by solo-eval ('return_pct')",
+    ),
+    "metrics of another kind": (with_text(METRICS_FILE, '{"skills": 5}'), "metrics.json: not written by solo-eval ("),
+    "a selection of another kind": (
+        with_text(METRICS_FILE, json.dumps(METRICS | {"selected": 5})),
+        "metrics.json: not written by solo-eval (",
+    ),
+    "an origin that is no JSON": (with_text("provenance.json", ""), "provenance.json: cannot be read (Expecting value"),
+    "an origin in a list": (with_text("provenance.json", "[]"), "provenance.json: holds a list"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_run_is_refused(command: Command, evaluated_run: Path, name: str) -> None:
+    """With one line, and without a bundle."""
+    damage, reason = DAMAGE[name]
+    damage(evaluated_run)
+    evaluated_as_it_is(evaluated_run)
+    assert reason in command.error(evaluated_run)
+    assert list(evaluated_run.glob("*.onnx")) == []
+    assert list(evaluated_run.glob(".*")) == []
+
+
+@pytest.mark.usefixtures("same_software")
+def test_a_policy_with_a_damaged_byte_is_refused_or_exported(command: Command, plain_run: Path) -> None:
+    """HDF5 has no checksum and many errors; the command has one."""
+    rng, path = np.random.default_rng(10), plain_run / "policy.h5"
+    content, codes = path.read_bytes(), []
+    for _ in range(60):
+        damaged = bytearray(content)
+        damaged[rng.integers(0, len(content) // 2)] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        code, _, errors = command(plain_run)
+        codes.append(code)
+        assert errors.count("\n") == code
+    assert {*codes} == {0, 1}
+
+
+@pytest.mark.parametrize("kind", ["missing", "text", "other task"])
+def test_a_checkpoint_that_does_not_serve_is_refused(command: Command, tmp_path: Path, kind: str) -> None:
+    """With one line, and without a bundle."""
+    path = tmp_path / "model.pt"
+    if kind == "text":
+        path.write_text("weights")
+    elif kind == "other task":
+        torch.save(our_checkpoint(replace(VELOCITY, observations=50)), path)
+    reasons = {
+        "missing": f"{path}: no such file. Expected a DOMiNiC checkpoint",
+        "text": f"{path}: not a checkpoint that can be read safely",
+        "other task": "The policy observes 50 numbers, which fits no task of ours",
+    }
+    assert command.error(path).startswith(reasons[kind])
+    assert list(tmp_path.glob("*.onnx")) == []
+
+
+def test_a_run_that_does_not_exist_is_refused(command: Command, tmp_path: Path) -> None:
+    """As is a file that is none."""
+    assert "policy.h5: not a skill policy (" in command.error(tmp_path / "absent")
+    (tmp_path / "file").write_text("")
+    assert "policy.h5: not a skill policy (" in command.error(tmp_path / "file")
+
+
+def test_a_place_that_cannot_be_written_is_refused(command: Command, plain_run: Path, tmp_path: Path) -> None:
+    """A directory of that name, or a file where a directory must be."""
+    (tmp_path / "file").write_text("")
+    for out in (plain_run, tmp_path / "file" / "skills.onnx"):
+        assert command.error(plain_run, "--out", out).startswith(f"{out}: cannot be written (")
+
+
+def test_an_evaluation_of_another_policy_is_refused(command: Command, evaluated_run: Path) -> None:
+    """Or a skill that nobody has seen walk would be called selected."""
+    path = evaluated_run / "evaluation" / "metrics.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"made_from": {"policy": "0" * 64}}))
+    assert "metrics.json: is about another policy (000000000000 for " in command.error(evaluated_run)
