@@ -1,4 +1,4 @@
-"""Configurations that come with this project: presets, and the files in configs/."""
+"""Configurations that come with this project: every file in configs/, and the default of solo-pretrain."""
 
 from __future__ import annotations
 
@@ -11,53 +11,9 @@ import yaml
 from collect.dominic.cli import PretrainCommand
 from collect.dominic.config import PretrainConfig
 from solo_doi import config
-from solo_doi.algorithm.config import TrainConfig
-from solo_doi.algorithm.presets import PAPER, preset
 from solo_doi.cli import RunConfig
-from solo_doi.errors import UnknownNameError
 
 ROOT = Path(__file__).parents[2]
-
-
-# --- Presets -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["default", "paper"])
-@pytest.mark.parametrize("task", ["locomotion", "gym"])
-def test_every_preset_can_be_trained_and_is_read_back(name: str, task: str, tmp_path: Path) -> None:
-    """As every run writes it."""
-    chosen = preset(name, task)
-    chosen.check()
-    config.write(chosen, tmp_path / "config.yaml")
-    assert config.read(TrainConfig, tmp_path / "config.yaml") == chosen
-
-
-def test_presets_differ_and_fit_their_task() -> None:
-    """Foreign data have one term, so no preset may ask for others."""
-    assert preset("default", "locomotion") == TrainConfig()
-    assert preset("paper", "locomotion") == PAPER != TrainConfig()
-    for name in ("default", "paper"):
-        foreign = preset(name, "gym")
-        assert (foreign.classifier.terms, foreign.discriminator.terms) == (("observation",), ("observation",))
-        assert foreign.projection == ()
-    assert preset("paper", "gym").policy == PAPER.policy
-
-
-def test_an_unknown_preset_names_the_nearest() -> None:
-    """And all there are."""
-    with pytest.raises(UnknownNameError, match=r"'papper'\. Did you mean 'paper'\? Known: default, paper"):
-        preset("papper", "locomotion")
-
-
-def test_the_default_pretraining_is_read_back(tmp_path: Path) -> None:
-    """What every run writes beside itself."""
-    config.write(PretrainConfig(), tmp_path / "config.yaml")
-    assert config.read(PretrainConfig, tmp_path / "config.yaml") == PretrainConfig()
-
-
-# --- Files ---------------------------------------------------------------------------------------
-
-
 KINDS: dict[str, type[Any]] = {"pretrain": PretrainCommand}
 """What the files in each folder of configs/ configure."""
 SWEEPS = sorted((ROOT / "configs" / "sweep").glob("*.yaml"))
@@ -95,3 +51,9 @@ def test_shipped_variants_differ_from_each_other() -> None:
         variants = yaml.safe_load(path.read_text())
         resolved = [config.from_dict(RunConfig, settings, str(path), RunConfig()) for settings in variants.values()]
         assert all(one not in resolved[:number] for number, one in enumerate(resolved))
+
+
+def test_the_default_pretraining_is_read_back(tmp_path: Path) -> None:
+    """What every run writes beside itself."""
+    config.write(PretrainConfig(), tmp_path / "config.yaml")
+    assert config.read(PretrainConfig, tmp_path / "config.yaml") == PretrainConfig()
