@@ -1,9 +1,11 @@
-"""The commands of this project, run in the process of the test."""
+"""The commands of this project, run in the process of the test or in one that can be killed."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +61,12 @@ class Command:
         assert last.startswith(f"{self.name}: ")
         assert not any(line.startswith(f"{self.name}: ") for line in progress)
         return last.removeprefix(f"{self.name}: ").strip()
+
+
+def run_silently(name: str, main: Callable[[], object], arguments: list[str], folder: Path) -> None:
+    """Run a command in a folder: for processes of their own, whose output nobody wants to see."""
+    os.chdir(folder)
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    sys.argv = [name, *arguments]
+    main()

@@ -22,6 +22,7 @@ from solo_doi import config as configuration
 from solo_doi.cli import TrainCommand, train, train_main
 from solo_doi.metrics_log import METRICS_FILE
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, assert_same_run, summary_of, write_made_up
+from tests.command import run_silently
 
 from .solo_train import SoloTrain, with_this_project
 
@@ -45,15 +46,6 @@ def unbroken(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 Start = Callable[..., ForkServerProcess]
 
 
-def run_command(folder: Path, arguments: list[str]) -> None:
-    """Run `solo-train` in a folder, silently."""
-    os.chdir(folder)
-    for stream in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    sys.argv = ["solo-train", *arguments]
-    train_main()
-
-
 @pytest.fixture
 def start(here: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     """Start the command in a process of its own, forked from one that has imported all it needs."""
@@ -62,7 +54,7 @@ def start(here: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     context.set_forkserver_preload([__name__, "tyro"])
 
     def start(*arguments: str) -> ForkServerProcess:
-        process = context.Process(target=run_command, args=(here, list(arguments)))
+        process = context.Process(target=run_silently, args=("solo-train", train_main, list(arguments), here))
         process.start()
         return process
 

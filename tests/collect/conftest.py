@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,5 +36,12 @@ def config(checkpoints: Path) -> CollectConfig:
 
 @pytest.fixture(scope="package")
 def collection(config: CollectConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished collection; tests that change files copy it first."""
+    """A finished collection; tests that change files take `copy`."""
     return collect_here(config, tmp_path_factory.mktemp("collection"))
+
+
+@pytest.fixture
+def copy(collection: Path, tmp_path: Path) -> Path:
+    """A collection whose files may be changed: copied, so that no links tie datasets together."""
+    shutil.copytree(collection, tmp_path / "copy")
+    return tmp_path / "copy"

@@ -51,6 +51,15 @@ def write_checkpoints(folder: Path, *, hidden: tuple[int, int] = HIDDEN, num_ski
     return folder
 
 
+def write_overflowing_checkpoints(folder: Path) -> Path:
+    """The same, with an expert whose numbers overflow: the first step of its simulation fails."""
+    write_checkpoints(folder)
+    policy = made_up_policy(0, 1)
+    huge = tuple(np.full_like(weight, 3e38) for weight in policy.weights)
+    write_policy(folder / EXPERT, replace(policy, weights=huge))  # type: ignore[arg-type]
+    return folder
+
+
 def tiny(checkpoints: Path, *, expert: int = 12, offline: int = 32, steps: int = 6, **changes: object) -> CollectConfig:
     """A recipe of a few trajectories of a few steps, in shards of four."""
     config = CollectConfig(

@@ -26,13 +26,6 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.fixture
-def copy(collection: Path, tmp_path: Path) -> Path:
-    """A collection whose files may be changed."""
-    shutil.copytree(collection, tmp_path / "copy")
-    return tmp_path / "copy"
-
-
-@pytest.fixture
 def recipe(config: CollectConfig, tmp_path: Path) -> Path:
     """The recipe of `collection` as a file."""
     configuration.write(config, tmp_path / "recipe.yaml")

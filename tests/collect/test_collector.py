@@ -30,7 +30,16 @@ from solo_doi.tasks.randomisation import PRESETS
 from tests.disks import read_only, small_disk
 from tests.policies.checkpoints import VELOCITY, small_policy, velocity_checkpoint
 
-from .recipes import EXPERT, NUM_SKILLS, collect_here, fingerprint, made_up_policy, tiny, write_checkpoints
+from .recipes import (
+    EXPERT,
+    NUM_SKILLS,
+    collect_here,
+    fingerprint,
+    made_up_policy,
+    tiny,
+    write_checkpoints,
+    write_overflowing_checkpoints,
+)
 
 STEPS = 6
 
@@ -208,13 +217,6 @@ def test_a_finished_collection_is_left_as_it_is(config: CollectConfig, collectio
 # Going on.
 
 
-@pytest.fixture
-def copy(collection: Path, tmp_path: Path) -> Path:
-    """A collection whose files may be changed: copied, so that no links tie datasets together."""
-    shutil.copytree(collection, tmp_path / "copy")
-    return tmp_path / "copy"
-
-
 def test_missing_shards_are_made_to_the_same_bytes(config: CollectConfig, collection: Path, copy: Path) -> None:
     """Two deleted; a remainder of a killed write is written over."""
     (copy / "offline" / "shard-00002.h5").unlink()
@@ -333,10 +335,7 @@ def test_a_checkpoint_of_another_task_is_refused(config: CollectConfig, tmp_path
 
 def test_a_workers_error_reaches_the_user_as_what_it_was(config: CollectConfig, tmp_path: Path) -> None:
     """A policy whose numbers overflow: the message of the simulator, not a broken pool."""
-    folder = write_checkpoints(tmp_path / "checkpoints")
-    policy = made_up_policy(0, 1)
-    huge = tuple(np.full_like(weight, 3e38) for weight in policy.weights)
-    write_policy(folder / EXPERT, replace(policy, weights=huge))  # type: ignore[arg-type]
+    folder = write_overflowing_checkpoints(tmp_path / "checkpoints")
     with pytest.raises(SimulationError, match=r"target of robot 0.* is nan: expected a finite number"):
         collect(replace(config, checkpoints=folder), tmp_path / "out", 1)
 

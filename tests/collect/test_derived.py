@@ -25,13 +25,6 @@ from .recipes import collect_here, fingerprint
 LAYOUT = LAYOUTS["locomotion"]
 
 
-@pytest.fixture
-def copy(collection: Path, tmp_path: Path) -> Path:
-    """A collection whose files may be changed."""
-    shutil.copytree(collection, tmp_path / "copy")
-    return tmp_path / "copy"
-
-
 def rows(dataset: Dataset, name: str) -> set[bytes]:
     """Rows of a field, to be compared as sets."""
     return {row.tobytes() for row in dataset.column(name)}

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
@@ -20,20 +19,13 @@ from collect.recipe import CollectConfig
 from solo_doi import config as configuration
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest
+from tests.command import run_silently
 
 from .recipes import DATASETS, collect_here, fingerprint, tiny
 
 KILLS = 20
 PATIENCE = 60.0
 Start = Callable[[CollectConfig, Path], ForkServerProcess]
-
-
-def run_command(arguments: list[str]) -> None:
-    """Run `solo-collect`, silently."""
-    for stream in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    sys.argv = ["solo-collect", *arguments]
-    main()
 
 
 @pytest.fixture
@@ -49,7 +41,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     def start(config: CollectConfig, out: Path) -> ForkServerProcess:
         configuration.write(config, tmp_path / "recipe.yaml")
         arguments = ["--config", str(tmp_path / "recipe.yaml"), "--out", str(out), "--workers", "1"]
-        process = context.Process(target=run_command, args=(arguments,))
+        process = context.Process(target=run_silently, args=("solo-collect", main, arguments, tmp_path))
         process.start()
         return process
 

@@ -6,16 +6,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from collect.collector import SOURCES, collect
 from collect.recipe import CollectConfig
 from solo_doi.errors import MissingPackageError
-from solo_doi.policies.dominic import write_policy
 from solo_doi.sim import SimulationError
 
-from .recipes import EXPERT, fingerprint, made_up_policy, write_checkpoints
+from .recipes import fingerprint, write_overflowing_checkpoints
 
 
 def test_without_ray_it_is_said_what_to_install(
@@ -45,10 +43,7 @@ def test_a_cluster_makes_the_same_bytes(config: CollectConfig, collection: Path,
 @pytest.mark.usefixtures("ray")
 def test_an_error_on_the_cluster_reaches_the_user_as_what_it_was(config: CollectConfig, tmp_path: Path) -> None:
     """One line, not the traceback of a machine that nobody looks at."""
-    folder = write_checkpoints(tmp_path / "checkpoints")
-    policy = made_up_policy(0, 1)
-    huge = tuple(np.full_like(weight, 3e38) for weight in policy.weights)
-    write_policy(folder / EXPERT, replace(policy, weights=huge))  # type: ignore[arg-type]
+    folder = write_overflowing_checkpoints(tmp_path / "checkpoints")
     with pytest.raises(SimulationError, match=r"^target of robot 0.*$") as caught:
         collect(replace(config, checkpoints=folder), tmp_path / "out", 1, ray=True)
     assert "\n" not in str(caught.value)

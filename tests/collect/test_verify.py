@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,13 +23,6 @@ from .recipes import DATASETS, collect_here, fingerprint
 
 SHARD = "shard-00002.h5"  # trajectories 8 to 11
 SUMMED = [field for field in FIELDS if field.name not in ("episodes/start", "episodes/length", "episodes/crc32")]
-
-
-@pytest.fixture
-def copy(collection: Path, tmp_path: Path) -> Path:
-    """A collection whose files may be changed: copied, so that no links tie datasets together."""
-    shutil.copytree(collection, tmp_path / "copy")
-    return tmp_path / "copy"
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from solo_doi.evaluate.render import render
 from solo_doi.evaluate.rollout import Recording
 from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, write_made_up
+from tests.command import Command
 
 from .recordings import walking
 from .walks import RollOuts, stand_in
@@ -88,20 +89,7 @@ Evaluate = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def solo_eval(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Evaluate:
     """Run the command in this process; exit code, output and errors."""
-
-    def solo_eval(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["solo-eval", *map(str, arguments)])
-        capsys.readouterr()
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        output = capsys.readouterr()
-        assert isinstance(code, int | None)
-        return code or 0, output.out, output.err
-
-    return solo_eval
+    return Command("solo-eval", main, monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")

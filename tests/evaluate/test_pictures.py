@@ -28,15 +28,6 @@ def share(picture: np.ndarray, colour: tuple[float, float, float]) -> float:
     return float((np.abs(picture - np.array(colour)).max(axis=-1) < 0.02).mean())
 
 
-@pytest.fixture
-def egl() -> None:
-    """Skip where nothing can be rendered without a screen."""
-    try:
-        render(walking("trot", steps=1), 0, np.array([0]), size=(8, 8))
-    except MissingPackageError as error:
-        pytest.skip(str(error))
-
-
 def test_a_gait_diagram_shows_both_diagonals(tmp_path: Path) -> None:
     """Bars in two colours, as many of one as of the other in a trot."""
     path = tmp_path / "gait.png"
