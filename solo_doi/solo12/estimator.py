@@ -7,17 +7,20 @@ velocity at which the legs that carry weight push the base along.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
-from .constants import ANKLE_Z, FOOT_RADIUS, GRAVITY, KFE_Z, NUM_LEGS, Array, constant
-from .kinematics import HIPS_B, LEG_WIDTH
-from .rotations import cross_matrix
+from .constants import FOOT_RADIUS, GRAVITY, NUM_LEGS, Array
+from .leg import Leg, Vector, cross
 
-MOST = constant([*[100.0] * 12, *[100.0] * 12, *[10.0] * 12, *[50.0] * 3, *[400.0] * 3])
-"""What sensors can show at most: joint positions, velocities, torques, turning, acceleration, in SI units."""
+MOST_POSITION, MOST_VELOCITY, MOST_TORQUE, MOST_TURNING, MOST_ACCELERATION = 100.0, 100.0, 10.0, 50.0, 400.0
+"""What sensors can show at most, in SI units."""
+LEVEL: Vector = (0.0, 0.0, -1.0)
+LEGS = tuple((number, slice(3 * number, 3 * number + 3)) for number in range(NUM_LEGS))
+"""Legs and the places of their joints."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +55,10 @@ class Estimator:
     def __init__(self, config: EstimatorConfig | None = None) -> None:
         """Know nothing yet: the first measurements, of a robot at rest, give the tilt."""
         self._config = config or EstimatorConfig()
-        self._gravity = np.array([0.0, 0.0, -1.0])
+        self._gravity = LEVEL
         self._age = 0.0
-        self._velocity = np.zeros(3)
-        self._gyro_bias = np.zeros(3)
+        self._velocity: Vector = (0.0, 0.0, 0.0)
+        self._gyro_bias: Vector = (0.0, 0.0, 0.0)
 
     def update(
         self,
@@ -67,88 +70,74 @@ class Estimator:
         dt: float,
     ) -> Estimate:
         """Take a measurement that is `dt` seconds younger than the one before."""
-        config = self._config
-        measured = (joint_position, joint_velocity, joint_torque, angular_velocity_b, acceleration_b)
         # A garbled number must not spoil the estimate for good.
-        bounded = np.clip(np.concatenate(measured), -MOST, MOST)
-        joint_position, joint_velocity, joint_torque = bounded[:12], bounded[12:24], bounded[24:36]
-        rate, acceleration_b = bounded[36:39] - self._gyro_bias, bounded[39:]
-        turning = cross_matrix(rate)
-        gravity = self._tilt(turning, acceleration_b, dt)
-        legs = Legs(joint_position, joint_velocity)
-        carried = legs.carried(joint_torque, gravity)
-        weight = np.clip((carried - config.lift_force) / (config.sure_force - config.lift_force), 0.0, 1.0)
-        # In a frame that turns, a constant velocity seems to turn the other way.
-        self._velocity = self._velocity + dt * (acceleration_b + GRAVITY * gravity - turning @ self._velocity)
-        total = float(weight.sum())
+        angles, rates = bounded(joint_position, MOST_POSITION), bounded(joint_velocity, MOST_VELOCITY)
+        torques = bounded(joint_torque, MOST_TORQUE)
+        (wx, wy, wz), (bx, by, bz) = bounded(angular_velocity_b, MOST_TURNING), self._gyro_bias
+        ax, ay, az = bounded(acceleration_b, MOST_ACCELERATION)
+        turning, acceleration = (wx - bx, wy - by, wz - bz), (ax, ay, az)
+        self._tilt(turning, acceleration, dt)
+        self._integrate(turning, acceleration, dt)
+        legs = [(Leg(number, angles[joints]), joints) for number, joints in LEGS]
+        weights = [self._weight(leg.carried(torques[joints], self._gravity)) for leg, joints in legs]
+        total = sum(weights)
         if total > 0.0:
-            # The foot is a ball that rolls: its lowest point rests, its centre moves with the turning of the shank.
-            rolling = FOOT_RADIUS * (cross_matrix(gravity) @ (rate[:, None] + legs.shank_rate()))
-            seen = rolling - legs.velocity() - turning @ legs.position()
-            pull = min(1.0, dt * config.velocity_rate * min(total, 2.0) / 2)
-            self._velocity = self._velocity + pull * (seen @ (weight / total) - self._velocity)
-        return Estimate(gravity, self._velocity, rate, weight)
+            standing = [
+                (weight / total, self._seen(leg, rates[joints], turning))
+                for weight, (leg, joints) in zip(weights, legs, strict=True)
+                if weight > 0.0
+            ]
+            self._pull(standing, min(1.0, dt * self._config.velocity_rate * min(total, 2.0) / 2))
+        return Estimate(np.array(self._gravity), np.array(self._velocity), np.array(turning), np.array(weights))
 
-    def _tilt(self, turning: Array, acceleration_b: Array, dt: float) -> Array:
+    def _tilt(self, turning: Vector, acceleration: Vector, dt: float) -> None:
         # Not scaled to length 1: over a stride the accelerometer shows gravity on average, its direction does not.
-        seen = -acceleration_b / GRAVITY
-        self._gyro_bias = self._gyro_bias + dt * self._config.gyro_bias_rate * (cross_matrix(self._gravity) @ seen)
-        gravity = self._gravity - dt * (turning @ self._gravity)
+        ax, ay, az = acceleration
+        seen_x, seen_y, seen_z = seen = -ax / GRAVITY, -ay / GRAVITY, -az / GRAVITY
+        gain = dt * self._config.gyro_bias_rate
+        (bx, by, bz), (ex, ey, ez) = self._gyro_bias, cross(self._gravity, seen)
+        self._gyro_bias = bx + gain * ex, by + gain * ey, bz + gain * ez
+        (x, y, z), (dx, dy, dz) = self._gravity, cross(turning, self._gravity)
+        x, y, z = x - dt * dx, y - dt * dy, z - dt * dz
         self._age += dt
         share = dt / self._age if self._age > 0.0 else 0.0  # an average of all that was seen, at first
-        gravity = gravity + min(1.0, max(dt * self._config.tilt_rate, share)) * (seen - gravity)
-        size = math.sqrt(float(gravity @ gravity))
-        self._gravity = gravity / size if size > 1e-6 else np.array([0.0, 0.0, -1.0])
-        return self._gravity
+        pull = min(1.0, max(dt * self._config.tilt_rate, share))
+        x, y, z = x + pull * (seen_x - x), y + pull * (seen_y - y), z + pull * (seen_z - z)
+        size = sqrt(x * x + y * y + z * z)
+        self._gravity = (x / size, y / size, z / size) if size > 1e-6 else LEVEL
+
+    def _integrate(self, turning: Vector, acceleration: Vector, dt: float) -> None:
+        """Follow the accelerometer; in a frame that turns, a constant velocity seems to turn the other way."""
+        (vx, vy, vz), (gx, gy, gz), (ax, ay, az) = self._velocity, self._gravity, acceleration
+        tx, ty, tz = cross(turning, self._velocity)
+        self._velocity = (
+            vx + dt * (ax + GRAVITY * gx - tx), vy + dt * (ay + GRAVITY * gy - ty), vz + dt * (az + GRAVITY * gz - tz)
+        )  # fmt: skip
+
+    def _weight(self, carried: float) -> float:
+        lift, sure = self._config.lift_force, self._config.sure_force
+        return min(1.0, max(0.0, (carried - lift) / (sure - lift)))
+
+    def _seen(self, leg: Leg, rates: Sequence[float], turning: Vector) -> Vector:
+        """Velocity of the base at which a leg that stands pushes it along."""
+        (wx, wy, wz), (sx, sy, sz) = turning, leg.shank_rate(rates)
+        # The foot is a ball that rolls: its lowest point rests, its centre moves with the turning of the shank.
+        rx, ry, rz = cross(self._gravity, (wx + sx, wy + sy, wz + sz))
+        (fx, fy, fz), (tx, ty, tz) = leg.velocity(rates), cross(turning, leg.position())
+        return FOOT_RADIUS * rx - fx - tx, FOOT_RADIUS * ry - fy - ty, FOOT_RADIUS * rz - fz - tz
+
+    def _pull(self, standing: Sequence[tuple[float, Vector]], pull: float) -> None:
+        """Go a part of the way to the velocity that the legs see, each with its share."""
+        x = sum(share * seen[0] for share, seen in standing)
+        y = sum(share * seen[1] for share, seen in standing)
+        z = sum(share * seen[2] for share, seen in standing)
+        vx, vy, vz = self._velocity
+        self._velocity = vx + pull * (x - vx), vy + pull * (y - vy), vz + pull * (z - vz)
 
 
-class Legs:
-    """The four legs at an instant; what `kinematics` has, for one robot, at a fraction of the time."""
-
-    def __init__(self, joint_position: Array, joint_velocity: Array) -> None:
-        """Compute what all of the following need, leg by leg, each (4,)."""
-        haa, hfe, kfe = joint_position.reshape(NUM_LEGS, 3).T
-        self._rates = joint_velocity.reshape(NUM_LEGS, 3).T
-        knee = hfe + kfe
-        self._c, self._s = np.cos(haa), np.sin(haa)
-        # Foot and knee-to-foot vectors in the leg's plane, which HAA turns about x.
-        self._knee_x, self._knee_z = ANKLE_Z * np.sin(knee), ANKLE_Z * np.cos(knee)
-        self._x, self._z = KFE_Z * np.sin(hfe) + self._knee_x, KFE_Z * np.cos(hfe) + self._knee_z
-        self._y_b = self._c * LEG_WIDTH - self._s * self._z
-        self._z_b = self._s * LEG_WIDTH + self._c * self._z
-
-    def position(self) -> Array:
-        """Centres of the feet in the base frame, (3, 4)."""
-        return np.array((HIPS_B[:, 0] + self._x, HIPS_B[:, 1] + self._y_b, self._z_b))
-
-    def velocity(self) -> Array:
-        """Velocities of the feet relative to the base, (3, 4)."""
-        haa, hfe, kfe = self._rates
-        along = hfe * self._z + kfe * self._knee_z
-        up = -(hfe * self._x + kfe * self._knee_x)
-        return np.array((along, -haa * self._z_b - self._s * up, haa * self._y_b + self._c * up))
-
-    def shank_rate(self) -> Array:
-        """Angular velocities of the shanks relative to the base, (3, 4)."""
-        haa, hfe, kfe = self._rates
-        pitch = hfe + kfe
-        return np.array((haa, self._c * pitch, self._s * pitch))
-
-    def carried(self, joint_torque: Array, gravity_b: Array) -> Array:
-        """Weight that each foot carries, if its torques balance the ground's force, (4,) [N].
-
-        Torques and force do the same work: torque = -J^T force, so that force . (-gravity) = a . torque, where a are
-        the joint rates that move the foot along gravity, J a = gravity. The leg's plane makes that easy to solve.
-        """
-        gx, gy, gz = gravity_b
-        side, down = self._c * gy + self._s * gz, self._c * gz - self._s * gy
-        det = self._x * self._knee_z - self._z * self._knee_x
-        # A straight knee, or a foot at the height of its hip, can carry anything: such a leg is left out.
-        usable = (np.abs(det) > 1e-4) & (np.abs(self._z) > 1e-3)
-        det, z = np.where(usable, det, 1.0), np.where(usable, self._z, 1.0)
-        haa = -side / z
-        rest = down - LEG_WIDTH * haa
-        hfe = -(gx * self._knee_x + rest * self._knee_z) / det
-        kfe = (rest * self._z + gx * self._x) / det
-        torque = joint_torque.reshape(NUM_LEGS, 3).T
-        return np.where(usable, haa * torque[0] + hfe * torque[1] + kfe * torque[2], 0.0)
+def bounded(measured: Array, most: float) -> list[float]:
+    """Return numbers, those beyond `most` in either direction cut there."""
+    numbers: list[float] = measured.tolist()
+    if max(numbers) <= most and min(numbers) >= -most:
+        return numbers
+    return [min(max(number, -most), most) for number in numbers]
