@@ -36,10 +36,10 @@ class Graph:
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
-    def linear(self, x: str, weight: np.ndarray, bias: np.ndarray | None, name: str) -> str:
-        """x W^T + b."""
+    def linear(self, x: str, weight: np.ndarray, bias: np.ndarray | str, name: str) -> str:
+        """x W^T + b, where b may also be computed, (B, n): an addition of its own would take longer."""
         inputs = [x, self.constant(f"{name}.weight", weight)]
-        inputs += [self.constant(f"{name}.bias", bias)] if bias is not None else []
+        inputs += [bias if isinstance(bias, str) else self.constant(f"{name}.bias", bias)]
         return self.node("Gemm", inputs, f"{name}.out", transB=1)
 
     def of_skill(self, table: np.ndarray, name: str) -> str:
@@ -81,8 +81,8 @@ def _normalised(graph: Graph, mean: np.ndarray, std: np.ndarray) -> str:
 
 
 def _skills(graph: Graph, policy: SkillPolicy) -> str:
-    x = graph.linear(_normalised(graph, policy.state_mean, policy.state_std), policy.first, None, "first")
-    x = graph.node("Add", [x, graph.of_skill(policy.skill, "skill_bias")], "first.sum")
+    of_skill = graph.of_skill(policy.skill, "skill_bias")
+    x = graph.linear(_normalised(graph, policy.state_mean, policy.state_std), policy.first, of_skill, "first")
     x = graph.node("Relu", [x], "first.relu")
     x = graph.node("Relu", [graph.linear(x, policy.second, policy.second_bias, "second")], "second.relu")
     x = graph.linear(x, policy.head, policy.head_bias, "head")
