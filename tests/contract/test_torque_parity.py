@@ -9,7 +9,7 @@ import pytest
 
 from deploy.robots.odri import codec, motors
 from deploy.robots.odri.protocol import CommandPacket
-from deploy.robots.virtual_board.body import to_motors
+from deploy.robots.virtual_board.body import Wiring
 from deploy.robots.virtual_board.drivers import ALIGNMENT_TICKS, Drivers
 from solo_doi.sim import Domain
 from solo_doi.solo12.constants import NUM_JOINTS, Array
@@ -20,6 +20,7 @@ from .simulators import LOCOMOTION, Make, in_the_air
 
 STEP = 1e-5
 """So short that the state at the end of the step is the one at its beginning [s]."""
+to_motors = Wiring().to_motors
 ON = np.ones(NUM_JOINTS, dtype=bool)
 SATURATION = TRAINING.torque / TORQUE_PER_AMPERE
 """The current that gives the simulators' torque limit [A]."""

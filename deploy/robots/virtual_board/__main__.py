@@ -24,6 +24,7 @@ from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 from .board import MasterBoard
 from .body import Body, BodyConfig
 from .memory import BOARD_MAC, LockStep
+from .person import PersonConfig
 from .server import serve_by_clock, serve_lock_step
 from .switches import SWITCHES, Event, KilledError, Schedule
 from .track import Track
@@ -48,6 +49,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--clock", choices=("wall", "lock-step"), default="wall", help="lock-step: a tick per packet")
     parser.add_argument("--lower-after", type=float, help="seconds from calibration until the crane lets it down")
     parser.add_argument("--spread", type=float, default=0.1, help="how exactly joints were put to zero [rad]")
+    parser.add_argument("--put-back", action="store_true", help="joints are put to zero again when motors are off")
+    parser.add_argument("--turn-after", type=float, help="seconds until each joint is turned once, the nose lifted")
     parser.add_argument("--seed", type=int, default=0, help="of starting pose and sensor errors")
     parser.add_argument("--event", action="append", default=[], help="name=value@seconds of board time, see below")
     parser.add_argument("--report", type=Path, help="file for the robot's true state at the end (JSON)")
@@ -59,8 +62,10 @@ def main() -> int:
     """Run until stopped, or until the given command ends; return its exit code."""
     arguments = parse_arguments()
     random = np.random.default_rng(arguments.seed)
+    first, again = random.uniform(-arguments.spread, arguments.spread, (2, NUM_JOINTS))
     config = BodyConfig(
-        start_pose=random.uniform(-arguments.spread, arguments.spread, NUM_JOINTS),
+        start_pose=first,
+        person=PersonConfig(puts_back=again if arguments.put_back else None, turns_after=arguments.turn_after),
         lower_after=arguments.lower_after,
         seed=arguments.seed,
     )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deploy.robots.odri.motors import JOINT_OF_MOTOR, MOTOR_OF_JOINT, SIGN
+from deploy.robots.odri.motors import MOTOR_OF_JOINT, SIGN
 from deploy.robots.odri.protocol import CommandPacket, Power
 from deploy.robots.robot import TICK
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE
+from solo_doi.solo12.rotations import IDENTITY
 
 from .drivers import Drivers
 from .imu import Imu
+from .person import Person, PersonConfig
 from .plant import Plant
 
 # Joint angles of the encoders' index pulses: those of the robot in the vendor's driver file [ODRI].
@@ -25,8 +29,26 @@ BATTERY_RESISTANCE = 0.05
 """Assumed [ohm]."""
 IDLE_CURRENT = 0.4
 """Of the electronics, assumed [A]."""
-_ROTOR_TURNS = SIGN * GEAR_RATIO
-_TORQUES = SIGN * TORQUE_PER_AMPERE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wiring:
+    """Which motor moves which joint, and with which sign."""
+
+    motor_of_joint: NDArray[np.intp] = field(default_factory=lambda: MOTOR_OF_JOINT)
+    sign: Array = field(default_factory=lambda: SIGN)
+
+    @cached_property
+    def _joint_of_motor(self) -> NDArray[np.intp]:
+        return np.argsort(self.motor_of_joint)
+
+    def to_motors(self, joints: Array) -> Array:
+        """Angles or velocities of rotors, in the board's order, from those of joints."""
+        return (self.sign * GEAR_RATIO * joints)[self._joint_of_motor]
+
+    def torques(self, currents: Array) -> Array:
+        """Torques of joints from currents of motors, in the board's order [N m]."""
+        return self.sign * TORQUE_PER_AMPERE * currents[self.motor_of_joint]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +59,12 @@ class BodyConfig:
     """Joint angles at power-up, where a person put them [rad]."""
     index_angles: Array = field(default_factory=lambda: np.array(INDEX_ANGLES))
     """Joint angles of index pulses; each comes again every 40 degrees [rad]."""
-    held: bool = True
-    """Whether a person or a tool holds the joints at `start_pose` until the motors are switched on."""
+    person: PersonConfig = field(default_factory=PersonConfig)
+    """Who puts joints where they belong."""
+    wiring: Wiring = field(default_factory=Wiring)
+    """How the motors are truly plugged in: as on every Solo12, unless somebody was careless."""
+    imu_mounting: Array = field(default_factory=lambda: IDENTITY)
+    """Rotation from the IMU's axes to the base, a quaternion; they should be the same."""
     height: float = 0.45
     """Of the base while it hangs from the crane [m]."""
     lower_after: float | None = None
@@ -54,23 +80,23 @@ class Body:
         """Power up."""
         self.config = config
         self.plant = Plant(config.start_pose, config.height)
-        self.imu = Imu(np.random.default_rng(config.seed))
+        self.imu = Imu(np.random.default_rng(config.seed), config.imu_mounting)
+        to_motors = config.wiring.to_motors
         self.drivers = Drivers(to_motors(config.index_angles), to_motors(self.plant.joint_position))
         self.battery = FULL_BATTERY
         """Voltage without load [V]."""
         self._energy = self._calibrated_for = 0.0
         self._power = self._read_power()
         self._felt = self.imu.read(self.plant.body())
-        self._held = config.held
-        self.plant.hold_joints(held=config.held)
+        self._person = Person(self.plant, config.person)
 
     def tick(self, command: CommandPacket | None) -> None:
         """Advance by a millisecond, the drivers having got a packet or not."""
         self.drivers.tick(command)
-        if self._held and self.drivers.any_enabled:
-            self._held = False
-            self.plant.hold_joints(held=False)
-        self.plant.tick(self._torques, lambda q, v: self.drivers.observe(to_motors(q), to_motors(v)))
+        # What the board sends by itself, while no PC commands it, has no session.
+        connected = command is not None and command.session != 0
+        self._person.tick(motors_on=self.drivers.any_enabled, connected=connected)
+        self.plant.tick(self._torques, self._observe)
         self._power = self._read_power()
         self._felt = self.imu.read(self.plant.body())
         if self.drivers.calibrated:
@@ -84,7 +110,7 @@ class Body:
 
     def power_cycle(self) -> None:
         """Switch all electronics off and on; the robot stays where it is."""
-        self.drivers.power_cycle(to_motors(self.plant.joint_position))
+        self.drivers.power_cycle(self.config.wiring.to_motors(self.plant.joint_position))
         self.imu.power_cycle()
         self._energy = self._calibrated_for = 0.0
 
@@ -95,10 +121,8 @@ class Body:
         return Power(voltage=voltage, current=current, energy=self._energy)
 
     def _torques(self, position: Array, velocity: Array) -> Array:
-        current = self.drivers.currents(to_motors(position), to_motors(velocity))
-        return _TORQUES * current[MOTOR_OF_JOINT]
+        wiring = self.config.wiring
+        return wiring.torques(self.drivers.currents(wiring.to_motors(position), wiring.to_motors(velocity)))
 
-
-def to_motors(joints: Array) -> Array:
-    """Angles or velocities of rotors, in the board's order, from those of joints."""
-    return (_ROTOR_TURNS * joints)[JOINT_OF_MOTOR]
+    def _observe(self, position: Array, velocity: Array) -> None:
+        self.drivers.observe(self.config.wiring.to_motors(position), self.config.wiring.to_motors(velocity))

@@ -25,6 +25,8 @@ class Crane:
         self._lowering = False
         self._slack = 0.0
         self.released = False
+        self.pitch = 0.0
+        """How far the robot is kept from level, about its y axis: negative lifts the nose [rad]."""
 
     def lower(self) -> None:
         """Begin to put the robot down."""
@@ -43,5 +45,6 @@ class Crane:
             self._slack = self._slack + step if force[2] == 0.0 else 0.0
             self.released = self._slack > SLACK_TIME
         # Back to level: for small turns, twice the vector part is the rotation vector.
-        torque = -2.0 * TURN_STIFFNESS * np.sign(quaternion[0]) * quaternion[1:] - TURN_DAMPING * angular_w
+        turned = 2.0 * np.sign(quaternion[0]) * quaternion[1:] - np.array([0.0, self.pitch, 0.0])
+        torque = -TURN_STIFFNESS * turned - TURN_DAMPING * angular_w
         return np.concatenate([force, torque])

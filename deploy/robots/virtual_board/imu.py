@@ -6,7 +6,7 @@ import numpy as np
 
 from deploy.robots.odri.protocol import ImuReading
 from solo_doi.solo12.constants import GRAVITY, Array
-from solo_doi.solo12.rotations import to_rpy
+from solo_doi.solo12.rotations import IDENTITY, matrix, multiply, to_rpy
 
 from .plant import BodyMotion
 
@@ -24,9 +24,10 @@ UP_W = np.array([0.0, 0.0, GRAVITY])
 class Imu:
     """Turns true motion of the base into what the IMU sends."""
 
-    def __init__(self, random: np.random.Generator) -> None:
-        """Draw biases."""
+    def __init__(self, random: np.random.Generator, mounting: Array = IDENTITY) -> None:
+        """Draw biases; `mounting` is the rotation from the IMU's axes to the base."""
         self._random = random
+        self._mounting, self._to_imu = mounting, matrix(mounting)  # a row vector times it: from base to IMU
         self._gyroscope_bias = random.normal(0.0, GYROSCOPE_BIAS, 3)
         self._acceleration_bias = random.normal(0.0, ACCELERATION_BIAS, 3)
         self.frozen = False
@@ -43,22 +44,22 @@ class Imu:
         """Return this tick's values."""
         if self.frozen and self._last is not None:
             return self._last
-        linear = body.acceleration_b + self._acceleration_bias + self._noise(ACCELERATION_NOISE)
+        linear = body.acceleration_b @ self._to_imu + self._acceleration_bias + self._noise(ACCELERATION_NOISE)
         if self._last is None or self._ticks % ATTITUDE_PERIOD == 0:
             attitude = self._attitude(body)
         else:
             attitude = self._last.attitude
         self._ticks += 1
         self._last = ImuReading(
-            acceleration=linear + UP_W @ body.rotation_wb,
-            gyroscope=body.angular_velocity_b + self._gyroscope_bias + self._noise(GYROSCOPE_NOISE),
+            acceleration=linear + UP_W @ body.rotation_wb @ self._to_imu,
+            gyroscope=body.angular_velocity_b @ self._to_imu + self._gyroscope_bias + self._noise(GYROSCOPE_NOISE),
             attitude=attitude,
             linear_acceleration=linear,
         )
         return self._last
 
     def _attitude(self, body: BodyMotion) -> Array:
-        roll, pitch, yaw = (float(angle) for angle in to_rpy(body.quaternion))
+        roll, pitch, yaw = (float(angle) for angle in to_rpy(multiply(body.quaternion, self._mounting)))
         if self._heading is None:
             self._heading = yaw
         turned = (yaw - self._heading + np.pi) % (2 * np.pi) - np.pi
