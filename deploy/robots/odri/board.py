@@ -9,6 +9,8 @@ from deploy.robots.robot import RobotError
 from .protocol import ALL_DRIVERS, NUM_DRIVERS, MotorCommand, SensorPacket
 
 WORD = 2**16
+LARGEST_LAG = 10
+"""Commands that a board may leave unconfirmed; one that has switched the motors off confirms none."""
 
 
 class BoardError(RobotError):
@@ -26,6 +28,10 @@ class Board(Protocol):
     """Which driver boards answered, as bits; known once connected."""
     address: str
     """Of the board's network card: tells one robot from another."""
+
+    @property
+    def lost(self) -> int:
+        """How many sensor packets were sent but did not come."""
 
     def connect(self) -> bool:
         """Ask for a session once, and return whether the board has acknowledged it. Call once per tick."""

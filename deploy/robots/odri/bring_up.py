@@ -88,6 +88,11 @@ class BringUp:
         return self.stage is Stage.DONE
 
     @property
+    def resolved(self) -> Flags:
+        """Joints whose angles are known."""
+        return self._resolved
+
+    @property
     def measured_offset(self) -> Array:
         """Joint angles of the indices that were found if the robot was at zero when it began, NaN where none was."""
         return self._place - self._start

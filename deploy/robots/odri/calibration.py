@@ -24,6 +24,10 @@ PITCH = math.tau / GEAR_RATIO
 """Joint angle from one index to the next [rad]."""
 LARGEST_START = 0.25
 """Farthest from the zero pose that a joint may be when the search begins: a tenth of a radian short of ambiguous."""
+LARGEST_AGE = 90
+"""From then on people are told [days]."""
+SMALLEST_SPREAD = 1e-3
+"""Offsets that differ by less were made up: encoders are glued on at any angle [rad]."""
 FORMAT = 1
 
 
@@ -40,13 +44,17 @@ class Calibration:
     board: str
     """Address of the master board it was measured with."""
     measured: date
+    measured_with: str = ""
+    """Driver and protocol, for people."""
 
     @classmethod
-    def from_zero_pose(cls, index_position: Array, board: str, measured: date) -> Calibration:
+    def from_zero_pose(
+        cls, index_position: Array, board: str, measured: date, measured_with: str = ""
+    ) -> Calibration:
         """Return offsets from joint positions, counted from their index, while the robot is in the zero pose."""
         if not np.isfinite(index_position).all():
             raise CalibrationError("A joint has no position: are all index pulses found?")
-        return cls(constant(nearest(-index_position)), board, measured)
+        return cls(constant(nearest(-index_position)), board, measured, measured_with)
 
     def resolved(self, start: Array) -> Array:
         """Offsets (12,) of the indices that were found, from joint angles at the start counted from them.
@@ -76,6 +84,15 @@ class Calibration:
         """How old the measurement is."""
         return (today - self.measured).days
 
+    def check_age(self, today: date) -> str:
+        """Return a note about an old measurement, nothing about a young one; refuse one that is yet to come."""
+        age = self.age_days(today)
+        if age < 0:
+            raise CalibrationError(f"The calibration was measured on {self.measured}, which lies ahead: check the date.")
+        if age <= LARGEST_AGE:
+            return ""
+        return f"the calibration is {age} days old, of {self.measured}: belts and encoders move, calibrate again"
+
 
 def nearest(angle: Array) -> Array:
     """Return the equivalent angles, whole pitches away, that are nearest to zero."""
@@ -88,6 +105,7 @@ def save(calibration: Calibration, path: Path) -> None:
         "format": FORMAT,
         "board": calibration.board,
         "measured": calibration.measured.isoformat(),
+        "measured_with": calibration.measured_with,
         "offset": dict(zip(JOINT_NAMES, map(float, calibration.offset), strict=True)),
     }
     write_text(path, json.dumps(content, indent=2) + "\n")
@@ -107,8 +125,12 @@ def load(path: Path) -> Calibration:
         offset = constant([float(offsets[name]) for name in JOINT_NAMES])
         if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also false for NaN
             raise ValueError(f"an offset beyond half a pitch, {PITCH / 2:.3f} rad")
-        return Calibration(offset, str(content["board"]), date.fromisoformat(content["measured"]))
+        if np.ptp(offset) < SMALLEST_SPREAD:
+            raise ValueError("twelve equal offsets, which no robot has")
+        return Calibration(
+            offset, str(content["board"]), date.fromisoformat(content["measured"]), str(content["measured_with"])
+        )
     except FileNotFoundError:
-        raise CalibrationError(f"{path}: this robot was never calibrated. Calibrate it first.") from None
+        raise CalibrationError(f"{path}: this robot was never calibrated. Run: solo-deploy calibrate") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CalibrationError(f"{path}: not a calibration ({error}). Calibrate again.") from error
+        raise CalibrationError(f"{path}: not a calibration ({error}). Run: solo-deploy calibrate") from error

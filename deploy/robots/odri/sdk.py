@@ -114,6 +114,11 @@ class SdkBoard:
         self._interface.SendCommand()
 
     @property
+    def lost(self) -> int:
+        """How many sensor packets were sent but did not come."""
+        return int(self._interface.GetSensorsLost())
+
+    @property
     def command_lag(self) -> int:
         """How many commands were sent after the last one the board has confirmed: above 10 it ignores us."""
         board = self._interface

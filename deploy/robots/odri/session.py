@@ -20,9 +20,10 @@ LOCK_STEP_WAIT = 2.0
 class Session:
     """Keeps time: by this machine's clock, or in lock-step by the board's packets."""
 
-    def __init__(self, board: Board, *, lock_step: bool = False) -> None:
-        """Take a board; nothing is sent yet."""
+    def __init__(self, board: Board, *, lock_step: bool = False, needs_drivers: bool = True) -> None:
+        """Take a board; nothing is sent yet. Who only looks does not need all drivers to answer."""
         self.board = board
+        self._needs_drivers = needs_drivers
         self.is_open = False
         self.time = 0.0
         """Of the last packet, monotonic or in lock-step simulated [s]."""
@@ -45,7 +46,8 @@ class Session:
         """
         self._asked += 1
         if self.board.connect():
-            check_drivers(self.board.drivers)
+            if self._needs_drivers:
+                check_drivers(self.board.drivers)
             self.is_open = True
         elif self._asked > CONNECT_LIMIT:
             raise BoardError(
