@@ -15,18 +15,19 @@ from solo_doi.errors import SoloError, one_line
 
 from .config import DeployConfig
 
-SWITCHES = ("fast", "headless", "readonly", "force", "mock", "realtime", "dead-man")
+SWITCHES = ("fast", "headless", "readonly", "force", "mock", "realtime", "dead-man", "check", "yes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeployCommand(DeployConfig):
-    """Stand up, walk with a skill, stop, lie down: on a simulated robot, or later on the real one.
+    """Stand up, walk with a skill, stop, lie down: on a simulated robot or on the real one.
 
     Examples: `solo-deploy --skill 2 --robot pybullet --headless` is the dry run: robot and controller are two
     processes that talk LCM, as on the robot; `--fast` runs it in lock-step, with the same numbers every time;
     `solo-deploy --operator keyboard` lets you drive; `solo-deploy --then 3 4` switches skills while walking.
     `solo-deploy replay FOLDER` runs the controller again on what was recorded;
-    `solo-deploy keygen FILE` draws the secret that commands to a real robot are signed with.
+    `solo-deploy keygen FILE` draws the secret that commands to a real robot are signed with;
+    `solo-deploy calibrate --interface CARD --out FILE` measures where its encoders' index pulses are.
     The exit code is 0 only if nothing went wrong and the robot walked.
     """
 
@@ -36,6 +37,10 @@ class DeployCommand(DeployConfig):
     """Short for --robot mock."""
     realtime: bool = False
     """The default, said aloud: on the wall clock, not --fast."""
+    check: bool = False
+    """Real and virtual robot: go or no-go, with the motors off. 0: all good, 1: no-go, 3: not everything checked."""
+    yes: bool = False
+    """With --check: ask nobody to move joints; they are then not checked."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,10 @@ def main() -> None:
     with one_line("solo-deploy"):
         if sys.argv[1:2] == ["keygen"]:
             keygen(sys.argv[2:])
+        elif sys.argv[1:2] == ["calibrate"]:
+            from .calibrate import CalibrateCommand, calibrate
+
+            sys.exit(calibrate(tyro.cli(CalibrateCommand, prog="solo-deploy calibrate", args=sys.argv[2:])))
         elif sys.argv[1:2] == ["replay"]:
             sys.exit(run_again(tyro.cli(ReplayCommand, prog="solo-deploy replay", args=sys.argv[2:])))
         else:
@@ -97,6 +106,14 @@ def deploy(command: DeployCommand) -> int:
         config = replace(config, robot="mock")
     if command.realtime and command.fast:
         raise SoloError("--realtime and --fast exclude each other.")
+    if command.check:
+        from .checkup import check_up
+
+        return check_up(config, yes=command.yes)
+    if config.readonly and config.robot in ("real", "virtual"):
+        from .watch import watch
+
+        return watch(config)
     out = command.out or Path("runs") / f"deploy-{datetime.now():%Y%m%d-%H%M%S}"
     if out.exists():
         raise SoloError(f"{out}: exists already. Choose another --out.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from datetime import date
 
 from solo_doi.errors import SoloError
 from solo_doi.policies.bundle import Bundle
@@ -20,12 +21,7 @@ FLAT = ("locomotion",)
 
 def check(config: DeployConfig) -> Bundle:
     """Refuse what cannot go well, with the reason; return the bundle."""
-    if config.robot == "real" and (config.interface is None or config.calibration is None):
-        raise SoloError("--robot real needs --interface, its master board's network card, and --calibration, a file.")
-    if config.robot == "real" and config.fast:
-        raise SoloError("--fast is for simulated robots: the real one has its own time.")
-    if config.robot == "real" and config.calibration is not None:
-        load(config.calibration)  # refuses what is no calibration
+    check_robot(config)
     if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not 0 < config.seconds < math.inf:
@@ -34,6 +30,22 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError("--readonly needs real time, not --fast: in lock-step the robot waits for commands.")
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
+    return check_skills(config)
+
+
+def check_robot(config: DeployConfig) -> str:
+    """Refuse a real robot without a believable calibration; return a note about one that is old."""
+    if config.robot == "real" and (config.interface is None or config.calibration is None):
+        raise SoloError("--robot real needs --interface, its master board's network card, and --calibration, a file.")
+    if config.robot == "real" and config.fast:
+        raise SoloError("--fast is for simulated robots: the real one has its own time.")
+    if config.robot not in ("real", "virtual") or config.calibration is None:
+        return ""
+    return load(config.calibration).check_age(date.today())
+
+
+def check_skills(config: DeployConfig) -> Bundle:
+    """Refuse skills that cannot or must not walk, and a key that is none; return the bundle."""
     if config.trust is not None:
         check_signature(config.bundle or SHIPPED, config.trust)
     if config.key is not None:

@@ -18,7 +18,7 @@ from .config import CONFIG_FILE, KEY_FILE, DeployConfig
 from .messages.auth import read_key, write_key
 from .messages.wire import Link
 from .operate import Device, operate
-from .preflight import check
+from .preflight import check, check_robot
 from .recorder import LOG_FILE
 from .report import BOARD_FILE, Summary, summarise
 
@@ -37,6 +37,8 @@ def supervise(config: DeployConfig, out: Path) -> int:
     if config.key is None:
         write_key(out / KEY_FILE)
     Console().print(f"run: {out}", highlight=False, markup=False)
+    if note := check_robot(config):
+        Console().print(f"note: {note}", highlight=False, markup=False)
     robot = _start_robot(config, out)
     controller = None
     try:

@@ -75,22 +75,19 @@ def make_robot(config: DeployConfig) -> Robot:
 
 def _solo12(config: DeployConfig) -> Robot:
     from .odri.calibration import load
-    from .odri.link import EthernetLink
-    from .odri.native import NativeBoard
-    from .odri.sdk import SdkBoard
+    from .odri.open import open_board
     from .odri.solo12 import Solo12
 
     if config.robot == "virtual":
         from .virtual_board.known import CALIBRATION
         from .virtual_board.veth import PC_END
 
-        interface, calibration = PC_END, CALIBRATION
+        interface, calibration = PC_END, CALIBRATION if config.calibration is None else load(config.calibration)
     else:
         if config.interface is None or config.calibration is None:
             raise SoloError("--robot real needs --interface and --calibration.")
         interface, calibration = config.interface, load(config.calibration)
-    board = SdkBoard(interface) if config.driver == "sdk" else NativeBoard(EthernetLink(interface))
-    return Solo12(board, calibration, lock_step=config.fast)
+    return Solo12(open_board(interface, config.driver), calibration, lock_step=config.fast)
 
 
 def make_witness(robot: Robot) -> Any:  # noqa: ANN401  # a Witness, where PyBullet is installed

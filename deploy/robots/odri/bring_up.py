@@ -93,6 +93,11 @@ class BringUp:
         return self._resolved
 
     @property
+    def searching(self) -> Flags:
+        """Joints that swing."""
+        return GROUPS[self._group] & (self.stage is Stage.SEARCH)
+
+    @property
     def measured_offset(self) -> Array:
         """Joint angles of the indices that were found if the robot was at zero when it began, NaN where none was."""
         return self._place - self._start

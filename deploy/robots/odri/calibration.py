@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +49,7 @@ class Calibration:
     """Driver and protocol, for people."""
 
     @classmethod
-    def from_zero_pose(
-        cls, index_position: Array, board: str, measured: date, measured_with: str = ""
-    ) -> Calibration:
+    def from_zero_pose(cls, index_position: Array, board: str, measured: date, measured_with: str = "") -> Calibration:
         """Return offsets from joint positions, counted from their index, while the robot is in the zero pose."""
         if not np.isfinite(index_position).all():
             raise CalibrationError("A joint has no position: are all index pulses found?")
@@ -88,7 +87,9 @@ class Calibration:
         """Return a note about an old measurement, nothing about a young one; refuse one that is yet to come."""
         age = self.age_days(today)
         if age < 0:
-            raise CalibrationError(f"The calibration was measured on {self.measured}, which lies ahead: check the date.")
+            raise CalibrationError(
+                f"The calibration was measured on {self.measured}, which lies ahead: check the date."
+            )
         if age <= LARGEST_AGE:
             return ""
         return f"the calibration is {age} days old, of {self.measured}: belts and encoders move, calibrate again"
@@ -99,16 +100,38 @@ def nearest(angle: Array) -> Array:
     return angle - PITCH * np.rint(angle / PITCH)
 
 
-def save(calibration: Calibration, path: Path) -> None:
-    """Write a calibration, by joint name."""
-    content = {
+def to_json(calibration: Calibration) -> dict[str, Any]:
+    """Return plain values, offsets by joint name."""
+    return {
         "format": FORMAT,
         "board": calibration.board,
         "measured": calibration.measured.isoformat(),
         "measured_with": calibration.measured_with,
         "offset": dict(zip(JOINT_NAMES, map(float, calibration.offset), strict=True)),
     }
-    write_text(path, json.dumps(content, indent=2) + "\n")
+
+
+def save(calibration: Calibration, path: Path) -> None:
+    """Write a calibration: completely, or not at all."""
+    write_text(path, json.dumps(to_json(calibration), indent=2) + "\n")
+
+
+def from_json(content: Any) -> Calibration:  # noqa: ANN401  # whatever a file holds
+    """Return the calibration that plain values describe.
+
+    Raises:
+        ValueError, KeyError, TypeError: They are not what `to_json` makes.
+    """
+    offsets = content["offset"]
+    if content["format"] != FORMAT or set(offsets) != set(JOINT_NAMES):
+        raise ValueError(f"format {content['format']}, joints {', '.join(sorted(offsets))}")
+    offset = constant([float(offsets[name]) for name in JOINT_NAMES])
+    if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also false for NaN
+        raise ValueError(f"an offset beyond half a pitch, {PITCH / 2:.3f} rad")
+    if np.ptp(offset) < SMALLEST_SPREAD:
+        raise ValueError("twelve equal offsets, which no robot has")
+    measured = date.fromisoformat(content["measured"])
+    return Calibration(offset, str(content["board"]), measured, str(content["measured_with"]))
 
 
 def load(path: Path) -> Calibration:
@@ -118,18 +141,7 @@ def load(path: Path) -> Calibration:
         CalibrationError: There is none, or the file is not what `save` writes.
     """
     try:
-        content = json.loads(path.read_text())
-        offsets = content["offset"]
-        if content["format"] != FORMAT or set(offsets) != set(JOINT_NAMES):
-            raise ValueError(f"format {content['format']}, joints {', '.join(sorted(offsets))}")
-        offset = constant([float(offsets[name]) for name in JOINT_NAMES])
-        if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also false for NaN
-            raise ValueError(f"an offset beyond half a pitch, {PITCH / 2:.3f} rad")
-        if np.ptp(offset) < SMALLEST_SPREAD:
-            raise ValueError("twelve equal offsets, which no robot has")
-        return Calibration(
-            offset, str(content["board"]), date.fromisoformat(content["measured"]), str(content["measured_with"])
-        )
+        return from_json(json.loads(path.read_text()))
     except FileNotFoundError:
         raise CalibrationError(f"{path}: this robot was never calibrated. Run: solo-deploy calibrate") from None
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -1,11 +1,11 @@
 """Measure where the index pulses are, twice, and compare: a person puts the robot into the zero pose each time.
 
-    PLACE    motors off; a person puts the joints to zero and says so
-    MEASURE  bring-up without a calibration: joints swing gently until they have seen their index, then fold
-    SHOW     the legs stay folded until a person says that they look alike: nobody else can see an error of 40 degrees
-    RELAX    the motors are only damped; then they are off
-    DONE     both measurements agree
-    FAILED   motors that were on are damped for as long as anybody calls
+PLACE    motors off; a person puts the joints to zero and says so
+MEASURE  bring-up without a calibration: joints swing gently until they have seen their index, then fold
+SHOW     the legs stay folded until a person says that they look alike: nobody else can see an error of 40 degrees
+RELAX    the motors are only damped; then they are off
+DONE     both measurements agree
+FAILED   motors that were on are damped for as long as anybody calls
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .calibration import Calibration, CalibrationError, nearest
 from .comparison import check_offsets, check_pose
 from .index_watch import IndexWatch
 from .motors import MOTOR_OF_JOINT, joint_position, motor_command, motors_off
-from .protocol import MotorCommand, SensorPacket
+from .protocol import Flags, MotorCommand, SensorPacket
 from .sensors import driver_faults
 from .session import Session
 from .stillness import Stillness
@@ -141,8 +141,18 @@ class Calibrator:
             "failure": self.failure, "angle": angle.tolist(), "index": index.tolist(),
             "offset": [None if np.isnan(value) else float(nearest(value)) for value in found],
             "difference": nearest(self._found[1] - self._found[0]).tolist() if len(self._found) == ROUNDS else None,
-            "passed": self._watch.passed.tolist(),
+            "stage": self._stages(index), "passed": self._watch.passed.tolist(),
         }  # fmt: skip
+
+    def _stages(self, index: Flags) -> list[str]:
+        """What each joint is doing, for people."""
+        if not self._powered:
+            return ["motor off"] * NUM_JOINTS
+        if self.phase is not Phase.MEASURE:
+            return [self.phase.value] * NUM_JOINTS
+        measured, searching = self._bring_up.resolved, self._bring_up.searching
+        words = np.select([measured, index, searching], ["measured", "index seen", "searching"], "waits")
+        return [str(word) for word in words]
 
     def _find_faults(self) -> None:
         packet = self._packet

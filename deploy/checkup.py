@@ -1,0 +1,84 @@
+"""solo-deploy --check: go or no-go, before anybody switches a motor on."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from rich.table import Table
+
+from solo_doi.errors import SoloError
+from solo_doi.policies.contract import Contract
+
+from .bench import check_place, command_of, follow
+from .checks import Row, Verdict, judge, row
+from .config import DeployConfig
+from .preflight import check_skills
+from .robots.odri.calibration import load
+from .screen import Screen, sensors
+
+LISTEN = 5.0
+"""How long packets are counted [s]."""
+STYLES = {Verdict.GO: "green", Verdict.NO_GO: "bold red", Verdict.NOT_CHECKED: "yellow"}
+NO_GO, INCOMPLETE = 1, 3
+"""Exit codes: something is wrong; nothing is, as far as was checked."""
+
+
+def check_up(config: DeployConfig, *, yes: bool) -> int:
+    """Look at a robot with its motors off, show a table; return 0 only if everything was checked and is good."""
+    check_place(config)
+    first, contract = _skills(config)
+    with Screen(sensors) as screen:
+        rows = [first, *_robot(config, contract, screen, yes=yes)]
+    table = Table("check", "found", "limit", "verdict", "what to do", title="Preflight")
+    for entry in rows:
+        table.add_row(
+            entry.name, entry.value, entry.limit, f"[{STYLES[entry.verdict]}]{entry.verdict.value}[/]", entry.advice
+        )
+    screen.console.print(table)
+    wrong = [entry.name for entry in rows if entry.verdict is Verdict.NO_GO]
+    skipped = [entry.name for entry in rows if entry.verdict is Verdict.NOT_CHECKED]
+    if wrong:
+        screen.console.print(f"[bold red]NO-GO[/]: {', '.join(wrong)}")
+        return NO_GO
+    if skipped:
+        screen.console.print(f"[yellow]Nothing wrong, but not checked[/]: {', '.join(skipped)}")
+        return INCOMPLETE
+    screen.console.print("[bold green]GO[/]")
+    return 0
+
+
+def _skills(config: DeployConfig) -> tuple[Row, Contract | None]:
+    try:
+        bundle = check_skills(config)
+    except SoloError as error:
+        return row("skills", "", "may walk", str(error), good=False), None
+    return row("skills", f"{bundle.path.name}, skill {config.skill}", "may walk", "", good=True), bundle.contract
+
+
+def _robot(config: DeployConfig, contract: Contract | None, screen: Screen, *, yes: bool) -> list[Row]:
+    """Ask the robot; whatever it does, there is a row that says so."""
+    try:
+        seen: dict[str, Any] = follow(command_of("check", config, seconds=LISTEN, yes=yes), screen.show)
+    except SoloError as error:
+        return [row("master board", "", "answers", str(error), good=False)]
+    rows = [*judge(seen, contract, simulated_time=config.fast), _calibration(config, seen["address"])]
+    refused = seen["refused"]
+    if refused:  # the jitter above was measured without it, and is what counts
+        rows.append(Row("real time", "not allowed", "", Verdict.GO, "; ".join(refused)))
+    return rows
+
+
+def _calibration(config: DeployConfig, address: str) -> Row:
+    name, limit = "calibration", "of this board"
+    if config.calibration is None and config.robot == "virtual":
+        return Row(name, "known: the robot is simulated", limit, Verdict.GO)
+    if config.calibration is None:
+        return row(name, "none", limit, "Run: solo-deploy calibrate, and name the file with --calibration.", good=False)
+    try:
+        calibration = load(config.calibration)
+        calibration.check_board(address)
+        note = calibration.check_age(date.today())
+    except SoloError as error:
+        return row(name, str(config.calibration), limit, str(error), good=False)
+    return Row(name, f"{calibration.measured}, {calibration.measured_with}", limit, Verdict.GO, note)

@@ -1,0 +1,17 @@
+"""Choose the way to a master board."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .board import Board
+from .link import EthernetLink
+from .native import NativeBoard
+from .sdk import SdkBoard
+
+Driver = Literal["native", "sdk"]
+
+
+def open_board(interface: str, driver: Driver) -> Board:
+    """Open a network card by one of the drivers; nothing is sent yet."""
+    return SdkBoard(interface) if driver == "sdk" else NativeBoard(EthernetLink(interface))
