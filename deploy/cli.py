@@ -45,7 +45,10 @@ class DeployCommand(DeployConfig):
 
 @dataclass(frozen=True)
 class ReplayCommand:
-    """Run the controller again on the log of a deployment or an incident, and name the first number that differs."""
+    """Run the controller again on the log of a deployment or an incident, and name the first number that differs.
+
+    What the policy sees is compared term by term, then what is commanded; the exit code is 0 if all is the same.
+    """
 
     log: Annotated[Path, tyro.conf.Positional]
     """Folder of the deployment or the incident, or its log."""
@@ -93,7 +96,7 @@ def run_again(command: ReplayCommand) -> int:
     if picture is not None:
         print(f"picture: {picture}")
     found = replay(log)
-    print(f"{found.ticks} ticks, " + ("all the same" if found.difference is None else str(found.difference)))
+    print(found)
     return 0 if found.difference is None else 1
 
 

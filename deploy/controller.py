@@ -16,7 +16,7 @@ from solo_doi.solo12.state import Motion
 
 from .faults import Cause, Fault
 from .messages.convert import sensors_of
-from .messages.wire import COMMAND, STATUS, Mode, Request, blank, new_session
+from .messages.wire import COMMAND, OBSERVATION, STATUS, Mode, Request, blank, new_session
 from .poses import LYING, Glide
 from .robots.robot import DAMPING, TICK, Sensors
 from .safety import Lasting, Safety, SafetyConfig
@@ -83,6 +83,7 @@ class Controller:
         self._stopping = False
         self._rearm_until = 0
         self._sequence = 0
+        self._seen: np.ndarray | None = None
         self._damp()
 
     # --- What is heard ---------------------------------------------------------------------------
@@ -129,7 +130,7 @@ class Controller:
 
     def tick(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
         """Return the joint command of this tick."""
-        sensors = self._sensors
+        sensors, self._seen = self._sensors, None
         if now_ns < self._rearm_until and not self._still_bad():
             self._rearm_until = 0
             self._handle(Event.REARM)
@@ -146,9 +147,19 @@ class Controller:
         status.state, status.skill = self.state, self.skill
         if self.fault is not None:
             status.fault, status.fault_joint, status.fault_value = self.fault.cause, self.fault.joint, self.fault.value
+            status.robot_fault = self.fault.behind
         if self.estimate is not None:
             status.velocity, status.gravity = self.estimate.velocity_b.tolist(), self.estimate.gravity_b.tolist()
         return status
+
+    def policy_input(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
+        """Return what the policy saw in this tick, for the log; None if it was not its turn."""
+        if self._seen is None:
+            return None
+        message = blank(OBSERVATION)
+        message.sequence, message.time_ns, message.session = self._sequence, now_ns, self.session
+        message.skill, message.observation = self.skill, self._seen.tolist()
+        return message
 
     def _take(self, message: Any) -> None:  # noqa: ANN401
         before, self._heard = self._heard, message
@@ -184,7 +195,7 @@ class Controller:
         elif self._heard.fault == Cause.OPERATOR_STOP:  # a person has told the robot
             self._handle(Event.DAMP)
         elif self._heard.fault:
-            self._fail(Fault(Cause.ROBOT_FAULT, self._heard.fault))
+            self._fail(_robot_fault(self._heard))
         elif silence > limits.operator_age:
             self._fail(Fault(Cause.OPERATOR_SILENT, 1000 * silence))
         elif self._delayed.over(out_of_range, sensors.time):
@@ -217,6 +228,7 @@ class Controller:
         self._steer()
         assert self.estimate is not None  # there is none only before the first state
         target = self._walker.step(_motion(sensors, self.estimate), self._command)
+        self._seen = self._walker.observation
         target = self._pose + share * (target - self._pose)
         fault = self._safety.policy(target, self._target, self._walker.excess, sensors.time)
         if fault is not None:
@@ -305,6 +317,11 @@ class Controller:
             message.expires_ns = self._heard.time_ns + EXPIRY_NS
             message.observed_ns = self._observed_ns if self._mode is Mode.POLICY else self._heard.time_ns
         return message
+
+
+def _robot_fault(state: Any) -> Fault:  # noqa: ANN401  # generated classes have no types
+    """What the robot says of itself, which may be another version of this program."""
+    return Fault(Cause.ROBOT_FAULT, state.fault_value, state.fault_joint, Cause.of(state.fault))
 
 
 def _motion(sensors: Sensors, estimate: Estimate) -> Motion:

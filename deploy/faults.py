@@ -50,8 +50,17 @@ class Cause(IntEnum):
     VOLTAGE = 65
     ENCODER_JUMP = 66
 
+    UNKNOWN = 127
+    """What another version of this program may have sent."""
+
+    @classmethod
+    def of(cls, number: int) -> Cause:
+        """Return the cause of a number in a message, whoever sent it."""
+        return cls(number) if number in cls._value2member_map_ else cls.UNKNOWN
+
 
 WORDS = {
+    Cause.NONE: "nothing is wrong",
     Cause.JOINT_POSITION: "{joint} at {value:.2f} rad is beyond its safety limit",
     Cause.JOINT_VELOCITY: "{joint} turns at {value:.1f} rad/s, beyond its safety limit",
     Cause.JOINT_TORQUE: "{joint} gives {value:.2f} N m, beyond its safety limit",
@@ -62,7 +71,7 @@ WORDS = {
     Cause.STATE_FROZEN: "the robot's sensors show the same numbers for {value:.0f} ms",
     Cause.STATE_GAP: "{value:.0f} states of the robot were lost while a hundred came",
     Cause.ROBOT_RESTARTED: "another robot process answers",
-    Cause.ROBOT_FAULT: "the robot damps by itself, cause {value:.0f}",
+    Cause.ROBOT_FAULT: "the robot damps by itself: {behind}",
     Cause.ATTITUDE_DISAGREES: "IMU and estimator disagree about the tilt by {value:.2f} rad",
     Cause.POLICY_NOT_FINITE: "the policy's answer is not finite",
     Cause.OUT_OF_ENVELOPE: "the policy sees what it never saw in training, {value:.1f} times the range",
@@ -85,6 +94,7 @@ WORDS = {
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
     Cause.ENCODER_JUMP: "the encoder of {joint} jumps by {value:.2f} rad",
+    Cause.UNKNOWN: "a cause that this version does not know",
 }
 
 
@@ -95,8 +105,11 @@ class Fault:
     cause: Cause
     value: float = 0.0
     joint: int = -1
+    behind: Cause = Cause.NONE
+    """What the robot found, whose joint and number these are, if the cause is the robot's own fault."""
 
     def __str__(self) -> str:
         """Say it in words."""
         name = JOINT_NAMES[self.joint] if 0 <= self.joint < len(JOINT_NAMES) else "a joint"
-        return WORDS[self.cause].format(joint=name, value=self.value)
+        behind = WORDS[self.behind].format(joint=name, value=self.value, behind="")
+        return WORDS[self.cause].format(joint=name, value=self.value, behind=behind)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .clock import CLOCK, Clock, Samples, Ticker
 from .controller import Controller
-from .messages.wire import COMMAND, OPERATOR, STATE, STATUS, Link
+from .messages.wire import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, Link
 from .operators import Operator, operator_message
 from .recorder import Recorder
 from .robots.robot import TICK
@@ -125,6 +125,9 @@ class Loop:
                 self._keep(OPERATOR, operator_message(wish, self.report.ticks, now_ns).encode())
             controller.ask(wish.request, now_ns, wish.skill, wish.velocity)
         command = controller.tick(now_ns)
+        seen = controller.policy_input(now_ns)
+        if seen is not None:
+            self._keep(OBSERVATION, seen.encode())
         if not self._readonly:
             self._keep(COMMAND, self._link.publish(COMMAND, command))
         self.report.ticks += 1

@@ -56,10 +56,13 @@ class Console:
         link.subscribe(STATUS, self._show)
 
     def _show(self, status: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+        if status.state not in tuple(State):
+            return  # anybody may send one: it has no code, as it moves nothing
         self.state = State(status.state)
         text = f"{self.state.name}  {status.velocity[0]:+.2f} m/s  late ticks {status.overruns}"
         if status.fault:
-            text = f"FAULT: {Fault(Cause(status.fault), status.fault_value, status.fault_joint)}  (r re-arms)"
+            causes = Cause.of(status.fault), Cause.of(status.robot_fault)
+            text = f"FAULT: {Fault(causes[0], status.fault_value, status.fault_joint, causes[1])}  (r re-arms)"
         elif self.state is State.WALK:
             text = f"skill {status.skill}  {text}"
         self._write(f"\r\033[K{text}")

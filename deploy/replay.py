@@ -1,8 +1,8 @@
-"""Runs the controller again on a log: does it still answer the same, and if not, which number differs first?"""
+"""Runs the controller again on a log: does it still see and answer the same, and if not, which number differs first?"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ from solo_doi import config as configuration
 from solo_doi.errors import SoloError
 from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import JOINT_NAMES
+from solo_doi.solo12.observation import LAYOUTS, Layout
 
 from .config import CONFIG_FILE, DeployConfig
 from .controller import Controller
-from .messages.wire import COMMAND, OPERATOR, STATE, decode
+from .messages.wire import COMMAND, OBSERVATION, OPERATOR, STATE, Message, Request, decode
 from .operators import wish_of
 from .recorder import LOG_FILE, read_log
 from .shipped import SHIPPED
@@ -37,14 +38,51 @@ class Difference:
         return f"tick {self.tick}: {self.term} was {self.logged:.6g}, is now {self.replayed:.6g}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Replay:
     """What a replay found."""
 
-    ticks: int
-    difference: Difference | None
-    largest: float
+    ticks: int = 0
+    observations: int = 0
+    """How many times the policy's input was compared; logs of older versions hold none."""
+    difference: Difference | None = None
+    """The first; what the policy sees comes before what it answers."""
+    largest: float = 0.0
     """Largest difference of any joint target [rad]."""
+    terms: dict[str, float] = field(default_factory=dict)
+    """Largest difference of each term of the observation, in its unit."""
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        if self.difference is None:
+            return f"{self.ticks} ticks, {self.observations} observations, all the same"
+        terms = ", ".join(f"{name} {size:.3g}" for name, size in self.terms.items() if size)
+        most = f"At most: joint targets {self.largest:.3g} rad" + (f"; observation {terms}" if terms else "")
+        return f"{self.ticks} ticks, {self.observations} observations, first difference at {self.difference}\n{most}"
+
+    def compare(self, logged: Message, replayed: Message) -> None:
+        """Take a command of the log, and the one of now."""
+        self.ticks += 1
+        self.largest = max(self.largest, float(np.abs(np.subtract(replayed.position, logged.position)).max()))
+        for term in TERMS:
+            names = [f"target of {name}" for name in JOINT_NAMES] if term == "position" else [term]
+            self._note(logged.sequence, names, getattr(logged, term), getattr(replayed, term))
+
+    def compare_observations(self, layout: Layout, logged: Message, replayed: Message) -> None:
+        """Take what the policy saw in the log, and what it sees now."""
+        self.observations += 1
+        apart = np.abs(np.subtract(replayed.observation, logged.observation))
+        for name, place in layout.slices.items():
+            self.terms[name] = max(self.terms.get(name, 0.0), float(apart[place].max()))
+        names = [f"observation {name}" for name in layout.names]
+        self._note(logged.sequence, names, logged.observation, replayed.observation)
+
+    def _note(self, tick: int, names: list[str], logged: Any, replayed: Any) -> None:  # noqa: ANN401  # one or many
+        before, now = np.atleast_1d(logged), np.atleast_1d(replayed)
+        differing = np.flatnonzero(before != now)
+        if self.difference is None and differing.size:
+            index = int(differing[0])
+            self.difference = Difference(tick, names[index], float(before[index]), float(now[index]))
 
 
 def find_log(path: Path) -> Path:
@@ -62,35 +100,34 @@ def replay(path: Path) -> Replay:
     kept = log.parent / (config.bundle or SHIPPED).name  # an incident's own copy
     bundle = Bundle(kept if kept.is_file() else config.bundle or SHIPPED)
     controller = Controller(bundle, config.skill, config.controller, force=config.force)
-    ticks, first, largest = 0, None, 0.0
+    layout, found, seen = LAYOUTS[bundle.contract.task], Replay(), None
     for _, channel, data in read_log(log):
-        message = decode(channel, data)
-        if message is None:
-            raise SoloError(f"{log}: holds a message of {channel} that this version does not read.")
+        message = _read(log, channel, data)
         if channel == STATE:
             controller.hear(message)
         elif channel == OPERATOR:
             wish = wish_of(message)
             controller.ask(wish.request, message.time_ns, wish.skill, wish.velocity)
+        elif channel == OBSERVATION:
+            seen = message
         elif channel == COMMAND:
-            if ticks == 0 and message.sequence != 1:
+            if found.ticks == 0 and message.sequence != 1:
                 raise SoloError(
                     f"{log}: begins at tick {message.sequence}; only a log from the start can be run again."
                 )
-            ticks += 1
             controller.alive(message.heartbeat_ns)
-            answer = controller.tick(message.time_ns)
-            largest = max(largest, float(np.abs(np.subtract(answer.position, message.position)).max()))
-            first = first or _difference(message, answer)
-    return Replay(ticks, first, largest)
+            answer, sees = controller.tick(message.time_ns), controller.policy_input(message.time_ns)
+            if seen is not None and sees is not None:
+                found.compare_observations(layout, seen, sees)
+            found.compare(message, answer)
+            seen = None
+    if not found.ticks:
+        raise SoloError(f"{log}: holds no command of a controller; there is nothing to run again.")
+    return found
 
 
-def _difference(logged: Any, replayed: Any) -> Difference | None:  # noqa: ANN401  # generated classes have no types
-    for term in TERMS:
-        before, now = (np.atleast_1d(getattr(message, term)) for message in (logged, replayed))
-        differing = np.flatnonzero(before != now)
-        if differing.size:
-            index = int(differing[0])
-            name = f"target of {JOINT_NAMES[index]}" if term == "position" else term
-            return Difference(logged.sequence, name, float(before[index]), float(now[index]))
-    return None
+def _read(log: Path, channel: str, data: bytes) -> Message:
+    message = decode(channel, data)
+    if message is None or (channel == OPERATOR and message.request not in tuple(Request)):
+        raise SoloError(f"{log}: holds a message of {channel!r} that this version does not read.")
+    return message

@@ -24,6 +24,8 @@ class Walker:
         self._start = self._shares = self._alone(skill)
         self._steps = BLEND_STEPS
         self._action = np.zeros(NUM_JOINTS)
+        self.observation = np.zeros(self._layout.size, dtype=np.float32)
+        """What the last step saw."""
         self.excess = 0.0
 
     def switch(self, skill: int) -> None:
@@ -34,7 +36,7 @@ class Walker:
     def step(self, motion: Motion, command: Array) -> Array:
         """Return the joint targets of the next policy step, (12,)."""
         inputs = Inputs(motion=motion, previous_action=self._action, command=command)
-        observation = self._layout.build(inputs)
+        observation = self.observation = self._layout.build(inputs)
         self.excess = self._bundle.excess(observation)
         if self._steps < BLEND_STEPS:
             self._steps += 1

@@ -11,7 +11,7 @@ from typing import Any
 from solo_doi.errors import MissingPackageError, SoloError
 
 from .auth import MAC_SIZE, Authority
-from .generated import controller_status, joint_command, operator_command, robot_state
+from .generated import controller_status, joint_command, operator_command, policy_input, robot_state
 
 Message = Any
 """An object of a generated class."""
@@ -21,8 +21,9 @@ CHANNELS: dict[str, Any] = {
     "SOLO_COMMAND": joint_command,
     "SOLO_OPERATOR": operator_command,
     "SOLO_STATUS": controller_status,
+    "SOLO_OBSERVATION": policy_input,
 }
-STATE, COMMAND, OPERATOR, STATUS = CHANNELS
+STATE, COMMAND, OPERATOR, STATUS, OBSERVATION = CHANNELS
 SIGNED = frozenset({STATE, COMMAND, OPERATOR})
 """What can move the robot is followed only with the code of somebody who may; who invents its state moves it, too."""
 HASH_SIZE = 32
@@ -65,8 +66,8 @@ SIZES = {channel: len(blank(channel).encode()) for channel in CHANNELS}
 
 
 def decode(channel: str, data: bytes) -> Message | None:
-    """Read a message; None if it is not one of this channel, bit for bit."""
-    if len(data) != SIZES[channel]:
+    """Read a message; None if it is not one of this channel, bit for bit, or the channel is none of ours."""
+    if len(data) != SIZES.get(channel):
         return None
     try:
         return CHANNELS[channel].decode(data)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from solo_doi.errors import SoloError, UnknownNameError
 
-from .constants import CONTROL_SETUPS, NUM_JOINTS, Array, ControlSetup
+from .constants import CONTROL_SETUPS, JOINT_NAMES, NUM_JOINTS, Array, ControlSetup
 from .rotations import projected_gravity, to_rpy
 from .state import Motion
 
@@ -65,6 +65,12 @@ class Layout:
         """Where each term lies in the observation."""
         ends = np.cumsum([term.size for term in self.terms]).tolist()
         return {term.name: slice(end - term.size, end) for term, end in zip(self.terms, ends, strict=True)}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each number is, such as `joint_velocity.FL_KFE`."""
+        parts = {NUM_JOINTS: JOINT_NAMES, 3: ("x", "y", "z")}
+        return tuple(f"{term.name}.{part}" for term in self.terms for part in parts.get(term.size, range(term.size)))
 
     @cached_property
     def size(self) -> int:

@@ -94,10 +94,20 @@ def test_a_robot_that_falls_is_damped(walking: Stage) -> None:
 
 
 def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
-    """With its own cause as the number."""
-    walking.fault = Cause.COMMAND_STEP
+    """With its own cause, joint and number, in the report and for whoever watches."""
+    message = walking.message()
+    message.fault, message.fault_joint, message.fault_value = Cause.COMMAND_STEP, 7, 1.75
+    walking.controller.hear(message)
+    walking.tick(heard=False)
+    assert damped(walking, Cause.ROBOT_FAULT) == Fault(Cause.ROBOT_FAULT, 1.75, 7, Cause.COMMAND_STEP)
+    assert walking.controller.status(walking.now_ns).robot_fault == Cause.COMMAND_STEP
+
+
+def test_a_robot_that_damps_for_an_unknown_cause_is_a_fault(walking: Stage) -> None:
+    """A newer robot process may know more causes; the controller must not stumble over one."""
+    walking.fault = 99
     walking.tick()
-    assert damped(walking, Cause.ROBOT_FAULT).value == Cause.COMMAND_STEP
+    assert damped(walking, Cause.ROBOT_FAULT).behind is Cause.UNKNOWN
 
 
 def test_a_robot_with_a_fault_is_not_switched_on() -> None:

@@ -20,7 +20,7 @@ def test_every_cause_has_words(cause: Cause) -> None:
 
 def test_no_words_are_left_over() -> None:
     """Each text belongs to a cause, and no two causes read the same."""
-    assert set(WORDS) == set(Cause) - {Cause.NONE}
+    assert set(WORDS) == set(Cause)
     assert len(set(WORDS.values())) == len(WORDS)
 
 
@@ -50,3 +50,19 @@ def test_words_hold_joint_and_number() -> None:
     assert str(Fault(Cause.JOINT_POSITION, -2.7182, 2)) == "FL_KFE at -2.72 rad is beyond its safety limit"
     assert str(Fault(Cause.STATE_STALE, 12.6)) == "the robot's newest state is 13 ms old"
     assert str(Fault(Cause.MOTOR_NOT_READY, joint=11)) == f"the motor of {JOINT_NAMES[11]} does not follow"
+
+
+def test_the_robot_s_own_fault_is_told_with_its_cause() -> None:
+    """Who reads that the robot damps by itself wants to know why, by joint and number."""
+    fault = Fault(Cause.ROBOT_FAULT, 21.4, behind=Cause.COMMAND_STALE)
+    assert str(fault) == "the robot damps by itself: no fresh command for 21 ms"
+    fault = Fault(Cause.ROBOT_FAULT, joint=4, behind=Cause.MOTOR_NOT_READY)
+    assert str(fault) == "the robot damps by itself: the motor of FR_HFE does not follow"
+
+
+@pytest.mark.parametrize("number", [-1, 13, 99, 2**15 - 1])
+def test_a_number_of_no_cause_is_an_unknown_one(number: int) -> None:
+    """Another version, or somebody who garbles messages, ends nobody."""
+    assert Cause.of(number) is Cause.UNKNOWN
+    assert str(Fault(Cause.ROBOT_FAULT, behind=Cause.of(number))).endswith("a cause that this version does not know")
+    assert Cause.of(45) is Cause.COMMAND_STALE

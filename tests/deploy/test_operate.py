@@ -27,8 +27,9 @@ class FakeLink:
     """A link that remembers what was sent, and answers with a status."""
 
     sent: list[Any] = field(default_factory=list)
-    state: State = State.IDLE
+    state: int = State.IDLE
     fault: int = 0
+    robot_fault: int = 0
 
     def subscribe(self, channel: str, handler: Any) -> None:  # noqa: ANN401  # a function
         """Keep the console's handler."""
@@ -43,7 +44,7 @@ class FakeLink:
     def receive(self) -> None:
         """Tell what the controller does."""
         status = blank(STATUS)
-        status.state, status.fault, status.skill = self.state, self.fault, 2
+        status.state, status.fault, status.skill, status.robot_fault = self.state, self.fault, 2, self.robot_fault
         self._handler(status, b"")
 
 
@@ -105,6 +106,20 @@ def test_the_console_says_what_happens() -> None:
     assert "FAULT: the base is tilted by 0.00 rad  (r re-arms)" in run(
         Keys(([], True)), FakeLink(state=State.FAULT, fault=Cause.TILT)
     )
+
+
+def test_the_console_names_the_robot_s_own_cause() -> None:
+    """Who holds the keys must know whether to mend the robot or to wait."""
+    link = FakeLink(state=State.FAULT, fault=Cause.ROBOT_FAULT, robot_fault=Cause.VOLTAGE)
+    assert "FAULT: the robot damps by itself: the battery gives 0.0 V  (r re-arms)" in run(Keys(([], True)), link)
+
+
+@pytest.mark.parametrize(("state", "fault"), [(7, 0), (-128, 0), (State.FAULT, 99), (State.FAULT, -1)])
+def test_the_console_survives_any_status(state: int, fault: int) -> None:
+    """Anybody can send one; a state that does not exist is not shown, a cause that does not exist is unknown."""
+    shown: list[str] = []
+    operate(Keys(), FakeLink(state=state, fault=fault), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
+    assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (state == State.FAULT)
 
 
 def test_a_message_keeps_a_wish() -> None:

@@ -83,7 +83,7 @@ def test_the_command_says_so_and_writes_mcap(
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     assert exit_.value.code == 0
-    assert f"{TICKS} ticks, all the same" in capsys.readouterr().out
+    assert f"{TICKS} ticks, 0 observations, all the same" in capsys.readouterr().out
     with path.open("rb") as file:
         rows = [(channel.topic, json.loads(message.data)) for _, channel, message in make_reader(file).iter_messages()]
     assert len(rows) == 2 * TICKS + 2

@@ -7,4 +7,5 @@ lcm-gen 1.5.3
 from .controller_status import controller_status as controller_status
 from .joint_command import joint_command as joint_command
 from .operator_command import operator_command as operator_command
+from .policy_input import policy_input as policy_input
 from .robot_state import robot_state as robot_state

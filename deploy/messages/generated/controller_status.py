@@ -10,11 +10,11 @@ import struct
 class controller_status(object):
     """ What the controller does, ten times a second, for whoever watches. """
 
-    __slots__ = ["sequence", "time_ns", "session", "state", "skill", "fault", "fault_joint", "fault_value", "ticks", "overruns", "lateness", "velocity", "gravity"]
+    __slots__ = ["sequence", "time_ns", "session", "state", "skill", "fault", "fault_joint", "fault_value", "robot_fault", "ticks", "overruns", "lateness", "velocity", "gravity"]
 
-    __typenames__ = ["int64_t", "int64_t", "int64_t", "int8_t", "int8_t", "int16_t", "int8_t", "double", "int64_t", "int64_t", "double", "double", "double"]
+    __typenames__ = ["int64_t", "int64_t", "int64_t", "int8_t", "int8_t", "int16_t", "int8_t", "double", "int16_t", "int64_t", "int64_t", "double", "double", "double"]
 
-    __dimensions__ = [None, None, None, None, None, None, None, None, None, None, None, [3], [3]]
+    __dimensions__ = [None, None, None, None, None, None, None, None, None, None, None, None, [3], [3]]
 
     def __init__(self):
         self.sequence = 0
@@ -41,6 +41,12 @@ class controller_status(object):
         """ LCM Type: int8_t """
         self.fault_value = 0.0
         """ LCM Type: double """
+        self.robot_fault = 0
+        """
+        what the robot found, if the cause is that it damps by itself; joint and value are the robot's then
+        LCM Type: int16_t
+        """
+
         self.ticks = 0
         """ LCM Type: int64_t """
         self.overruns = 0
@@ -71,7 +77,7 @@ class controller_status(object):
         return buf.getvalue()
 
     def _encode_one(self, buf):
-        buf.write(struct.pack(">qqqbbhbdqqd", self.sequence, self.time_ns, self.session, self.state, self.skill, self.fault, self.fault_joint, self.fault_value, self.ticks, self.overruns, self.lateness))
+        buf.write(struct.pack(">qqqbbhbdhqqd", self.sequence, self.time_ns, self.session, self.state, self.skill, self.fault, self.fault_joint, self.fault_value, self.robot_fault, self.ticks, self.overruns, self.lateness))
         buf.write(struct.pack('>3d', *self.velocity[:3]))
         buf.write(struct.pack('>3d', *self.gravity[:3]))
 
@@ -88,7 +94,7 @@ class controller_status(object):
     @staticmethod
     def _decode_one(buf):
         self = controller_status()
-        self.sequence, self.time_ns, self.session, self.state, self.skill, self.fault, self.fault_joint, self.fault_value, self.ticks, self.overruns, self.lateness = struct.unpack(">qqqbbhbdqqd", buf.read(61))
+        self.sequence, self.time_ns, self.session, self.state, self.skill, self.fault, self.fault_joint, self.fault_value, self.robot_fault, self.ticks, self.overruns, self.lateness = struct.unpack(">qqqbbhbdhqqd", buf.read(63))
         self.velocity = struct.unpack('>3d', buf.read(24))
         self.gravity = struct.unpack('>3d', buf.read(24))
         return self
@@ -96,7 +102,7 @@ class controller_status(object):
     @staticmethod
     def _get_hash_recursive(parents):
         if controller_status in parents: return 0
-        tmphash = (0x83df1bd7c3646572) & 0xffffffffffffffff
+        tmphash = (0x1ba782cc81f9021f) & 0xffffffffffffffff
         tmphash  = (((tmphash<<1)&0xffffffffffffffff) + (tmphash>>63)) & 0xffffffffffffffff
         return tmphash
     _packed_fingerprint = None
