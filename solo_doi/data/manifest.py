@@ -47,11 +47,6 @@ class Manifest:
     complete: bool = False
 
     @property
-    def num_transitions(self) -> int:
-        """Transitions in all shards."""
-        return sum(shard.transitions for shard in self.shards)
-
-    @property
     def num_trajectories(self) -> int:
         """Trajectories in all shards."""
         return sum(shard.trajectories for shard in self.shards)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from solo_doi.errors import SoloError, UnknownNameError
+from solo_doi.errors import SoloError
 
 from .constants import CONTROL_SETUPS, JOINT_NAMES, NUM_JOINTS, Array, ControlSetup
 from .rotations import projected_gravity, to_rpy
@@ -167,10 +167,3 @@ LAYOUTS = {
     ),
 }
 """Observations of the two tasks: 48 and 171 numbers [DOMiNiC]."""
-
-
-def layout_of(task: str) -> Layout:
-    """Return the observation layout of a task."""
-    if task not in LAYOUTS:
-        raise UnknownNameError("task", task, LAYOUTS)
-    return LAYOUTS[task]

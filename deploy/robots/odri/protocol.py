@@ -129,7 +129,6 @@ STATUS_INDEX_TOGGLE = (1 << 8, 1 << 7)
 STATUS_ERROR = 0xF
 ERROR_ENCODER = (1, 6)
 ERROR_TIMEOUT = 2
-ERROR_ROLLOVER = 5
 ERROR_NO_ANSWER = 15
 """The board could not read that driver: its whole record is zero and must be thrown away."""
 ERRORS = {
