@@ -93,10 +93,10 @@ def turned(name: str) -> Any:  # noqa: ANN401  # a function
 )
 def test_a_planted_change_is_named_where_it_is_first_seen(
     place: str,
-    planted: Any,
+    planted: Any,  # noqa: ANN401  # whatever is planted
     term: str,
     folder: Path,
-    monkeypatch: pytest.MonkeyPatch,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At the first policy step, before any command differs; with the size of it for each term."""
     monkeypatch.setattr(controller, place, planted)
