@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from operator import gt
 
 from solo_doi.solo12.constants import Array
 
@@ -18,16 +18,21 @@ class Allowance:
 
     def __init__(self, limit: Array) -> None:
         """Allow nothing beyond `limit` until a robot is found beyond it."""
-        self._limit = limit
-        self._allowed = limit
+        self._limit: list[float] = limit.tolist()
+        self._allowed = self._limit
 
     def start(self, position: Array) -> None:
         """Allow where the joints are now: motors are about to be switched on."""
-        self._allowed = np.maximum(self._limit, np.abs(position) + SLACK)
+        self._allowed = [
+            max(limit, abs(angle) + SLACK) for limit, angle in zip(self._limit, position.tolist(), strict=True)
+        ]
 
     def beyond(self, position: Array) -> int | None:
         """Return the first joint that is beyond what is allowed, if any."""
-        size = np.abs(position)
-        outside = size > self._allowed
-        self._allowed = np.maximum(self._limit, np.minimum(self._allowed, size + SLACK))
-        return int(np.argmax(outside)) if outside.any() else None
+        # Plain numbers: arrays of twelve take five times as long, in every tick of two processes.
+        sizes = [*map(abs, position.tolist())]
+        outside = [*map(gt, sizes, self._allowed)]
+        if self._allowed != self._limit:
+            joints = zip(self._limit, self._allowed, sizes, strict=True)
+            self._allowed = [max(limit, min(allowed, size + SLACK)) for limit, allowed, size in joints]
+        return outside.index(True) if True in outside else None

@@ -27,6 +27,8 @@ EXPIRY_NS = 20_000_000
 """How long a command may be followed: as long as the master board waits before it lets go."""
 REARM_NS = 500_000_000
 """How long a request to re-arm waits for the robot, which hears it at the same time, to be without a fault."""
+LOWEST, HIGHEST = -TRAINING.position, TRAINING.position
+"""Where joint targets end [rad]."""
 EVENTS = {
     Request.STAND: Event.STAND, Request.WALK: Event.WALK, Request.STOP: Event.STOP,
     Request.SIT: Event.SIT, Request.DAMP: Event.DAMP,
@@ -234,12 +236,12 @@ class Controller:
         if fault is not None:
             self._fail(fault)
             return
-        self._target = np.clip(target, -TRAINING.position, TRAINING.position)
+        self._target = target.clip(LOWEST, HIGHEST)
         self._observed_ns = self._heard.time_ns
 
     def _steer(self) -> None:
         step = self.config.command_rate * self._contract.control_dt
-        self._command += np.clip(self._wished - self._command, -step, step)
+        self._command += (self._wished - self._command).clip(-step, step)
 
     # --- States ----------------------------------------------------------------------------------
 
@@ -280,7 +282,7 @@ class Controller:
         """The slow motion that belongs to the state, from where the joints were sent or, if they were not, are."""
         assert self._sensors is not None  # checked on entering
         # Joints of a robot on its belly may be beyond their limits.
-        lying = np.clip(self._sensors.joint_position, -TRAINING.position, TRAINING.position)
+        lying = self._sensors.joint_position.clip(LOWEST, HIGHEST)
         start = self._pose if before is State.WALK else self._target if before in POWERED else lying
         if self.state is State.STAND:
             return Glide(start, self._pose, 0.0 if before is State.WALK else self.config.stand_seconds)

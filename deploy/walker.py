@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import NUM_JOINTS, Array
@@ -38,10 +39,16 @@ class Walker:
         inputs = Inputs(motion=motion, previous_action=self._action, command=command)
         observation = self.observation = self._layout.build(inputs)
         self.excess = self._bundle.excess(observation)
-        if self._steps < BLEND_STEPS:
-            self._steps += 1
-            done = self._steps / BLEND_STEPS
-            self._shares = (1.0 - done) * self._start + done * self._alone(self.skill)
+        if self._steps == BLEND_STEPS:
+            action, wished = self._bundle.run_one(observation, self.skill)
+            self._action = action.astype(np.float64)
+            return wished.astype(np.float64)
+        self._steps += 1
+        return self._blend(observation, self._steps / BLEND_STEPS)
+
+    def _blend(self, observation: NDArray[np.float32], done: float) -> Array:
+        """Let two skills, or more if one hand-over interrupted another, walk together."""
+        self._shares = (1.0 - done) * self._start + done * self._alone(self.skill)
         self._action, target = np.zeros(NUM_JOINTS), np.zeros(NUM_JOINTS)
         for skill in np.flatnonzero(self._shares).tolist():
             action, wished = self._bundle.run_one(observation, skill)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,17 @@ def sensors_of(message: Any) -> Sensors:  # noqa: ANN401  # generated classes ha
         angular_velocity_b=numbers[36:39],
         acceleration_b=numbers[39:42],
         quaternion=numbers[42:],
-        ready=(message.ready >> JOINTS) & 1 == 1,
+        ready=ready_joints(message.ready),
         voltage=message.voltage,
     )
 
 
-JOINTS = np.arange(NUM_JOINTS)
+@functools.lru_cache(maxsize=16)
+def ready_joints(bits: int) -> np.ndarray:
+    """Which motors follow commands, (12,), of a message's bits; kept, since they change once in a walk."""
+    ready = (bits >> np.arange(NUM_JOINTS)) & 1 == 1
+    ready.setflags(write=False)
+    return ready
 
 
 def state_of(sensors: Sensors) -> Any:  # noqa: ANN401  # generated classes have no types

@@ -86,7 +86,7 @@ class Layout:
         """Return observations (..., size); with `rng`, uniform noise is added as in training."""
         setup = CONTROL_SETUPS[self.task]
         leading = inputs.motion.joint_position.shape[:-1]
-        observation = np.empty((*leading, self.size), dtype=np.float32)
+        values = []
         for term in self.terms:
             value = term.value(inputs, setup)
             if value is None or value.shape != (*leading, term.size):
@@ -95,10 +95,11 @@ class Layout:
                     f"Observation term {term.name!r} of task {self.task!r} got {found}, "
                     f"expected shape {(*leading, term.size)}: pass it in `Inputs`."
                 )
-            observation[..., self.slices[term.name]] = value
+            values.append(value)
+        observation = np.concatenate(values, axis=-1, dtype=np.float32)
         if rng is not None:
             self._add_noise(observation, rng)
-        return np.clip(observation, -CLIP, CLIP, out=observation)
+        return observation.clip(-CLIP, CLIP, out=observation)  # the method: `np.clip` takes twice as long
 
     def _add_noise(self, observation: NDArray[np.float32], rng: np.random.Generator) -> None:
         noise = rng.random(observation.shape, dtype=np.float32)

@@ -142,6 +142,15 @@ def test_gravity_in_the_base_tells_attitude_but_not_yaw(
     np.testing.assert_allclose(projected_gravity(from_rpy(*rpy)), gravity, atol=1e-12)
 
 
+def test_gravity_is_down_seen_from_the_base() -> None:
+    """For any attitudes, many at once or one."""
+    quaternions = np.random.default_rng(0).standard_normal((50, 4))
+    quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
+    expected = rotate_inverse(quaternions, np.array([0.0, 0.0, -1.0]))
+    np.testing.assert_allclose(projected_gravity(quaternions), expected, atol=1e-15)
+    np.testing.assert_allclose(projected_gravity(quaternions[7]), expected[7], atol=1e-15)
+
+
 def test_functions_take_any_leading_dimensions() -> None:
     """Feet of robots: (robots, feet, 3) rotated by (robots, 1, 4)."""
     rng = np.random.default_rng(0)
