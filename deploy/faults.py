@@ -49,6 +49,7 @@ class Cause(IntEnum):
     IMU_FROZEN = 64
     VOLTAGE = 65
     ENCODER_JUMP = 66
+    COMPLAINT = 67
 
     UNKNOWN = 127
     """What another version of this program may have sent."""
@@ -94,6 +95,7 @@ WORDS = {
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
     Cause.ENCODER_JUMP: "the encoder of {joint} jumps by {value:.2f} rad",
+    Cause.COMPLAINT: "the hardware complains{note}",
     Cause.UNKNOWN: "a cause that this version does not know",
 }
 
@@ -107,9 +109,11 @@ class Fault:
     joint: int = -1
     behind: Cause = Cause.NONE
     """What the robot found, whose joint and number these are, if the cause is the robot's own fault."""
+    note: str = ""
+    """What the hardware says; it does not go over LCM."""
 
     def __str__(self) -> str:
         """Say it in words."""
         name = JOINT_NAMES[self.joint] if 0 <= self.joint < len(JOINT_NAMES) else "a joint"
-        behind = WORDS[self.behind].format(joint=name, value=self.value, behind="")
-        return WORDS[self.cause].format(joint=name, value=self.value, behind=behind)
+        parts = {"joint": name, "value": self.value, "note": f": {self.note}" if self.note else "", "behind": ""}
+        return WORDS[self.cause].format(**parts | {"behind": WORDS[self.behind].format(**parts)})

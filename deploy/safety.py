@@ -86,23 +86,18 @@ class Safety:
     def __init__(self, config: SafetyConfig) -> None:
         """Start with a clean record."""
         self.config = config
-        self._disagreeing = Lasting(config.patience)
-        self._outside = Lasting(config.patience)
         self._frozen = Lasting(config.frozen)
-        self._chatter = Share(config.bad_share)
         self._gaps = Share(config.gap_share)
         self._late = Share(config.bad_share)
         self._positions = Allowance(SAFETY.position)
         self._fingerprint = b""
-        self._torque: list[float] | None = None
+        self.policy_on()
+        self._forget()
 
     def power_on(self, sensors: Sensors) -> None:
         """Learn that motors are about to hold positions."""
         self._positions.start(sensors.joint_position)
-        self._torque = None
-        # What was counted before a fault must not make the next one.
-        self._chatter = Share(self.config.bad_share)
-        self._disagreeing = Lasting(self.config.patience)
+        self._forget()
 
     def policy_on(self) -> None:
         """Learn that a policy gets the motors."""
@@ -156,6 +151,12 @@ class Safety:
     def on_time(self, late: bool) -> Fault | None:  # the thing that is watched
         """Count a tick as late or not."""
         return Fault(Cause.OVERRUN, self._late.count) if self._late.over(late) else None
+
+    def _forget(self) -> None:
+        """What was counted before a fault must not make the next one."""
+        self._torque: list[float] | None = None
+        self._chatter = Share(self.config.bad_share)
+        self._disagreeing = Lasting(self.config.patience)
 
     def _attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
         gx, gy, gz = estimate.gravity_b.tolist()

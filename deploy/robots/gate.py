@@ -8,6 +8,7 @@ errors of drivers, IMU, battery. The first that fails is latched; from then on m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class Gate:
         self._switching_on = False
         self._imu = b""
         self._imu_since = 0.0
-        self._sensed = 0.0
+        self._sensed = -inf
         self._before: Sensors | None = None
 
     @property
@@ -179,7 +180,7 @@ class Gate:
             joint = int(np.argmax(sensors.errors != 0))
             return Fault(Cause.HARDWARE, float(sensors.errors[joint]), joint)
         if sensors.faults:
-            return Fault(Cause.HARDWARE)
+            return Fault(Cause.COMPLAINT, note=", ".join(sensors.faults))
         self._imu_changed(sensors)
         if sensors.time - self._imu_since > config.imu_frozen:
             return Fault(Cause.IMU_FROZEN, 1000 * (sensors.time - self._imu_since))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def turned(name: str) -> Any:  # noqa: ANN401  # a function
 )
 def test_a_planted_change_is_named_where_it_is_first_seen(
     place: str,
-    planted: Any,  # noqa: ANN401  # whatever is planted
+    planted: Callable[..., Any],
     term: str,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,

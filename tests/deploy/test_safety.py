@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import inf, nan
+from dataclasses import asdict, replace
+from math import acos, inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,14 @@ def powered(**changes: Any) -> Safety:  # noqa: ANN401  # any field of the confi
 def moving(safety: Safety, time: float = 1.0, believed: Estimate | None = None, **changes: Any) -> Fault | None:  # noqa: ANN401
     """What is found in a state of a robot whose joints are in the middle."""
     return safety.moving(sensors(time, **({"joint_position": ZERO} | changes)), believed or estimate())
+
+
+def test_thresholds_are_these() -> None:
+    """Written here a second time: who changes one changes what is safe, and the table in the documentation."""
+    assert asdict(CONFIG) == {
+        "tilt": 1.0, "tilt_disagreement": 0.35, "torque_step": 2.0, "target_step": 1.5, "envelope": 1.5,
+        "patience": 0.1, "state_age": 0.010, "frozen": 0.020, "bad_share": 20, "gap_share": 35, "operator_age": 0.5,
+    }  # fmt: skip
 
 
 # --- Joints --------------------------------------------------------------------------------------
@@ -121,11 +129,25 @@ def test_an_upturned_robot_is_tilted() -> None:
     assert moving(powered(), believed=upturned) == Fault(Cause.TILT, np.pi)
 
 
+def test_a_level_robot_is_not_tilted() -> None:
+    """Also where rounding leads the cosine beyond 1."""
+    level = replace(estimate(), gravity_b=np.array([0.0, 0.0, -1.0 - 1e-9]))
+    assert moving(powered(), believed=level) is None
+
+
+def test_at_the_limit_the_base_may_be_tilted() -> None:
+    """To the last bit, as all limits; by a cosine that has no rounding."""
+    tilted = replace(estimate(), gravity_b=np.array([0.0, np.sqrt(0.75), -0.5]))
+    assert moving(powered(tilt=acos(0.5), tilt_disagreement=9.0), believed=tilted) is None
+    assert moving(powered(tilt=np.nextafter(acos(0.5), 0.0)), believed=tilted) == Fault(Cause.TILT, acos(0.5))
+
+
 def test_an_unknown_tilt_is_a_fault() -> None:
-    """What is not a number compares as not larger than anything."""
+    """What is not a number compares as not larger than anything, and is told as what it is."""
     fault = moving(powered(), believed=replace(estimate(), gravity_b=np.full(3, nan)))
     assert fault is not None
     assert fault.cause is Cause.TILT
+    assert isnan(fault.value)
 
 
 def test_imu_and_estimator_may_disagree_for_a_moment() -> None:
@@ -139,6 +161,19 @@ def test_imu_and_estimator_may_disagree_for_a_moment() -> None:
     agreeing = powered(patience=0.0)
     assert moving(agreeing, believed=estimate(pitch=0.3499)) is None
     assert moving(agreeing, believed=estimate(pitch=0.3501)) is not None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_disagreement_is_the_angle_between_both_directions_of_gravity(seed: int) -> None:
+    """For any attitude of the IMU and any of the estimator; yaw, of which neither knows, does not count."""
+    shown, believed = np.random.default_rng(seed).uniform(-0.7, 0.7, (2, 3))
+    gravity = estimate(*believed[:2]).gravity_b
+    angle = acos(projected_gravity(from_rpy(*shown)) @ gravity)
+    state = {"quaternion": from_rpy(*shown), "believed": estimate(*believed[:2])}
+    fault = moving(powered(patience=0.0, tilt_disagreement=0.0), **state)
+    assert fault is not None
+    assert (fault.cause, fault.value) == (Cause.ATTITUDE_DISAGREES, pytest.approx(angle))
+    assert moving(powered(patience=0.0, tilt_disagreement=fault.value), **state) is None  # the limit itself is borne
 
 
 def test_a_disagreement_before_a_fault_is_forgotten_on_switching_on() -> None:

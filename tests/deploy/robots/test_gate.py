@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from math import inf, nan
 from typing import Any
 
 import numpy as np
 import pytest
 
+from deploy.allowance import SLACK
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import COMMAND, Message, Mode, blank
 from deploy.robots.gate import Gate, GateConfig
@@ -61,6 +63,15 @@ def taken(**changes: Any) -> bool:  # noqa: ANN401  # any field
     gate = powered()
     gate.offer(command(**changes))
     return gate.fault is None and gate.decide(state(NOW + 0.001), NOW + 0.001).kp == changes.get("kp", 5.0)
+
+
+def test_thresholds_are_these() -> None:
+    """Written here a second time: who changes one changes what is safe, and the table in the documentation."""
+    assert asdict(CONFIG) == {
+        "step": 1.6, "kp": 10.0, "kd": 0.6, "torque": 12.0, "expiry": 0.020, "operator_age": 0.6, "tilt": 1.2,
+        "command_lag": 10, "sensor_age": 0.005, "encoder_jump": 0.05, "imu_frozen": 0.020, "voltage": 20.0,
+    }  # fmt: skip
+    assert SLACK == 0.2
 
 
 # --- Following -----------------------------------------------------------------------------------
@@ -148,6 +159,15 @@ def test_steps_between_commands_have_a_limit() -> None:
     gate.offer(command(mode=Mode.DAMP))
     gate.offer(command(position=with_joint(ZERO, 5, 2.0).tolist(), kp=1.0))
     assert gate.fault is None
+
+
+def test_steps_are_counted_from_where_the_joint_was_sent() -> None:
+    """Not from the middle: a leg at one side may stay there, and not leap to the other."""
+    for target, good in ((1.0, True), (-0.6, True), (-0.7, False)):
+        gate = Gate()
+        gate.offer(command(position=with_joint(ZERO, 5, 1.0).tolist(), kp=1.0))
+        gate.offer(command(position=with_joint(ZERO, 5, target).tolist(), kp=1.0))
+        assert gate.fault == (None if good else Fault(Cause.COMMAND_STEP, 1.7, 5))
 
 
 def test_checks_of_commands_have_an_order() -> None:

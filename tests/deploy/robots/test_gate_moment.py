@@ -15,7 +15,7 @@ from deploy.robots.gate import Gate, GateConfig
 from deploy.robots.robot import DAMPING
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import DRIVER
-from solo_doi.solo12.rotations import from_rpy
+from solo_doi.solo12.rotations import from_rpy, tilt
 from tests.deploy.stage import with_joint
 
 from .test_gate import NOW, ZERO, command, powered, state
@@ -101,6 +101,26 @@ def test_sensors_that_are_silent_are_a_fault() -> None:
     assert np.isfinite(damped.position).all()
     assert gate.fault is not None
     assert (gate.fault.cause, gate.fault.value) == (Cause.SENSOR_STALE, pytest.approx(5.01))
+
+
+@pytest.mark.parametrize("now", [0.001, 1.0, NOW])
+def test_a_robot_that_was_never_heard_of_is_not_moved(now: float) -> None:
+    """Not even in the first milliseconds of its clock."""
+    gate = Gate()
+    gate.offer(command(now))
+    assert gate.decide(None, now).kp == 0.0
+    assert gate.fault == Fault(Cause.SENSOR_STALE, inf)
+
+
+def test_limits_of_time_are_borne_to_the_last_bit() -> None:
+    """Operator, sensors and IMU at exactly their age; by numbers that have no rounding."""
+    gate = Gate(GateConfig(operator_age=0.5, sensor_age=1 / 128, imu_frozen=1 / 128))
+    gate.offer(command(0.5, heartbeat_ns=0))
+    assert gate.decide(state(0.5), 0.5).kp == 5.0
+    gate.offer(command(0.5))
+    assert gate.decide(None, 0.5 + 1 / 128).kp == 5.0
+    assert gate.decide(replace(state(0.5), time=0.5 + 1 / 128), 0.5 + 1 / 128).kp == 5.0
+    assert gate.fault is None
 
 
 def test_old_news_is_no_news() -> None:
@@ -189,6 +209,51 @@ def test_a_tilted_base_is_a_fault(turn: tuple[int, int]) -> None:
     assert (fault.cause, fault.value) == (Cause.TILT, pytest.approx(1.2001))
 
 
+def test_at_the_limit_the_base_may_be_tilted() -> None:
+    """To the last bit."""
+    turned = from_rpy(0.5, 0.0, 0.0)
+    for limit, good in ((tilt(turned), True), (np.nextafter(tilt(turned), 0.0), False)):
+        gate = Gate(GateConfig(tilt=limit))
+        gate.offer(command())
+        assert (gate.decide(state(quaternion=turned), NOW).kp > 0.0) == good
+
+
+# --- Encoders ------------------------------------------------------------------------------------
+
+DT = 1 / 128
+REACH = 0.5 + DRIVER.velocity * DT
+"""How far a joint may seem to turn in `DT`, if jumps of 0.5 rad are borne."""
+
+
+def turned(*steps: tuple[float, float | None]) -> Fault | None:
+    """The fault of a joint that is seen at these times and angles, one after another; None is a silent robot."""
+    gate = Gate(GateConfig(encoder_jump=0.5, sensor_age=1.0))
+    for time, angle in steps:
+        gate.offer(command(NOW + time, kp=0.1))
+        seen = None if angle is None else state(NOW + time, joint_position=with_joint(ZERO, 8, angle))
+        gate.decide(seen, NOW + time)
+    return gate.fault
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("start", [0.0, 1.0])
+def test_an_encoder_that_jumps_is_a_fault(start: float, sign: int) -> None:
+    """Beyond what the fastest turn explains, from wherever it was; the joint and its jump are told."""
+    first = (0.0, sign * start)
+    assert turned(first, (DT, sign * start)) is None
+    assert turned(first, (DT, sign * (start - REACH))) is None
+    beyond = REACH + 2**-40
+    assert turned(first, (DT, sign * (start - beyond))) == Fault(Cause.ENCODER_JUMP, beyond, 8)
+
+
+def test_a_jump_behind_a_silence_is_found() -> None:
+    """The last angle that was seen is kept; time that passed explains a longer way."""
+    assert turned((0.0, 0.0), (DT, None), (2 * DT, 0.5 + 2 * DRIVER.velocity * DT)) is None
+    fault = turned((0.0, 0.0), (DT, None), (2 * DT, 0.5 + 2 * DRIVER.velocity * DT + 2**-40))
+    assert fault is not None
+    assert fault.cause is Cause.ENCODER_JUMP
+
+
 # --- Hardware ------------------------------------------------------------------------------------
 
 
@@ -199,6 +264,15 @@ def test_motors_must_follow_and_report_no_error(joint: int) -> None:
     ready[joint], errors[joint] = False, 3
     assert found(ready=ready) == Fault(Cause.MOTOR_NOT_READY, 0.0, joint)
     assert found(errors=errors) == Fault(Cause.HARDWARE, 3.0, joint)
+
+
+def test_what_the_hardware_complains_about_is_told() -> None:
+    """In its own words, all of them."""
+    fault = found(faults=("SPI bus 2 is silent", "the IMU is unplugged"))
+    assert fault is not None
+    assert fault.cause is Cause.COMPLAINT
+    assert str(fault) == "the hardware complains: SPI bus 2 is silent, the IMU is unplugged"
+    assert str(Fault(Cause.ROBOT_FAULT, behind=Cause.COMPLAINT)).endswith("by itself: the hardware complains")
 
 
 def test_motors_must_acknowledge_commands() -> None:
