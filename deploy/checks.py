@@ -60,9 +60,10 @@ def row(name: str, value: str, limit: str, advice: str, *, good: bool) -> Row:
 def judge(seen: dict[str, Any], contract: Contract | None, *, simulated_time: bool) -> Iterator[Row]:
     """Judge what an inspection has seen; gains are those of the skills that shall walk."""
     yield from _board(seen)
-    if not seen.get("gaps"):
-        advice = seen["failure"] or "too few measurements came"
-        yield row("measurements", f"{seen['packets']} packets", "any", f"{advice}: cable, power?", good=False)
+    counted, silent = bool(seen.get("gaps")), seen["failure"]
+    advice = f"{silent or 'too few measurements came'}: check cable and power."
+    yield row("measurements", f"{seen['packets']} packets", "to the end", advice, good=counted and not silent)
+    if not counted:
         return
     yield from _timing(seen, simulated_time=simulated_time)
     yield from _limits(seen, contract)

@@ -6,8 +6,9 @@ import ctypes
 import gc
 import os
 
+from .robots.robot import rights_command
+
 MCL_CURRENT, MCL_FUTURE = 1, 2
-ADVICE = "allow it with: sudo setcap cap_sys_nice,cap_ipc_lock+ep $(readlink -f $(which python3)), or run as root"
 
 
 def prepare(priority: int) -> list[str]:
@@ -15,12 +16,12 @@ def prepare(priority: int) -> list[str]:
     gc.collect()
     gc.freeze()
     gc.disable()
-    refused = []
+    refused, advice = [], f"allow it with: {rights_command()}"
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (PermissionError, AttributeError) as error:
-        refused.append(f"real-time scheduling refused ({error}): ticks may be late; {ADVICE}")
+        refused.append(f"real-time scheduling refused ({error}): ticks may be late; {advice}")
     if ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
         reason = os.strerror(ctypes.get_errno())
-        refused.append(f"memory lock refused ({reason}): page faults may make ticks late; {ADVICE}")
+        refused.append(f"memory lock refused ({reason}): page faults may make ticks late; {advice}")
     return refused

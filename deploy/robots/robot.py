@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,6 +24,12 @@ DAMPING = 0.2
 def damped(position: Array | None = None) -> JointCommand:
     """Return the command that slows every joint and holds none."""
     return JointCommand(position=np.zeros(NUM_JOINTS) if position is None else position, kp=0.0, kd=DAMPING)
+
+
+def rights_command() -> str:
+    """Return what gives this very interpreter raw Ethernet, real-time scheduling and locked memory, without root."""
+    # Rights belong to the file that runs, which a virtual environment only links to.
+    return f"sudo setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep {os.path.realpath(sys.executable)}"
 
 
 class RobotError(SoloError):

@@ -49,8 +49,28 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
         ),
         (
             ["--robot", "real", "--interface", "e0", "--calibration", "nowhere.json"],
-            "nowhere.json: this robot was never calibrated. Calibrate it first.",
+            "nowhere.json: this robot was never calibrated. Run: solo-deploy calibrate",
         ),
+        (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's network card."),
+        (["--robot", "real", "--check"], "--robot real needs --interface, its master board's network card."),
+        (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose one of them."),
+        (
+            ["--robot", "virtual", "--readonly", "--seconds", "0"],
+            "--seconds 0: expected a time above 0.",
+        ),
+        (
+            ["calibrate", "--interface", "e0", "--out", "/dev/null"],
+            "/dev/null: exists already. Choose another --out, or replace it with --force.",
+        ),
+        (
+            ["calibrate", "--interface", "e0", "--out", "c.json", "--yes"],
+            "--yes is for --robot virtual: a real robot needs a person at every step.",
+        ),
+        (
+            ["calibrate", "--robot", "virtual", "--out", "c.json"],
+            "calibrate asks a person, and needs a terminal for the answers.",
+        ),
+        (["calibrate", "--out", "c.json"], "--robot real needs --interface, its master board's network card."),
         ([], "There is no display for the simulation's window. Add --headless."),
         (["--headless", "--skill", "9"], f"Skill 9 does not exist: {SHIPPED} has skills 0 to 4."),
         (["--headless", "--skill", "-1"], f"Skill -1 does not exist: {SHIPPED} has skills 0 to 4."),

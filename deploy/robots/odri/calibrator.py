@@ -77,7 +77,8 @@ class Calibrator:
     @property
     def is_over(self) -> bool:
         """Whether nothing more will happen, and the motors may be left alone."""
-        return self.phase is Phase.DONE or (self.phase is Phase.FAILED and self._time > LAST_TIME)
+        damped_enough = not self._powered or self._time > LAST_TIME
+        return self.phase is Phase.DONE or (self.phase is Phase.FAILED and damped_enough)
 
     @property
     def question(self) -> str:
@@ -160,7 +161,7 @@ class Calibrator:
             self._fail(f"no measurements for {1000 * self._silence:.0f} ms")
         elif packet is not None and (faults := driver_faults(packet)):
             self._fail("; ".join(faults))
-        elif self._session.board.command_lag > LARGEST_LAG:
+        elif self._silence == 0.0 and self._session.board.command_lag > LARGEST_LAG:
             self._fail("the master board takes no commands any more, and has switched the motors off")
         elif self._powered and self.phase is not Phase.MEASURE and packet is not None and not packet.ready.all():
             joint = int(np.argmin(packet.ready[MOTOR_OF_JOINT]))

@@ -28,7 +28,7 @@ class Inspection:
     ) -> None:
         """Take a board that is not connected yet; listen for `seconds`, then begin the hand test, if there is one."""
         self._session = Session(board, lock_step=lock_step, needs_drivers=False)
-        self._wanted = round(seconds / TICK)
+        self._seconds = seconds
         self._hand_test = hand_test
         self._tally: Tally | None = None
         self._packet: SensorPacket | None = None
@@ -96,7 +96,7 @@ class Inspection:
 
     @property
     def _listened(self) -> bool:
-        return self._tally is not None and self._tally.packets >= self._wanted
+        return self._tally is not None and self._tally.seconds >= self._seconds
 
     def _take(self, packet: SensorPacket) -> None:
         self._packet = packet

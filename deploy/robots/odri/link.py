@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import os
 import select
 import socket
 import struct
-import sys
 import time
 from typing import Protocol
 
-from deploy.robots.robot import RobotError
+from deploy.robots.robot import RobotError, rights_command
 
 from .ethernet import ETHERTYPE, LONGEST_PAYLOAD, PC_MAC, Frame, pack_frame, unpack_frame
 from .protocol import Malformed
@@ -127,11 +125,7 @@ def open_socket(interface: str, kind: int) -> socket.socket:
     try:
         raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(kind))
     except PermissionError:
-        program = os.path.realpath(sys.executable)
-        raise RobotError(
-            f"Raw Ethernet on {interface!r} needs CAP_NET_RAW. Run once: "
-            f"sudo setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep {program}"
-        ) from None
+        raise RobotError(f"Raw Ethernet on {interface!r} needs CAP_NET_RAW. Run once: {rights_command()}") from None
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PRIORITY)
     raw.bind((interface, kind))
     raw.setblocking(False)

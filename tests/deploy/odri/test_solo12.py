@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from datetime import date
 
 import numpy as np
 import pytest
 
 from deploy.robots.odri.board import BoardError
 from deploy.robots.odri.bring_up import FOLDED_POSE, Stage
-from deploy.robots.odri.calibration import CalibrationError, nearest
-from deploy.robots.odri.measure import OffsetMeasurement
+from deploy.robots.odri.calibration import CalibrationError
 from deploy.robots.odri.motors import MOTOR_OF_JOINT
 from deploy.robots.odri.native import NativeBoard
-from deploy.robots.odri.observer import Observer
 from deploy.robots.robot import RobotError
-from deploy.robots.virtual_board.board import MasterBoard
-from deploy.robots.virtual_board.body import Body, BodyConfig
-from deploy.robots.virtual_board.memory import LockStep, MemoryLink
+from deploy.robots.virtual_board.body import BodyConfig
+from deploy.robots.virtual_board.memory import MemoryLink
 from deploy.robots.virtual_board.switches import SWITCHES
 from solo_doi.solo12.constants import CONTROL_SETUPS
 from solo_doi.solo12.limits import DRIVER
@@ -303,38 +299,6 @@ def test_a_future_protocol_is_named() -> None:
     run.board.protocol = 5
     with pytest.raises(BoardError, match="speaks protocol 5"):
         run.bring_up(10)
-
-
-@pytest.mark.usefixtures("quick")
-def test_offsets_are_measured_from_the_zero_pose() -> None:
-    """Exactly zero at the start, folded at the end: the result is this robot's, within 2 mrad."""
-    lock_step = LockStep(MasterBoard(Body(BodyConfig()), 4))
-    measurement = OffsetMeasurement(NativeBoard(MemoryLink(lock_step), 5))
-    with pytest.raises(CalibrationError, match="nothing to store"):
-        measurement.result(date(2026, 3, 4))
-    for _ in range(9000):
-        measurement.step()
-        if measurement.is_done:
-            break
-    result = measurement.result(date(2026, 3, 4))
-    np.testing.assert_allclose(nearest(result.offset - CALIBRATION.offset), 0, atol=0.002)
-    assert (result.board, result.measured) == (CALIBRATION.board, date(2026, 3, 4))
-
-
-def test_an_observed_robot_never_moves() -> None:
-    """Measurements come, commands go nowhere."""
-    lock_step = LockStep(MasterBoard(Body(BodyConfig(start_pose=START)), 4))
-    robot = Observer(NativeBoard(MemoryLink(lock_step), 5))
-    seen = []
-    for _ in range(200):
-        sensors = robot.sense()
-        robot.drive(JointCommand(position=SETUP.default_pose, kp=5.0, kd=0.1), 0.0)
-        if sensors is not None:
-            seen.append(sensors)
-    assert len(seen) > 100
-    assert not any(sensors.ready.any() for sensors in seen)
-    assert not lock_step.board.body.drivers.reading()["enabled"].any()
-    np.testing.assert_allclose(seen[-1].joint_position, lock_step.board.body.plant.joint_position - START, atol=1e-6)
 
 
 def test_a_session_number_is_never_zero() -> None:
