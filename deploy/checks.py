@@ -168,15 +168,15 @@ def _hands(hands: dict[str, Any] | None) -> Iterator[Row]:
         for asked, moved, _ in answers
         if moved != asked
     ]
-    flipped = [JOINT_NAMES[asked] for asked, moved, angle in answers if moved is not None and angle < 0]
+    flipped = [JOINT_NAMES[asked] for asked, moved, angle in answers if moved is None or angle < 0]
     good = len(answers) - len(swapped)
     again = "Repeat; if it was turned as told, motors are plugged in the wrong place: check drivers and cables"
     yield row("joint order", f"{good} of {NUM_JOINTS} as named", f"{NUM_JOINTS}", f"{'; '.join(swapped)}. {again}.",
               good=good == NUM_JOINTS)  # fmt: skip
     yield row(
         "joint signs", f"{len(answers) - len(flipped)} of {NUM_JOINTS} as told", f"{NUM_JOINTS}",
-        f"{', '.join(flipped) or 'Some'} turned the other way or not. {again}, and the motor's phases.",
-        good=not flipped and len(answers) == NUM_JOINTS,
+        f"{', '.join(flipped) or 'Some'} turned the other way or not at all. {again}, and the motor's phases.",
+        good=len(answers) - len(flipped) == NUM_JOINTS,
     )  # fmt: skip
     nose = hands["nose"]
     if nose is None:

@@ -36,16 +36,20 @@ def check_up(config: DeployConfig, *, yes: bool) -> int:
             entry.name, entry.value, entry.limit, f"[{STYLES[entry.verdict]}]{entry.verdict.value}[/]", entry.advice
         )
     screen.console.print(table)
+    code, words = verdict_of(rows)
+    screen.console.print(words)
+    return code
+
+
+def verdict_of(rows: list[Row]) -> tuple[int, str]:
+    """Return the exit code and the last line."""
     wrong = [entry.name for entry in rows if entry.verdict is Verdict.NO_GO]
     skipped = [entry.name for entry in rows if entry.verdict is Verdict.NOT_CHECKED]
     if wrong:
-        screen.console.print(f"[bold red]NO-GO[/]: {', '.join(wrong)}")
-        return NO_GO
+        return NO_GO, f"[bold red]NO-GO[/]: {', '.join(wrong)}"
     if skipped:
-        screen.console.print(f"[yellow]Nothing wrong, but not checked[/]: {', '.join(skipped)}")
-        return INCOMPLETE
-    screen.console.print("[bold green]GO[/]")
-    return 0
+        return INCOMPLETE, f"[yellow]Nothing wrong, but not checked[/]: {', '.join(skipped)}"
+    return 0, "[bold green]GO[/]"
 
 
 def _skills(config: DeployConfig) -> tuple[Row, Contract | None]:
@@ -62,13 +66,14 @@ def _robot(config: DeployConfig, contract: Contract | None, screen: Screen, *, y
         seen: dict[str, Any] = follow(command_of("check", config, seconds=LISTEN, yes=yes), screen.show)
     except SoloError as error:
         return [row("master board", "", "answers", str(error), good=False)]
-    rows = [*judge(seen, contract, simulated_time=config.fast), _calibration(config, seen["address"])]
+    rows = [*judge(seen, contract, simulated_time=config.fast), calibration_row(config, seen["address"])]
     if seen["refused"]:  # the jitter above was measured without it, and is what counts
         rows.append(Row("real time", "not allowed", "", Verdict.GO, f"Note: {seen['refused'][0]}"))
     return rows
 
 
-def _calibration(config: DeployConfig, address: str) -> Row:
+def calibration_row(config: DeployConfig, address: str) -> Row:
+    """Whether there is a calibration that is this board's, believable, and how old it is."""
     name, limit = "calibration", "of this board"
     if config.calibration is None and config.robot == "virtual":
         return Row(name, "known: the robot is simulated", limit, Verdict.GO)

@@ -12,4 +12,4 @@ from deploy.robots.odri.ethernet import mac_text
 from .body import INDEX_ANGLES
 from .memory import BOARD_MAC
 
-CALIBRATION = Calibration(nearest(np.array(INDEX_ANGLES)), mac_text(BOARD_MAC), date(2026, 1, 1))
+CALIBRATION = Calibration(nearest(np.array(INDEX_ANGLES)), mac_text(BOARD_MAC), date(2026, 1, 1), "native, protocol 4")
