@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
@@ -27,7 +27,7 @@ class Screen:
         self._live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
         self._told: set[str] = set()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Screen:
         """Take the terminal."""
         if self._live is not None:
             self._live.start()
