@@ -11,8 +11,7 @@ from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.estimator import Estimate, Estimator
 from solo_doi.solo12.limits import TRAINING
-from solo_doi.solo12.rotations import IDENTITY
-from solo_doi.solo12.state import Motion
+from solo_doi.solo12.sensors import seen_motion
 
 from .faults import Cause, Fault
 from .messages.convert import sensors_of
@@ -229,7 +228,8 @@ class Controller:
             return
         self._steer()
         assert self.estimate is not None  # there is none only before the first state
-        target = self._walker.step(_motion(sensors, self.estimate), self._command)
+        motion = seen_motion(sensors.joint_position, sensors.joint_velocity, self.estimate)
+        target = self._walker.step(motion, self._command)
         self._seen = self._walker.observation
         target = self._pose + share * (target - self._pose)
         fault = self._safety.policy(target, self._target, self._walker.excess, sensors.time)
@@ -324,22 +324,3 @@ class Controller:
 def _robot_fault(state: Any) -> Fault:  # noqa: ANN401  # generated classes have no types
     """What the robot says of itself, which may be another version of this program."""
     return Fault(Cause.ROBOT_FAULT, state.fault_value, state.fault_joint, Cause.of(state.fault))
-
-
-def _motion(sensors: Sensors, estimate: Estimate) -> Motion:
-    """What the policy sees of the robot: joints as measured, base as estimated."""
-    return Motion(
-        base_position_w=np.zeros(3),
-        base_quaternion=_level_turn(estimate.gravity_b),
-        linear_velocity_b=estimate.velocity_b,
-        angular_velocity_b=estimate.angular_velocity_b,
-        joint_position=sensors.joint_position,
-        joint_velocity=sensors.joint_velocity,
-    )
-
-
-def _level_turn(gravity_b: Array) -> Array:
-    """A quaternion that projects gravity to `gravity_b`; its yaw means nothing."""
-    quaternion = np.array([1.0 - gravity_b[2], -gravity_b[1], gravity_b[0], 0.0])
-    size = float(np.sqrt(quaternion @ quaternion))
-    return quaternion / size if size > 1e-9 else IDENTITY

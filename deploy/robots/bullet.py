@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, NUM_LEGS, Array
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import IDENTITY, matrix, right_matrix
+from solo_doi.solo12.sensors import Noise
 from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
@@ -22,16 +22,6 @@ from .lag import Lag
 from .robot import TICK, Sensors, damped
 
 UP_W = np.array([0.0, 0.0, GRAVITY])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Noise:
-    """Standard deviations of white noise on the sensors."""
-
-    angular_velocity: float = 0.01
-    acceleration: float = 0.1
-    attitude: float = 0.005
-    joint_velocity: float = 0.05
 
 
 class BulletSolo:

@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from solo_doi.errors import SoloError
-from solo_doi.solo12.constants import NUM_JOINTS, Array
+from solo_doi.solo12.constants import NUM_JOINTS, SENSE_DT, Array
 from solo_doi.solo12.state import JointCommand
 
-TICK = 0.001
+TICK = SENSE_DT
 """Period of the robot process and of the controller [s]."""
 
 

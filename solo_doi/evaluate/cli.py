@@ -122,5 +122,8 @@ def _show(metrics: dict[str, Any]) -> None:
         )  # fmt: skip
     Console().print(table)
     if "told_apart" in metrics:
-        names = ("return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart", "visibly_different")
+        names = (
+            "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart", "visibly_different",
+            "transfer_score",
+        )  # fmt: skip
         print(" · ".join(f"{name} {show(metrics[name])}" for name in names if name in metrics))

@@ -29,7 +29,9 @@ class EvalConfig:
     seed: int = 0
     """Same seed, same domains: skills are compared in pairs."""
     transfer: bool = False
-    """Also roll out in both simulators, nominal and randomised: the transfer table."""
+    """Also roll out in both simulators, nominal and randomised, base known and estimated: the transfer table."""
+    estimator_episodes: int = 10
+    """Rollouts per skill with the deployed estimator in the loop, at its 1 kHz: slow."""
     history: bool = False
     """Also clone policies at the run's checkpoints, from its data, and show returns over training."""
     pictures: bool = True
@@ -43,6 +45,8 @@ class EvalConfig:
             raise SoloError(f"Seed {self.seed}: expected 0 or more.")
         if self.episodes < 4:
             raise SoloError(f"{self.episodes} episodes are too few to tell skills apart: expected at least 4.")
+        if self.estimator_episodes < 1:
+            raise SoloError(f"{self.estimator_episodes} rollouts with the estimator: expected 1 or more.")
 
 
 def is_bundle(path: Path) -> bool:

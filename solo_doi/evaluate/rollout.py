@@ -71,7 +71,15 @@ def evaluation_task(
     standing_share: float = 0.5,
 ) -> LocomotionTask:
     """Return robots that follow one fixed command and are never placed anew."""
-    config = LocomotionConfig(
+    simulator = make_simulator(sim, SimConfig(num_robots=num_robots))
+    return LocomotionTask(simulator, one_command(randomisation, command, standing_share), np.random.default_rng(seed))
+
+
+def one_command(
+    randomisation: str, command: tuple[float, float, float] = FORWARD, standing_share: float = 0.5
+) -> LocomotionConfig:
+    """Return the settings of a task with one fixed command and episodes without end."""
+    return LocomotionConfig(
         randomisation=randomisation,
         episode_steps=1_000_000,
         early_end=False,
@@ -82,5 +90,3 @@ def evaluation_task(
         command_yaw=(command[2], command[2]),
         command_steps=1_000_000,
     )
-    simulator = make_simulator(sim, SimConfig(num_robots=num_robots))
-    return LocomotionTask(simulator, config, np.random.default_rng(seed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from . import diversity
 from .config import COMMANDED, EvalConfig
+from .estimated import estimated_task
 from .rollout import Recording, evaluation_task, record
 from .walk import Walk, measure
 
-CONDITIONS = (("mujoco", "none"), ("mujoco", "robust"), ("pybullet", "none"), ("pybullet", "robust"))
-"""Where transfer is looked at."""
+CONDITIONS = tuple(itertools.product(("mujoco", "pybullet"), ("none", "robust"), ("known", "estimated")))
+"""Where transfer is looked at: simulator, randomisation, and how velocity and tilt of the base are come by."""
 SUCCESS_SPEED = 0.8
 """A rollout succeeds if the robot does not fall and reaches this share of the commanded velocity."""
 ROBUST_SHARE = 0.9
@@ -42,12 +44,18 @@ class Evaluation:
 
 
 def roll_out(
-    policy: Policy, skill: int, config: EvalConfig, sim: str = "", randomisation: str = "", robots: int = 0
+    policy: Policy,
+    skill: int,
+    config: EvalConfig,
+    sim: str = "",
+    randomisation: str = "",
+    robots: int = 0,
+    *,
+    estimator: bool = False,
 ) -> Recording:
-    """Roll one skill out; what is not given is taken from the configuration."""
-    task = evaluation_task(
-        sim or config.sim, robots or config.episodes, randomisation or config.randomisation, config.seed
-    )
+    """Roll one skill out, with the deployed estimator in the loop or not; the configuration gives what is not given."""
+    make = estimated_task if estimator else evaluation_task
+    task = make(sim or config.sim, robots or config.episodes, randomisation or config.randomisation, config.seed)
     with task.simulator:
         return record(task, lambda seen: policy.mean_action(seen.astype(np.float32), skill), config.steps)
 
@@ -108,17 +116,30 @@ def success(walk: Walk) -> float:
 def transfer(policy: Policy, config: EvalConfig) -> list[dict[str, Any]]:
     """Velocity, falls and success of every skill in every condition."""
     rows = []
-    for sim, randomisation in CONDITIONS:
+    for sim, randomisation, base in CONDITIONS:
+        estimator = base == "estimated"
+        robots = config.estimator_episodes if estimator else config.episodes
         for skill in range(policy.num_skills):
-            walk = measure(roll_out(policy, skill, config, sim, randomisation), COMMANDED)
+            walk = measure(roll_out(policy, skill, config, sim, randomisation, robots, estimator=estimator), COMMANDED)
             numbers = {"vx": float(walk.vx.mean()), "falls": int(walk.fallen.sum()), "success": success(walk)}
-            rows.append({"sim": sim, "randomisation": randomisation, "skill": skill, **numbers})
+            place = {"sim": sim, "randomisation": randomisation, "base": base}
+            rows.append({**place, "skill": skill, "rollouts": robots, **numbers})
     return rows
 
 
 def select(rows: list[dict[str, Any]]) -> list[int]:
     """Return the robust skills: enough rollouts succeed, in every condition."""
+    return [skill for skill, share in sorted(worst_success(rows).items()) if share >= ROBUST_SHARE]
+
+
+def transfer_score(rows: list[dict[str, Any]]) -> float:
+    """Mean over skills of the share of rollouts that succeed in the skill's worst condition."""
+    return float(np.mean(list(worst_success(rows).values())))
+
+
+def worst_success(rows: list[dict[str, Any]]) -> dict[int, float]:
+    """Share of rollouts of every skill that succeed where fewest do."""
     worst: dict[int, float] = {}
     for row in rows:
         worst[row["skill"]] = min(row["success"], worst.get(row["skill"], 1.0))
-    return [skill for skill, share in sorted(worst.items()) if share >= ROBUST_SHARE]
+    return worst

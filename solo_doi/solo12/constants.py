@@ -136,6 +136,8 @@ PHYSICS_DT = 0.005
 DECIMATION = 4
 """Physics steps per control step [DOMiNiC]: the policy runs at 50 Hz."""
 CONTROL_DT = PHYSICS_DT * DECIMATION
+SENSE_DT = 0.001
+"""Period at which a robot reads its sensors, estimates and drives its motors [s]."""
 MOTOR_LAG = 0.015
 """Delay from policy to motor in training, three physics steps [DOMiNiC]."""
 ACTION_SCALE = 0.25

@@ -102,7 +102,7 @@ class LocomotionTask:
         """Apply policy outputs (N, 12) for one control step; robots whose episode ends start a new one."""
         target = joint_target(action, self.setup)
         self._push()
-        state = self.simulator.step(target)
+        state = self._let_pass(target)
         before = StepMemory(self.target, self.foot_position_w, self.foot_contact)
         reward = group_rewards(state, target, before, self.command)
         # Copies, since `_start` writes into them: neither the caller's action nor the returned state may change.
@@ -136,6 +136,10 @@ class LocomotionTask:
     def fallen(state: RobotState) -> np.ndarray:
         """Robots whose base, shoulder or thigh touches the ground; shanks may [D.3]."""
         return np.asarray(state.body_contact[..., NOT_SHANKS].any(axis=-1))
+
+    def _let_pass(self, target: Array) -> RobotState:
+        """Hold joint targets for one control step."""
+        return self.simulator.step(target)
 
     def _observe(self, state: Motion) -> np.ndarray:
         inputs = Inputs(motion=state, previous_action=self.previous_action, command=self.command)

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.controller import EXPIRY_NS, ControllerConfig, _level_turn
+from deploy.controller import EXPIRY_NS, ControllerConfig
 from deploy.messages.wire import Request
 from deploy.state_machine import State
 from solo_doi.policies.bundle import Bundle
-from solo_doi.solo12.rotations import projected_gravity
 from tests.policies.bundles import skill_policy, write
 
 from .stage import Counting, Stage, shipped
@@ -82,16 +81,6 @@ def test_status_tells_state_and_estimate() -> None:
     assert (status.state, status.skill, status.fault, status.time_ns) == (State.IDLE, 3, 0, 123)
     np.testing.assert_allclose(status.gravity, [0, 0, -1], atol=1e-3)
     status.encode()
-
-
-def test_an_estimated_tilt_becomes_an_attitude_that_shows_it() -> None:
-    """Whatever the tilt; upside down, any will do that can be computed with."""
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        gravity = rng.standard_normal(3)
-        gravity /= np.linalg.norm(gravity)
-        np.testing.assert_allclose(projected_gravity(_level_turn(gravity)), gravity, atol=1e-9)
-    assert np.isfinite(_level_turn(np.array([0.0, 0.0, 1.0]))).all()
 
 
 def test_times_can_be_configured() -> None:

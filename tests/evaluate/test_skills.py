@@ -12,7 +12,16 @@ from solo_doi.errors import SoloError
 from solo_doi.evaluate import skills
 from solo_doi.evaluate.config import EvalConfig
 from solo_doi.evaluate.rollout import evaluation_task
-from solo_doi.evaluate.skills import Evaluation, describe_skills, evaluate, feature_scale, roll_out, select, success
+from solo_doi.evaluate.skills import (
+    Evaluation,
+    describe_skills,
+    evaluate,
+    feature_scale,
+    roll_out,
+    select,
+    success,
+    transfer_score,
+)
 from solo_doi.tasks.locomotion import LocomotionTask
 
 from .walks import FEATURES, MadeUpPolicy, RollOuts, assert_same_walk, made_up_walk
@@ -80,12 +89,14 @@ def test_what_is_not_given_is_taken_from_the_configuration(monkeypatch: pytest.M
         asked.append(arguments)
         raise SoloError("enough")
 
-    monkeypatch.setattr(skills, "evaluation_task", refuse)
     config = EvalConfig(sim="pybullet", randomisation="robust", episodes=7, seed=3)
-    for given in ((), ("mujoco", "none", 1)):
-        with pytest.raises(SoloError, match="enough"):
-            roll_out(MadeUpPolicy(0.0), 0, config, *given)
-    assert asked == [("pybullet", 7, "robust", 3), ("mujoco", 1, "none", 3)]
+    for task, estimator in (("evaluation_task", False), ("estimated_task", True)):
+        monkeypatch.setattr(skills, task, refuse)
+        for given in ((), ("mujoco", "none", 1)):
+            with pytest.raises(SoloError, match="enough"):
+                roll_out(MadeUpPolicy(0.0), 0, config, *given, estimator=estimator)
+        monkeypatch.undo()
+    assert asked == 2 * [("pybullet", 7, "robust", 3), ("mujoco", 1, "none", 3)]
 
 
 @pytest.mark.parametrize("pictures", [True, False])
@@ -177,6 +188,11 @@ def test_robust_skills_succeed_in_every_condition() -> None:
     assert select([]) == []
 
 
+def test_the_score_of_a_run_is_that_of_its_skills_where_each_is_worst() -> None:
+    """Not of one condition for all of them, nor of all conditions together."""
+    assert transfer_score(rows(one=[1.0, 0.5], two=[0.7, 0.9])) == pytest.approx(0.6)
+
+
 def test_the_order_of_rows_does_not_matter() -> None:
     """Nor is a later success taken for an earlier one."""
     some = rows(one=[1.0, 0.2, 0.95], two=[1.0, 1.0, 1.0])
@@ -184,12 +200,16 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) -> None:
-    """Both simulators, nominal and randomised."""
-    found = skills.transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(episodes=5))
-    expected = [(skill, *condition, 5) for condition in skills.CONDITIONS for skill in (0, 1)]
-    assert {sim for sim, _ in skills.CONDITIONS} == {"mujoco", "pybullet"}
+    """Both simulators, nominal and randomised, with the base known and estimated, which is slow and done less."""
+    found = skills.transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(episodes=5, estimator_episodes=3))
+    places = [
+        (sim, kind, base) for sim in ("mujoco", "pybullet") for kind in ("none", "robust") for base in (False, True)
+    ]
+    expected = [(skill, sim, kind, 3 if base else 5) for sim, kind, base in places for skill in (0, 1)]
     assert roll_outs.asked == expected
-    assert [(row["skill"], row["sim"], row["randomisation"], 5) for row in found] == expected
+    assert roll_outs.estimated == [base for _, _, base in places for _ in (0, 1)]
+    assert [(row["skill"], row["sim"], row["randomisation"], row["rollouts"]) for row in found] == expected
+    assert [row["base"] for row in found] == [("known", "estimated")[estimated] for estimated in roll_outs.estimated]
     for row in found:
         assert row["vx"] == pytest.approx(1.0, abs=0.1)
         assert (row["falls"], row["success"]) == (0, 1.0)
@@ -204,6 +224,7 @@ def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) 
         ({"steps": 99}, "99 steps are too short to tell a gait: expected at least 100"),
         ({"episodes": 3}, "3 episodes are too few to tell skills apart: expected at least 4"),
         ({"seed": -1}, "Seed -1: expected 0 or more"),
+        ({"estimator_episodes": 0}, "0 rollouts with the estimator: expected 1 or more"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(changes: dict[str, int], message: str) -> None:

@@ -68,14 +68,24 @@ class RollOuts:
     def __init__(self) -> None:
         """Nothing was asked for yet."""
         self.asked: list[tuple[int, str, str, int]] = []
+        self.estimated: list[bool] = []
 
     def __call__(
-        self, policy: Policy, skill: int, config: EvalConfig, sim: str = "", randomisation: str = "", robots: int = 0
+        self,
+        policy: Policy,
+        skill: int,
+        config: EvalConfig,
+        sim: str = "",
+        randomisation: str = "",
+        robots: int = 0,
+        *,
+        estimator: bool = False,
     ) -> Recording:
         """A recording with a little noise, the same whenever the same is asked for."""
         sim, randomisation = sim or config.sim, randomisation or config.randomisation
         robots = robots or config.episodes
         self.asked.append((skill, sim, randomisation, robots))
+        self.estimated.append(estimator)
         rng = np.random.default_rng([config.seed, skill, robots])
         recording = walking("trot", config.steps, robots)
         recording.position_w[..., 2] += 0.03 * skill + 0.001 * rng.normal(size=robots)

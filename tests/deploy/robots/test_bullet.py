@@ -12,10 +12,11 @@ from deploy.robots.robot import TICK
 from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import projected_gravity
+from solo_doi.solo12.sensors import Noise
 from solo_doi.solo12.state import JointCommand
 
 pytest.importorskip("pybullet")
-from deploy.robots.bullet import BulletSolo, Noise  # needs PyBullet
+from deploy.robots.bullet import BulletSolo  # needs PyBullet
 from deploy.robots.witness import Witness
 
 SILENT = Noise(angular_velocity=0.0, acceleration=0.0, attitude=0.0, joint_velocity=0.0)
