@@ -83,6 +83,9 @@ class Share:
 class Safety:
     """Looks at every state before the controller acts on it."""
 
+    _torque: list[float] | None
+    _chatter: Share
+
     def __init__(self, config: SafetyConfig) -> None:
         """Start with a clean record."""
         self.config = config
@@ -154,7 +157,7 @@ class Safety:
 
     def _forget(self) -> None:
         """What was counted before a fault must not make the next one."""
-        self._torque: list[float] | None = None
+        self._torque = None
         self._chatter = Share(self.config.bad_share)
         self._disagreeing = Lasting(self.config.patience)
 

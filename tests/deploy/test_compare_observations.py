@@ -73,7 +73,7 @@ def test_the_same_program_sees_the_same(folder: Path) -> None:
 
 def turned(name: str) -> Any:  # noqa: ANN401  # a function
     """What the policy sees of the robot, with the last joint's part 1 % larger."""
-    motion = controller._motion
+    motion = controller.seen_motion
 
     def spoilt(*arguments: Any) -> Any:  # noqa: ANN401
         seen = motion(*arguments)
@@ -87,8 +87,8 @@ def turned(name: str) -> Any:  # noqa: ANN401  # a function
     ("place", "planted", "term"),
     [
         ("Estimator", lambda: Estimator(EstimatorConfig(velocity_rate=19.0)), "linear_velocity.x"),
-        ("_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
-        ("_motion", turned("joint_position"), "joint_position.HR_KFE"),
+        ("seen_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
+        ("seen_motion", turned("joint_position"), "joint_position.HR_KFE"),
     ],
     ids=["velocity gain", "joint velocity", "joint position"],
 )
