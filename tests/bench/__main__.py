@@ -7,7 +7,19 @@ import sys
 
 from solo_doi.errors import SoloError
 
-from . import collect, deploy, evaluate, faults, isaac, observation, pretrain, sim, train  # noqa: F401  # they register
+from . import (  # noqa: F401  # they register
+    collect,
+    deploy,
+    estimator,
+    evaluate,
+    faults,
+    isaac,
+    observation,
+    pretrain,
+    sim,
+    train,
+    wall,
+)
 from .harness import BENCHMARKS, chosen
 
 

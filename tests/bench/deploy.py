@@ -50,7 +50,7 @@ def tick_work() -> Pairs:
     """p99 of a whole tick's work while walking: decode, estimate, check, infer, encode, sign; against 300 us."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        _solo_deploy("--headless", "--fast", "--seconds", "4", "--skill", "2", "--out", str(out))
+        _walked("--headless", "--fast", "--seconds", "4", "--skill", "2", "--out", str(out))
         return [(value, 300.0) for value in _in_child(f"_work_p99s({str(out / LOG_FILE)!r})")]
 
 
@@ -97,7 +97,7 @@ def soak() -> Pairs:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "soak"
         words = ["--headless", "--fast", "--seconds", "120", "--skill", "0", "--then", "1", "2", "3", "4"]
-        _solo_deploy(*words, "--out", str(out))
+        _walked(*words, "--out", str(out))
         summary = json.loads((out / SUMMARY_FILE).read_text())
     if summary["problems"]:
         raise RuntimeError(f"ten minutes of walking ended with {summary['problems']}")
@@ -142,6 +142,9 @@ def _work(states: list[bytes]) -> np.ndarray:
         controller.hear(message)
         controller.ask(requests.get(number, Request.NOTHING), message.time_ns, 2)
         authority.sign(controller.tick(message.time_ns).encode())
+        seen = controller.policy_input(message.time_ns)
+        if seen is not None:
+            seen.encode()  # for the log
         durations.append(time.perf_counter() - begun)
     return 1e6 * np.array(durations[2600:])
 
@@ -155,11 +158,12 @@ def _python_lateness() -> float:
 
 def _c_lateness() -> float:
     late = np.zeros(TICKS, dtype=np.int64)
-    _c_loop()(ctypes.c_int64(round(TICK * 1e9)), TICKS, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
+    c_loop()(ctypes.c_int64(round(TICK * 1e9)), TICKS, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
     return _p99(1e-3 * late)
 
 
-def _c_loop() -> Callable[..., None]:
+def c_loop() -> Callable[..., None]:
+    """Compile the bare loop: takes a period [ns] and a number of ticks, fills in how late each was [ns]."""
     source = Path(__file__).with_name("nanosleep_loop.c")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "loop.so"
@@ -224,9 +228,17 @@ def _in_child(call: str) -> list[Any]:
     return json.loads(ran.stdout.splitlines()[-1])  # PyBullet greets
 
 
-def _solo_deploy(*words: str) -> None:
+def solo_deploy(*words: str) -> subprocess.Popen[bytes]:
+    """Start the command in a process of its own."""
     program = "import sys; from deploy.cli import main; main()"
-    subprocess.run([sys.executable, "-c", program, *words], check=True, stdout=subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.DEVNULL)
+
+
+def _walked(*words: str) -> None:
+    """Run the command; its robot must walk."""
+    process = solo_deploy(*words)
+    if process.wait() != 0:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
 
 
 def _timed(work: Callable[[], object], count: int) -> np.ndarray:

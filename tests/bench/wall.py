@@ -1,0 +1,163 @@
+"""Walks on the wall clock, and who is to blame if one ends early.
+
+A bare C loop on every processor feels what the machine does to everybody. The system tells how long robot and
+controller waited for a processor: more urgent programs do that to them. What neither explains is our own doing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from deploy.report import SUMMARY_FILE
+from deploy.robots.process import PRIORITY
+from deploy.robots.robot import TICK
+from deploy.state_machine import State
+
+from .deploy import URL, c_loop, solo_deploy
+from .harness import Pairs, benchmark
+
+SECONDS, SKILLS = 120, range(5)
+CHUNK = 100
+"""Ticks of the C loop between looks at the hypervisor."""
+BEFORE = 0.2
+"""How long before a fault its cause may lie: checks wait for 0.1 s, the robot's own for less [s]."""
+STALL = 0.005
+"""A bare loop that is late by so much was kept from running: half of the state age that is a fault [s]."""
+LATE_TICKS = 10
+"""So many late ticks of the bare loop explain an overrun: half of those that are a fault."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one processor was like for a tenth of a second."""
+
+    begun: float
+    ended: float
+    lateness: np.ndarray  # (CHUNK,) of the C loop's ticks [s]
+    steal: float
+    """Time of this processor that the hypervisor gave to others [s]."""
+    waited: float
+    """Longest time that robot or controller waited for a processor [s]."""
+
+
+class Beside:
+    """A bare C loop on every processor, more urgent than robot and controller: only the machine makes it late."""
+
+    def __init__(self) -> None:
+        """Compile the loop."""
+        self.looks: list[Look] = []
+        self.followed: list[int] = []
+        """Processes whose waiting is looked at."""
+        self._loop = c_loop()
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._watch, args=(cpu,)) for cpu in os.sched_getaffinity(0)]
+
+    def __enter__(self) -> Self:
+        """Start looking."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop looking."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _watch(self, cpu: int) -> None:
+        os.sched_setaffinity(0, {cpu})  # of this thread alone, as the following
+        with suppress(PermissionError):  # robot and controller are refused, too
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY + 1))
+        begun, stolen, waited = time.monotonic(), steal(cpu), {}
+        late = np.zeros(CHUNK, dtype=np.int64)
+        while not self._over.is_set():
+            self._loop(ctypes.c_int64(round(TICK * 1e9)), CHUNK, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
+            ended, total = time.monotonic(), steal(cpu)
+            lateness = late * 1e-9
+            # Between two rounds of the loop nobody else looks at the clock.
+            lateness[-1] = max(lateness[-1], ended - begun - CHUNK * TICK)
+            before, waited = waited, {pid: waiting(pid) for pid in self.followed}
+            longest = max((waited[pid] - before.get(pid, waited[pid]) for pid in waited), default=0.0)
+            self.looks.append(Look(begun, ended, lateness, total - stolen, longest))
+            begun, stolen = ended, total
+
+
+def steal(cpu: int) -> float:
+    """Time of a processor that the hypervisor gave to others since the machine was started [s]."""
+    _, rest = Path("/proc/stat").read_text().split(f"cpu{cpu} ", 1)
+    return int(rest.split()[7]) / os.sysconf("SC_CLK_TCK")
+
+
+def waiting(pid: int) -> float:
+    """Time that the threads of a process have waited for a processor [s]."""
+    try:
+        stats = [(task / "schedstat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:  # it has just ended
+        return 0.0
+    return sum(int(text.split()[1]) for text in stats) * 1e-9
+
+
+def blame(looks: list[Look], when: float) -> str:
+    """Say what the machine was like before a fault, and whose it therefore was."""
+    near = [look for look in looks if look.ended >= when - BEFORE and look.begun <= when]
+    if not near:
+        return "nobody looked at the machine then"
+    worst = max(float(look.lateness.max()) for look in near)
+    late = sum(int((look.lateness > TICK).sum()) for look in near)
+    stolen, waited = sum(look.steal for look in near), max(look.waited for look in near)
+    machine, others = worst >= STALL or late >= LATE_TICKS, waited >= STALL
+    who = "the machine" if machine else "other programs" if others else "ours"
+    return (
+        f"{who}: C loops late by up to {1000 * worst:.1f} ms, {late} ticks by more than {1000 * TICK:.0f} ms, "
+        f"{1000 * stolen:.0f} ms stolen, {1000 * waited:.0f} ms waited for a processor"
+    )
+
+
+@benchmark(unit="us")
+def wall_walks() -> Pairs:
+    """p99 of ticks' lateness on the wall clock, two minutes of each skill, against C loops beside; blames each trip."""
+    return wall("pybullet")
+
+
+def wall(robot: str) -> Pairs:
+    """Walk two minutes with each skill; print how each walk ended."""
+    sys.stdout.write("| skill | walked | overruns | C loops at worst | stolen | ended |\n|---|---|---|---|---|---|\n")
+    pairs = []
+    for skill in SKILLS:
+        with Beside() as beside:
+            summary = _walk(robot, skill, beside)
+        lateness = np.concatenate([look.lateness for look in beside.looks])
+        faults = [entry["time"] for entry in summary["history"] if entry["state"] == State.FAULT.name]
+        ended = [*summary["problems"], *(blame(beside.looks, when) for when in faults)] or ["as asked"]
+        walked = (summary["walk"] or {}).get("walked_seconds", 0.0)
+        stolen = sum(look.steal for look in beside.looks)
+        cells = [f"{walked:.0f} s", f"{summary['overruns']} of {summary['ticks']}", f"{1000 * lateness.max():.1f} ms"]
+        sys.stdout.write(f"| {' | '.join([str(skill), *cells, f'{stolen:.2f} s', '; '.join(ended)])} |\n")
+        sys.stdout.flush()
+        pairs.append((summary["timing"]["lateness"]["p99_us"], 1e6 * float(np.percentile(lateness, 99))))
+    return pairs
+
+
+def _walk(robot: str, skill: int, beside: Beside) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        words = ["--robot", robot, "--headless", "--seconds", str(SECONDS), "--skill", str(skill), "--out", str(out)]
+        process = solo_deploy(*words, "--url", URL.format(port=os.getpid() % 900 + 100))
+        while process.poll() is None:
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            beside.followed = [int(child) for child in children]
+            time.sleep(0.5)
+        content: dict[str, Any] = json.loads((out / SUMMARY_FILE).read_text())
+    return content
