@@ -26,6 +26,7 @@ from .realtime import prepare
 from .recorder import Recorder
 from .shipped import SHIPPED
 from .signals import StopRequest
+from .walker import rehearse
 
 REPORT_FILE = "controller.json"
 PRIORITY = 40
@@ -37,24 +38,29 @@ def control(folder: Path) -> LoopReport:
     config = configuration.read(DeployConfig, folder / CONFIG_FILE)
     controller = Controller(Bundle(config.bundle or SHIPPED), config.skill, config.controller, force=config.force)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
-    operator: Operator
-    if config.readonly:
-        operator = Spectator(config.seconds)
-    elif config.operator == "script":
-        velocity = None if config.velocity is None else np.array(config.velocity)
-        operator = Script((config.skill, *config.then), config.seconds, velocity)
-    else:
-        operator = Remote(link)
+    rehearse(controller.bundle)
+    # What is started inherits urgency: the recorder's process must not have it, LCM's thread, which the first
+    # subscription starts, needs it.
     recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
     refused = [] if config.fast else prepare(PRIORITY)
     stop = StopRequest()
-    loop = Loop(controller, link, operator, recorder)
+    loop = Loop(controller, link, make_operator(config, link), recorder)
     try:
         loop.run(stop, lockstep=config.fast, readonly=config.readonly)
     finally:
         recorder.close()
         write_text(folder / REPORT_FILE, json.dumps(summarised(loop.report) | {"refused": refused}, indent=1) + "\n")
     return loop.report
+
+
+def make_operator(config: DeployConfig, link: Link) -> Operator:
+    """Return who asks for standing, walking and stopping."""
+    if config.readonly:
+        return Spectator(config.seconds)
+    if config.operator == "script":
+        velocity = None if config.velocity is None else np.array(config.velocity)
+        return Script((config.skill, *config.then), config.seconds, velocity)
+    return Remote(link)
 
 
 def summarised(report: LoopReport) -> dict[str, Any]:

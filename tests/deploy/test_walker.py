@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deploy.walker import BLEND_STEPS, Walker
+from deploy.walker import BLEND_STEPS, REHEARSAL_STEPS, Walker, rehearse
 from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS
 from solo_doi.solo12.observation import LAYOUTS, Inputs
@@ -146,3 +146,12 @@ def test_the_stand_in_is_like_a_bundle() -> None:
     """The stand-in above has what a walker uses of a bundle, by the same names."""
     stand_in: Any = Constant()
     assert all(hasattr(Bundle, name) and hasattr(stand_in, name) for name in ("run_one", "excess", "num_skills"))
+
+
+def test_a_rehearsal_is_a_walk_of_a_robot_that_stands() -> None:
+    """With what it sees there, the action before included; whoever walks afterwards begins anew."""
+    bundle = Constant()
+    rehearse(bundle)  # type: ignore[arg-type]
+    assert bundle.asked == [0] * REHEARSAL_STEPS
+    seen = LAYOUT.build(Inputs(motion=MOTION, previous_action=np.zeros(NUM_JOINTS), command=COMMAND))
+    np.testing.assert_array_equal(bundle.seen[0], seen)
