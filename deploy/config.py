@@ -6,12 +6,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from .controller import ControllerConfig
 from .messages.wire import DEFAULT_URL
+from .safety import SafetyConfig
 
 RobotName = Literal["pybullet", "mock", "virtual", "real"]
 OperatorName = Literal["script", "keyboard", "gamepad"]
 CONFIG_FILE, KEY_FILE = "config.yaml", "key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerConfig:
+    """How the controller moves the robot."""
+
+    power_seconds: float = 0.3
+    """Duration in which the position gain grows from nothing when motors are switched on."""
+    stand_seconds: float = 1.5
+    """Duration of standing up."""
+    stop_seconds: float = 0.8
+    """Duration in which steps shrink to nothing before the robot stands: feet end where they belong."""
+    sit_seconds: float = 1.5
+    """Duration of lying down."""
+    pose_kd: float = 0.2
+    """Velocity gain while standing up, standing and lying down [N m s/rad]."""
+    command_rate: float = 1.0
+    """Largest change of a velocity command [m/s or rad/s, per second]."""
+    safety: SafetyConfig = field(default_factory=SafetyConfig)
 
 
 @dataclass(frozen=True, kw_only=True)

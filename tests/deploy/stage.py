@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from deploy.controller import Controller, ControllerConfig
+from deploy.config import ControllerConfig
+from deploy.controller import Controller
 from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, STATE, Message, Request
 from deploy.poses import LYING

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deploy import controller
+from deploy import mover
 from deploy.config import CONFIG_FILE, DeployConfig
 from deploy.messages.wire import COMMAND, OBSERVATION, STATE, Mode, blank, decode
 from deploy.recorder import LOG_FILE, read_log, write_log
@@ -73,7 +73,7 @@ def test_the_same_program_sees_the_same(folder: Path) -> None:
 
 def turned(name: str) -> Any:  # noqa: ANN401  # a function
     """What the policy sees of the robot, with the last joint's part 1 % larger."""
-    motion = controller.seen_motion
+    motion = mover.seen_motion
 
     def spoilt(*arguments: Any) -> Any:  # noqa: ANN401
         seen = motion(*arguments)
@@ -86,9 +86,9 @@ def turned(name: str) -> Any:  # noqa: ANN401  # a function
 @pytest.mark.parametrize(
     ("place", "planted", "term"),
     [
-        ("Estimator", lambda: Estimator(EstimatorConfig(velocity_rate=19.0)), "linear_velocity.x"),
-        ("seen_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
-        ("seen_motion", turned("joint_position"), "joint_position.HR_KFE"),
+        ("controller.Estimator", lambda: Estimator(EstimatorConfig(velocity_rate=19.0)), "linear_velocity.x"),
+        ("mover.seen_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
+        ("mover.seen_motion", turned("joint_position"), "joint_position.HR_KFE"),
     ],
     ids=["velocity gain", "joint velocity", "joint position"],
 )
@@ -100,7 +100,7 @@ def test_a_planted_change_is_named_where_it_is_first_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At the first policy step, before any command differs; with the size of it for each term."""
-    monkeypatch.setattr(controller, place, planted)
+    monkeypatch.setattr(f"deploy.{place}", planted)
     found = replay(folder)
     assert found.difference is not None
     assert found.difference.tick == logged(folder, OBSERVATION)[0].sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.controller import Controller, ControllerConfig
+from deploy.config import ControllerConfig
+from deploy.controller import Controller
 from deploy.messages.wire import Mode, Request
 from deploy.poses import LYING
 from deploy.robots.mock import MockSolo

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.controller import EXPIRY_NS, ControllerConfig
+from deploy.config import ControllerConfig
+from deploy.controller import EXPIRY_NS
 from deploy.messages.wire import Request
 from deploy.state_machine import State
 from solo_doi.policies.bundle import Bundle

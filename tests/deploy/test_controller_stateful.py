@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from deploy.controller import REARM_NS, ControllerConfig
+from deploy.config import ControllerConfig
+from deploy.controller import REARM_NS
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import Mode, Request
 from deploy.robots.robot import DAMPING

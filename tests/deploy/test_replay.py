@@ -10,8 +10,8 @@ import pytest
 from mcap.reader import make_reader
 
 from deploy import cli
-from deploy.config import CONFIG_FILE, DeployConfig
-from deploy.controller import Controller, ControllerConfig
+from deploy.config import CONFIG_FILE, ControllerConfig, DeployConfig
+from deploy.controller import Controller
 from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, OPERATOR, STATE, Request
 from deploy.operators import Wish, operator_message

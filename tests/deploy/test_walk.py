@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from deploy.controller import Controller, ControllerConfig
+from deploy.config import ControllerConfig
+from deploy.controller import Controller
 from deploy.faults import Fault
 from deploy.messages.wire import Request
 from deploy.robots.robot import TICK

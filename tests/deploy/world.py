@@ -12,8 +12,8 @@ import numpy as np
 
 from deploy.allowance import Allowance
 from deploy.clock import Clock
-from deploy.config import DeployConfig
-from deploy.controller import Controller, ControllerConfig
+from deploy.config import ControllerConfig, DeployConfig
+from deploy.controller import Controller
 from deploy.loop import Loop
 from deploy.messages.auth import Authority
 from deploy.messages.wire import COMMAND, Link, Mode, Request, decode
