@@ -17,8 +17,8 @@ from .preflight import check_skills
 from .robots.odri.calibration import load
 from .screen import Screen, sensors
 
-LISTEN = 5.0
-"""How long packets are counted [s]."""
+LISTEN, LISTEN_FAST = 5.0, 1.0
+"""How long packets are counted; in lock-step, which has no clock to judge, less [s]."""
 STYLES = {Verdict.GO: "green", Verdict.NO_GO: "bold red", Verdict.NOT_CHECKED: "yellow"}
 NO_GO, INCOMPLETE = 1, 3
 """Exit codes: something is wrong; nothing is, as far as was checked."""
@@ -63,7 +63,8 @@ def _skills(config: DeployConfig) -> tuple[Row, Contract | None]:
 def _robot(config: DeployConfig, contract: Contract | None, screen: Screen, *, yes: bool) -> list[Row]:
     """Ask the robot; whatever it does, there is a row that says so."""
     try:
-        seen: dict[str, Any] = follow(command_of("check", config, seconds=LISTEN, yes=yes), screen.show)
+        seconds = LISTEN_FAST if config.fast else LISTEN
+        seen: dict[str, Any] = follow(command_of("check", config, seconds=seconds, yes=yes), screen.show)
     except SoloError as error:
         return [row("master board", "", "answers", str(error), good=False)]
     rows = [*judge(seen, contract, simulated_time=config.fast), calibration_row(config, seen["address"])]

@@ -28,7 +28,7 @@ def solo_deploy(folder: Path, *commands: list[str]) -> list[tuple[int, str]]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     found, words = [], []
     for line in ran.stdout.splitlines():

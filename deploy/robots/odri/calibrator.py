@@ -52,7 +52,7 @@ class Phase(Enum):
     SHOW = "legs folded"
     RELAX = "motors damped"
     DONE = "done"
-    FAILED = "failed"
+    FAILED = "ended: motors damped or off"
 
 
 class Calibrator:
@@ -150,7 +150,7 @@ class Calibrator:
         if not self._powered:
             return ["motor off"] * NUM_JOINTS
         if self.phase is not Phase.MEASURE:
-            return [self.phase.value] * NUM_JOINTS
+            return ["folded" if self.phase is Phase.SHOW else "damped"] * NUM_JOINTS
         measured, searching = self._bring_up.resolved, self._bring_up.searching
         words = np.select([measured, index, searching], ["measured", "index seen", "searching"], "waits")
         return [str(word) for word in words]
