@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from solo_doi.errors import SoloError
@@ -32,9 +33,8 @@ def check_up(config: DeployConfig, *, yes: bool) -> int:
         rows = [first, *_robot(config, contract, screen, yes=yes)]
     table = Table("check", "found", "limit", "verdict", "what to do", title="Preflight")
     for entry in rows:
-        table.add_row(
-            entry.name, entry.value, entry.limit, f"[{STYLES[entry.verdict]}]{entry.verdict.value}[/]", entry.advice
-        )
+        verdict = f"[{STYLES[entry.verdict]}]{entry.verdict.value}[/]"
+        table.add_row(entry.name, escape(entry.value), entry.limit, verdict, escape(entry.advice))
     screen.console.print(table)
     code, words = verdict_of(rows)
     screen.console.print(words)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -81,7 +82,7 @@ def sensors(status: Status) -> RenderableType:
     rest.add_row("packets", f"{rate:.0f} per second, {status['lost']} lost, protocol {status['protocol']}")
     rest.add_row("board", status["address"])
     for fault in status["faults"]:
-        rest.add_row("[bold red]fault[/]", fault)
+        rest.add_row("[bold red]fault[/]", escape(fault))
     return Group(joints, rest)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, timedelta
 from math import inf, nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deploy.config import DeployConfig
 from deploy.export.write import write_bundle
-from deploy.preflight import check
+from deploy.preflight import check, check_robot
+from deploy.robots.odri.calibration import save
+from deploy.robots.virtual_board.known import CALIBRATION
 from deploy.shipped import SHIPPED
 from solo_doi.errors import SoloError
 from solo_doi.policies.contract import BundleError
@@ -120,3 +124,19 @@ def test_velocities_beyond_training_are_refused(judged: Path) -> None:
             for bad in (limits[end][place] + (1e-6 if end == "high" else -1e-6), nan):
                 velocity = tuple(bad if k == place else value for k, value in enumerate(limits[end]))
                 assert ": trained were " in refusal(bundle=judged, velocity=velocity)
+
+
+def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
+    """An old one is told; one of tomorrow or with made-up offsets is refused, for the virtual board as well."""
+    path, today = tmp_path / "robot.json", date.today()
+    config = replace(GOOD, robot="real", interface="e0", calibration=path)
+    save(replace(CALIBRATION, measured=today), path)
+    assert check_robot(config) == ""
+    save(replace(CALIBRATION, measured=today - timedelta(days=100)), path)
+    assert check_robot(config).startswith("the calibration is 100 days old")
+    check(config)
+    save(replace(CALIBRATION, measured=today + timedelta(days=1)), path)
+    assert "lies ahead" in refusal(robot="real", interface="e0", calibration=path)
+    save(replace(CALIBRATION, measured=today, offset=np.full(12, 0.1)), path)
+    for robot in ("real", "virtual"):
+        assert "twelve equal offsets" in refusal(robot=robot, interface="e0", calibration=path)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deploy.checks import Row, Verdict, judge
-from deploy.robots.odri import hand_test, stillness
+from deploy.robots.odri import hand_test, inspection, stillness
 from deploy.robots.odri.hand_test import HOW, HandTest
 from deploy.robots.odri.inspection import Inspection
 from deploy.robots.odri.motors import MOTOR_OF_JOINT, SIGN
@@ -43,17 +43,17 @@ def inspect(
     """Look at a robot for a while; return what was seen, having seen that no motor was ever on."""
     lock_step = LockStep(MasterBoard(Body(body), protocol))
     test = HandTest() if hands else None
-    inspection = Inspection(NativeBoard(MemoryLink(lock_step), 5), seconds=0.2, lock_step=True, hand_test=test)
+    look = Inspection(NativeBoard(MemoryLink(lock_step), 5), seconds=0.2, lock_step=True, hand_test=test)
     for tick in range(20_000):
-        if inspection.is_over:
+        if look.is_over:
             break
         if tick == after:
             for name, value in (faults or {}).items():
                 SWITCHES[name].act(lock_step, value)
-        inspection.step()
+        look.step()
         assert not lock_step.board.body.drivers.any_enabled
-    assert inspection.is_over
-    return inspection.result()
+    assert look.is_over
+    return look.result()
 
 
 def rows_of(seen: dict[str, Any]) -> dict[str, Row]:
@@ -110,8 +110,9 @@ def test_an_imu_that_is_not_upright_is_no_go(turn: tuple[float, float, float]) -
     assert "upside down" in rows["IMU level"].advice
 
 
-def test_a_board_that_falls_silent_is_no_go() -> None:
+def test_a_board_that_falls_silent_is_no_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, or in the middle: there is a row that says so, not an exception."""
+    monkeypatch.setattr(inspection, "SILENCE_LIMIT", 0.1)
     for after in (60, 150):
         rows = rows_of(inspect(BodyConfig(), {"stall": 1}, after=after))
         assert "measurements" in wrong(rows)
@@ -122,9 +123,9 @@ def test_a_board_that_falls_silent_is_no_go() -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let hands be quicker than a person's."""
     monkeypatch.setattr(stillness, "DURATION", 0.05)
-    monkeypatch.setattr(person, "TURN_TIME", 0.1)
-    monkeypatch.setattr(person, "REST", 0.1)
-    monkeypatch.setattr(person, "NOSE_TIME", 0.4)
+    monkeypatch.setattr(person, "TURN_TIME", 0.05)
+    monkeypatch.setattr(person, "REST", 0.08)
+    monkeypatch.setattr(person, "NOSE_TIME", 0.3)
 
 
 @pytest.mark.usefixtures("quick")
