@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from datetime import date
 from typing import Any, Protocol
 
@@ -83,8 +84,18 @@ class Pipe:
             return b""
 
 
-def run(job: Job, pipe: Pipe, stop: StopRequest) -> None:
-    """Tick until the job is over."""
+def run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
+    """Tick until the job is over; whatever goes wrong, motors that are on are damped first."""
+    try:
+        _run(job, pipe, stop)
+    except Exception:
+        job.stop()
+        while not job.is_over:
+            job.step()
+        raise
+
+
+def _run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
     ticks = 0
     while not job.is_over:
         said = pipe.hear()

@@ -84,6 +84,29 @@ def test_a_signal_stops() -> None:
     assert job.stopped == 1
 
 
+class Failing(Counting):
+    """A job with a mistake in it, which needs some ticks to damp the motors."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether motors are damped."""
+        return self.stopped > 0 and self.left <= 0
+
+    def step(self) -> None:
+        """Count, and make a mistake once."""
+        super().step()
+        if self.left == 5:
+            raise RuntimeError("a mistake")
+
+
+def test_a_mistake_damps_before_it_is_told() -> None:
+    """The job is stopped and goes on to its safe end."""
+    ends, job = Ends(), Failing(10)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        run(job, ends.pipe, lambda: False)
+    assert (job.stopped, job.left) == (1, 0)
+
+
 def test_a_reader_that_stands_still_holds_nobody_up() -> None:
     """Lines are dropped whole, the last one is not."""
     ends = Ends()

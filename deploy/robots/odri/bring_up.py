@@ -88,6 +88,11 @@ class BringUp:
         return self.stage is Stage.DONE
 
     @property
+    def powered(self) -> bool:
+        """Whether motors were switched on: only then may they be damped, as switching them on moves them."""
+        return self._powered
+
+    @property
     def resolved(self) -> Flags:
         """Joints whose angles are known."""
         return self._resolved

@@ -33,6 +33,8 @@ from .stillness import Stillness
 ROUNDS = 2
 RELAX_TIME, LAST_TIME = 1.5, 1.0
 """How long motors are damped before they are off, and after a failure [s]."""
+VALID_TIME = 2.0
+"""How long after a person's word the joints must have come to rest, or it is asked for again [s]."""
 PLACE_WORDS = (
     "Hang the robot up so that no leg touches anything. Put all twelve joints to zero, every leg straight down, best "
     "with the calibration tool. Hands off, then press Enter: the legs will move.",
@@ -64,7 +66,7 @@ class Calibrator:
         self._yes = yes
         self.phase, self.failure = Phase.CONNECT, ""
         self._time = self._silence = 0.0
-        self._confirmed = False
+        self._confirmed, self._confirmed_at = False, 0.0
         self._round = 0
         self._zero: list[Array] = []  # the zero poses, as counted since power-up
         self._found: list[Array] = []  # joint angles of indices
@@ -89,7 +91,8 @@ class Calibrator:
 
     def confirm(self) -> None:
         """Learn that a person has done what was asked."""
-        self._confirmed = bool(self.question)
+        if self.question:
+            self._confirmed, self._confirmed_at = True, self._time
 
     def stop(self) -> None:
         """Damp at once: a person has asked for it."""
@@ -173,6 +176,7 @@ class Calibrator:
             self._place(joint_position(self._packet, np.zeros(NUM_JOINTS)))
         if self.phase in (Phase.MEASURE, Phase.SHOW):
             command = self._bring_up.step(packet)
+            self._powered = self._bring_up.powered
             self._measure()
             if self.phase in (Phase.MEASURE, Phase.SHOW):
                 return command
@@ -183,6 +187,8 @@ class Calibrator:
 
     def _place(self, position: Array) -> None:
         rests = self._still.rests(position)
+        if self._time - self._confirmed_at > VALID_TIME:
+            self._confirmed = False  # hands are still at work: who pauses later must not be surprised by motors
         if not (rests and (self._confirmed or self._yes)):
             return
         try:
@@ -192,7 +198,6 @@ class Calibrator:
             return
         self._zero.append(position)
         self._bring_up, self._watch = BringUp(None), IndexWatch()
-        self._powered = True
         self._enter(Phase.MEASURE)
 
     def _measure(self) -> None:

@@ -145,6 +145,34 @@ def test_a_stop_damps_motors_that_are_on() -> None:
         bench.calibrator.result(TODAY)
 
 
+def test_motors_that_were_not_on_yet_are_not_switched_on_by_a_failure() -> None:
+    """A person has said yes, the pose is being read: switching motors on to damp them would move them."""
+    bench = Bench()
+    bench.run(until=Phase.MEASURE)
+    bench.run(20)
+    SWITCHES["encoder-error"].act(bench.lock_step, 7)
+    bench.run(100)
+    assert bench.calibrator.phase is Phase.FAILED
+    assert bench.calibrator.is_over
+    assert not any(bench.enabled)
+
+
+def test_a_word_is_good_for_joints_that_come_to_rest_soon() -> None:
+    """Saying it twice is saying it; who goes on turning joints is asked again."""
+    bench = Bench()
+    while not bench.calibrator.question:
+        bench.calibrator.step()
+    bench.calibrator.confirm()
+    bench.calibrator.confirm()
+    assert bench.calibrator.question == ""
+    plant = bench.lock_step.board.body.plant
+    for tick in range(2100):
+        plant.put_joints(FIRST + 0.05 * (tick % 400 < 200))
+        bench.calibrator.step()
+    assert bench.calibrator.question == PLACE_WORDS[0]
+    assert not bench.drivers_enabled
+
+
 @pytest.mark.parametrize(
     ("switch", "value", "ticks", "cause"),
     [
