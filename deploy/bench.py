@@ -13,6 +13,7 @@ from typing import Any, Literal
 from solo_doi.errors import SoloError
 
 from .config import DeployConfig
+from .robot_python import check_robot_python
 
 Job = Literal["watch", "check", "calibrate"]
 Status = dict[str, Any]
@@ -27,13 +28,14 @@ class BenchError(SoloError):
 
 
 def check_place(config: DeployConfig) -> None:
-    """Refuse robots that have no master board."""
+    """Refuse robots that have no master board, and Pythons that cannot speak to one."""
     if config.robot not in ("real", "virtual"):
         raise SoloError(f"--robot {config.robot}: only real and virtual have a master board. Choose one of them.")
     if config.robot == "real" and config.interface is None:
         raise SoloError("--robot real needs --interface, its master board's network card.")
     if config.robot == "real" and config.fast:
         raise SoloError("--fast is for simulated robots: the real one has its own time.")
+    check_robot_python(config.robot_python, config.driver)
 
 
 def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> list[str]:
@@ -41,7 +43,7 @@ def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> 
     from .robots.virtual_board.veth import PC_END
 
     interface = PC_END if config.robot == "virtual" else str(config.interface)
-    work = [sys.executable, "-m", "deploy.robots.workbench", job, "--interface", interface]
+    work = [str(config.robot_python or sys.executable), "-m", "deploy.robots.workbench", job, "--interface", interface]
     work += ["--driver", config.driver, "--seconds", str(seconds)]
     work += ["--lock-step"] * config.fast + ["--yes"] * yes
     if config.robot == "real":

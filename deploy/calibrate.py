@@ -34,6 +34,8 @@ class CalibrateCommand:
     """Network card that the master board is plugged into."""
     driver: Literal["native", "sdk"] = "native"
     """Way to the master board: our own, for protocols 3 and 4, or the vendor's library, for 3."""
+    robot_python: Path | None = None
+    """Interpreter that does it, made by `solo-deploy install-robot`; this one by default."""
     protocol: Literal[3, 4] = 4
     """What the virtual master board speaks; a real one is asked."""
     fast: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -50,7 +52,7 @@ def calibrate(command: CalibrateCommand) -> int:
     """Measure and store; return 0 if there is a calibration now."""
     config = DeployConfig(
         robot=command.robot, interface=command.interface, driver=command.driver, protocol=command.protocol,
-        fast=command.fast, seed=command.seed,
+        fast=command.fast, seed=command.seed, robot_python=command.robot_python,
     )  # fmt: skip
     check_place(config)
     out = command.out.expanduser()

@@ -13,6 +13,7 @@ import tyro
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError, one_line
 
+from . import install_robot
 from .config import DeployConfig
 
 SWITCHES = ("fast", "headless", "readonly", "force", "mock", "realtime", "dead-man", "check", "yes")
@@ -26,6 +27,7 @@ class DeployCommand(DeployConfig):
     processes that talk LCM, as on the robot; `--fast` runs it in lock-step, with the same numbers every time;
     `solo-deploy --operator keyboard` lets you drive; `solo-deploy --then 3 4` switches skills while walking.
     `solo-deploy replay FOLDER` runs the controller again on what was recorded;
+    `solo-deploy install-robot` makes the environment of a robot's computer;
     `solo-deploy keygen FILE` draws the secret that commands to a real robot are signed with;
     `solo-deploy calibrate --interface CARD --out FILE` measures where its encoders' index pulses are.
     The exit code is 0 only if nothing went wrong and the robot walked.
@@ -65,6 +67,8 @@ def main() -> None:
             from .calibrate import CalibrateCommand, calibrate
 
             sys.exit(calibrate(tyro.cli(CalibrateCommand, prog="solo-deploy calibrate", args=sys.argv[2:])))
+        elif sys.argv[1:2] == ["install-robot"]:
+            install_robot.main(sys.argv[2:])
         elif sys.argv[1:2] == ["replay"]:
             sys.exit(run_again(tyro.cli(ReplayCommand, prog="solo-deploy replay", args=sys.argv[2:])))
         else:

@@ -69,6 +69,8 @@ class DeployConfig:
     """Network card that the real robot's master board is plugged into."""
     driver: Literal["native", "sdk"] = "native"
     """Way to the master board: our own, for protocols 3 and 4, or the vendor's library, for 3."""
+    robot_python: Path | None = None
+    """Interpreter of the robot process, made by `solo-deploy install-robot`; this one by default."""
     protocol: Literal[3, 4] = 4
     """What the virtual master board speaks; a real one is asked."""
     calibration: Path | None = None

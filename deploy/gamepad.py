@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from solo_doi.errors import MissingPackageError, SoloError
 
 from .messages.wire import Request
 from .operators import Wish
+
+if TYPE_CHECKING:
+    from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 BUTTONS = {
     304: Wish(Request.STAND),  # south

@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 import tty
-from typing import Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from solo_doi.errors import SoloError
 from .messages.wire import Request
 from .operate import QUIT
 from .operators import Wish
+
+if TYPE_CHECKING:
+    from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 KEYS = {
     "s": Wish(Request.STAND),

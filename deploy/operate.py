@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .faults import Cause, Fault
 from .messages.wire import OPERATOR, STATUS, Link, Request, new_session
 from .operators import Wish, operator_message
 from .state_machine import POWERED, State
+
+if TYPE_CHECKING:
+    from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 PERIOD = 0.02
 

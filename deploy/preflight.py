@@ -12,6 +12,7 @@ from solo_doi.policies.signature import check_signature
 
 from .config import DeployConfig
 from .messages.auth import read_key
+from .robot_python import check_robot_python
 from .robots.odri.calibration import load
 from .shipped import SHIPPED
 
@@ -22,6 +23,10 @@ FLAT = ("locomotion",)
 def check(config: DeployConfig) -> Bundle:
     """Refuse what cannot go well, with the reason; return the bundle."""
     check_robot(config)
+    if config.robot in ("real", "virtual"):
+        check_robot_python(config.robot_python, config.driver)
+    elif config.robot_python is not None:
+        raise SoloError(f"--robot-python is for a master board, not for --robot {config.robot}, which needs this one.")
     if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not 0 < config.seconds < math.inf:

@@ -42,7 +42,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
     robot = _start_robot(config, out)
     controller = None
     try:
-        controller = _start("deploy.control", out)
+        controller = subprocess.Popen([sys.executable, "-m", "deploy.control", str(out)])
         if config.operator == "script":
             _watch(controller, robot)
         else:
@@ -61,17 +61,13 @@ def supervise(config: DeployConfig, out: Path) -> int:
 
 
 def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
+    robot = [str(config.robot_python or sys.executable), "-m", "deploy.robots", str(out)]
     if config.robot != "virtual":
-        return _start("deploy.robots", out)
+        return subprocess.Popen(robot)
     # The board makes the cable, runs the robot process beside itself, and ends with it.
     board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)]
     board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", "0.5", "--seed", str(config.seed)]
-    board += ["--report", str(out / BOARD_FILE), "--", sys.executable, "-m", "deploy.robots", str(out)]
-    return subprocess.Popen(board)
-
-
-def _start(module: str, out: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", module, str(out)])
+    return subprocess.Popen([*board, "--report", str(out / BOARD_FILE), "--", *robot])
 
 
 def _watch(controller: subprocess.Popen[bytes], robot: subprocess.Popen[bytes]) -> None:

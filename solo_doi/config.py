@@ -140,6 +140,7 @@ def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # 
     if dataclasses.is_dataclass(hint):
         return from_dict(typing.cast(type, hint), value, where, default)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    plain = origin is None and isinstance(hint, type)  # to Python 3.10 tuple[float, float] is a type, too
     if origin is tuple and isinstance(value, list | tuple):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(kinds) == len(value):
@@ -162,7 +163,7 @@ def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # 
         return Path(value)
     elif hint is float and _is_number(value):
         return float(value)
-    elif isinstance(hint, type) and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+    elif plain and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
-    expected = hint.__name__ if isinstance(hint, type) else hint  # int, but also tuple[float, float]
+    expected = hint.__name__ if plain else hint  # int, but also tuple[float, float]
     raise ConfigError(f"{where}: expected {expected}, found {value!r}.")

@@ -87,7 +87,7 @@ def _solo12(config: DeployConfig) -> Robot:
         if config.interface is None or config.calibration is None:
             raise SoloError("--robot real needs --interface and --calibration.")
         interface, calibration = config.interface, load(config.calibration)
-    return Solo12(open_board(interface, config.driver), calibration, lock_step=config.fast)
+    return Solo12(open_board(interface, config.driver, lock_step=config.fast), calibration, lock_step=config.fast)
 
 
 def make_witness(robot: Robot) -> Any:  # noqa: ANN401  # a Witness, where PyBullet is installed

@@ -113,7 +113,7 @@ def _run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
 def work(arguments: argparse.Namespace, pipe: Pipe, stop: StopRequest) -> dict[str, Any]:
     """Do a job; return its result as plain values."""
     refused = [] if arguments.lock_step else prepare(PRIORITY)
-    board = open_board(arguments.interface, arguments.driver)
+    board = open_board(arguments.interface, arguments.driver, lock_step=arguments.lock_step)
     try:
         if arguments.job == "calibrate":
             calibrator = Calibrator(board, lock_step=arguments.lock_step, yes=arguments.yes)

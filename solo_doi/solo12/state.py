@@ -7,13 +7,16 @@ Suffix `_w`: world frame; `_b`: base frame. Quaternions as in `rotations`.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .constants import Array, ControlSetup
 from .kinematics import foot_motion
 from .rotations import IDENTITY, cross, rotate
+
+if TYPE_CHECKING:
+    from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 
 @dataclass(frozen=True, kw_only=True)

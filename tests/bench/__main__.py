@@ -18,6 +18,7 @@ from . import (  # noqa: F401  # they register
     pretrain,
     sim,
     train,
+    vendor,
     wall,
 )
 from .harness import BENCHMARKS, chosen

@@ -41,7 +41,7 @@ def make_board(driver: str) -> Board:
         return NativeBoard(EthernetLink(INTERFACE))
     from deploy.robots.odri.sdk import SdkBoard
 
-    return SdkBoard(INTERFACE)
+    return SdkBoard(INTERFACE, lock_step=True)
 
 
 class Client:

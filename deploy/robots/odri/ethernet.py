@@ -26,9 +26,9 @@ class Frame:
     payload: bytes
 
 
-def pack_frame(payload: bytes, source: bytes = PC_MAC) -> bytes:
+def pack_frame(payload: bytes, source: bytes = PC_MAC, kind: int = ETHERTYPE) -> bytes:
     """Put a header before a payload."""
-    return (HEADER.pack(BROADCAST, source, _TYPE, len(payload)) + payload).ljust(SHORTEST, b"\0")
+    return (HEADER.pack(BROADCAST, source, kind.to_bytes(2, "big"), len(payload)) + payload).ljust(SHORTEST, b"\0")
 
 
 def unpack_frame(data: bytes) -> Frame | Malformed:

@@ -51,10 +51,10 @@ class EthernetLink:
         self.malformed = 0
         """Frames of the board's type that were not accepted."""
 
-    def send(self, payload: bytes) -> None:
+    def send(self, payload: bytes, kind: int = ETHERTYPE) -> None:
         """Send a payload; one that cannot leave now is dropped, as the next comes in a millisecond."""
         try:
-            self._socket.send(pack_frame(payload, self._source))
+            self._socket.send(pack_frame(payload, self._source, kind))
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:

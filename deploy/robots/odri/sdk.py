@@ -8,9 +8,11 @@ off (see `command_lag`, and the ready bits); it shows rubbish before the first p
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +33,10 @@ from .protocol import (
     SensorPacket,
 )
 
-PINS = "odri-control-interface==1.0 master-board==1.0 cmeel-yaml-cpp==0.7.0 numpy==1.24.4"
 POLL = 50e-6
 """How often a new packet is looked for [s]; the library receives in a thread of its own."""
+LATE, PATIENCE = 0.02, 2.0
+"""Silence after which the library would soon close the connection, and how long a repetition is waited for [s]."""
 _SETTERS = {
     "position": "SetPositionReference",
     "velocity": "SetVelocityReference",
@@ -49,8 +52,8 @@ class SdkBoard:
 
     driver = "sdk"
 
-    def __init__(self, interface: str) -> None:
-        """Open an interface.
+    def __init__(self, interface: str, *, lock_step: bool = False) -> None:
+        """Open an interface; a board in lock-step repeats its measurements while it waits.
 
         Raises:
             RobotError: As `EthernetLink`, which is opened first to listen: it checks name and rights.
@@ -60,7 +63,8 @@ class SdkBoard:
             import libmaster_board_sdk_pywrap as vendor
         except ImportError as error:
             self._ear.close()
-            raise MissingPackageError("master-board", "The driver 'sdk'", f"Run: pip install {PINS}") from error
+            remedy = "Make an environment that has it: solo-deploy install-robot"
+            raise MissingPackageError("master-board", "The driver 'sdk'", remedy) from error
         self._interface = vendor.MasterBoardInterface(interface)
         handler = signal.getsignal(signal.SIGINT)
         self._interface.Init()
@@ -73,6 +77,7 @@ class SdkBoard:
             driver.SetTimeout(DRIVER_TIMEOUT_MS)
             driver.Enable()
         self._seen = 0
+        self._lock_step, self._heard = lock_step, math.inf  # the library's clock begins with the first command
 
     def connect(self) -> bool:
         """Ask for a session once, and return whether the board has acknowledged it. Call once per tick."""
@@ -99,7 +104,7 @@ class SdkBoard:
             if time.monotonic() >= deadline:
                 return None
             time.sleep(POLL)
-        self._seen = count
+        self._seen, self._heard = count, time.monotonic()
         self._interface.ParseSensorData()
         return self._packet()
 
@@ -111,6 +116,8 @@ class SdkBoard:
                 getattr(motor, setter)(float(getattr(command, name)[number]))
             motor.enable = bool(command.enabled[number])
             motor.enable_index_offset_compensation = bool(command.compensate_index[number])
+        if self._lock_step and time.monotonic() - self._heard > LATE:
+            await_repetition(self._interface)
         self._interface.SendCommand()
 
     @property
@@ -166,6 +173,17 @@ class SdkBoard:
             ),
             power=Power(),
         )
+
+
+def await_repetition(interface: Any) -> None:  # noqa: ANN401  # the vendor's
+    """Wait until a board in lock-step has repeated its measurements.
+
+    The library closes the connection when it shall send 50 ms after it last heard the board, by its own clock. It
+    shows a repetition only by counting 65535 lost packets.
+    """
+    lost, deadline = interface.GetSensorsLost(), time.monotonic() + PATIENCE
+    while interface.GetSensorsLost() == lost and time.monotonic() < deadline:
+        time.sleep(POLL)
 
 
 def _vector(component: Callable[[int], float]) -> np.ndarray:

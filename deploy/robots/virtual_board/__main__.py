@@ -23,7 +23,8 @@ from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
 from .board import MasterBoard
 from .body import Body, BodyConfig
-from .memory import BOARD_MAC, LockStep
+from .known import BOARD_MAC
+from .memory import LockStep
 from .person import PersonConfig
 from .server import serve_by_clock, serve_lock_step
 from .switches import SWITCHES, Event, KilledError, Schedule

@@ -18,11 +18,10 @@ from solo_doi.solo12.rotations import IDENTITY
 
 from .drivers import Drivers
 from .imu import Imu
+from .known import INDEX_ANGLES
 from .person import Person, PersonConfig
 from .plant import Plant
 
-# Joint angles of the encoders' index pulses: those of the robot in the vendor's driver file [ODRI].
-INDEX_ANGLES = (0.179, 0.497, 0.360, -0.594, 0.219, 0.602, 0.543, 0.539, 0.436, -0.241, 0.440, 0.210)
 FULL_BATTERY = 24.0
 """[V]"""
 BATTERY_RESISTANCE = 0.05

@@ -1,4 +1,4 @@
-"""The calibration of the simulated robot: known, since its index pulses were put where they are."""
+"""What is known of the simulated robot without simulating it: the robot process beside it needs no simulator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from deploy.robots.odri.calibration import Calibration, nearest
 from deploy.robots.odri.ethernet import mac_text
 
-from .body import INDEX_ANGLES
-from .memory import BOARD_MAC
-
+# Joint angles of the encoders' index pulses: those of the robot in the vendor's driver file [ODRI].
+INDEX_ANGLES = (0.179, 0.497, 0.360, -0.594, 0.219, 0.602, 0.543, 0.539, 0.436, -0.241, 0.440, 0.210)
+BOARD_MAC = bytes.fromhex("023012000001")
+"""Locally administered."""
 CALIBRATION = Calibration(nearest(np.array(INDEX_ANGLES)), mac_text(BOARD_MAC), date(2026, 1, 1), "native, protocol 4")

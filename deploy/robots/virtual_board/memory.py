@@ -7,10 +7,8 @@ from collections import deque
 from deploy.robots.odri.ethernet import Frame
 
 from .board import MasterBoard
+from .known import BOARD_MAC
 from .wire import Wire, WireFaults
-
-BOARD_MAC = bytes.fromhex("023012000001")
-"""Locally administered."""
 
 
 class LockStep:

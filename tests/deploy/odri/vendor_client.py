@@ -9,6 +9,7 @@ each cycle ends when the board has answered.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -23,11 +24,12 @@ from deploy.robots.odri import codec, motors
 from deploy.robots.odri.ethernet import PC_MAC, unpack_frame
 from deploy.robots.odri.link import ALL_TYPES, open_socket
 from deploy.robots.odri.protocol import Malformed
+from deploy.robots.odri.sdk import LATE, await_repetition
+from deploy.robots.virtual_board.veth import PC_END
+from solo_doi.solo12.limits import DRIVER
 from solo_doi.solo12.state import JointCommand
+from tests.deploy.odri.vendor_file import STAND
 
-INTERFACE = "esolo0"
-STAND = np.array([0.0, 0.7, -1.4, 0.0, 0.7, -1.4, 0.0, -0.7, 1.4, 0.0, -0.7, 1.4])
-"""The pose of the vendor's demo."""
 TIMEOUT = 2.0
 
 
@@ -46,17 +48,20 @@ class VendorRobot:
             self.robot.sendInit()
             time.sleep(0.002)
             assert time.monotonic() - start < TIMEOUT, "no acknowledgement"
-        self.ticks = 0
+        self.ticks, self.heard = 0, math.inf
 
     def cycle(self) -> None:
         """Send what was set, and wait for the answer."""
         board = self.robot.robot_interface
+        if time.monotonic() - self.heard > LATE:
+            await_repetition(board)
         before, start = board.GetSensorsSent(), time.monotonic()
         assert self.robot.send_command(), "the vendor's library reports an error"
         while board.GetSensorsSent() == before:
             assert time.monotonic() - start < TIMEOUT, "no measurements"
             time.sleep(20e-6)
         self.robot.parse_sensor_data()
+        self.heard = time.monotonic()
         self.ticks += 1
 
     def wait_until_ready(self) -> None:
@@ -87,7 +92,7 @@ class VendorRobot:
 
 def compare_bytes(robot: VendorRobot) -> int:
     """Return how many of thirty joint commands our own code would have sent in other bytes, motors being off."""
-    ear = open_socket(INTERFACE, ALL_TYPES)
+    ear = open_socket(PC_END, ALL_TYPES)
     random, joints, different = np.random.default_rng(0), robot.robot.joints, 0
     flags = np.ones(12, dtype=bool)
     for _ in range(30):
@@ -99,7 +104,11 @@ def compare_bytes(robot: VendorRobot) -> int:
         vendors = [frame for frame in _sent(ear) if len(frame) == 172]
         ours = codec.encode_command(
             motors.motor_command(
-                JointCommand(position=position, kp=kp, kd=kd), np.zeros(12), enabled=flags, compensate_index=~flags
+                JointCommand(position=position, kp=kp, kd=kd),
+                np.zeros(12),
+                enabled=flags,
+                compensate_index=~flags,
+                saturation=DRIVER.current,  # as the vendor's file has it
             ),
             session=0,
             index=0,

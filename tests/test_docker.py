@@ -1,0 +1,58 @@
+"""Images cannot be built where the tests run; what their files name can be checked."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+IMAGES = sorted(path.parent.name for path in (ROOT / "docker").glob("*/Dockerfile"))
+BROUGHT = {"isaacgym"}
+"""What the user must unpack first, as the image's README says."""
+
+
+def lines(image: str) -> list[list[str]]:
+    """Instructions of an image, in words."""
+    text = (ROOT / "docker" / image / "Dockerfile").read_text().replace("\\\n", " ")
+    return [shlex.split(line, comments=True) for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def copied(image: str) -> set[str]:
+    """What an image takes from this repository."""
+    return {source for line in lines(image) if line[0] == "COPY" for source in line[1:-1]}
+
+
+def test_there_is_one_image_per_environment() -> None:
+    """The three Pythons of this project."""
+    assert IMAGES == ["isaacgym", "lab", "robot"]
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_what_is_copied_exists(image: str) -> None:
+    """And its README says whether it was ever built."""
+    missing = {source for source in copied(image) - BROUGHT if not (ROOT / source).exists()}
+    assert missing == set()
+    readme = (ROOT / "docker" / image / "README.md").read_text()
+    assert f"docker build -f docker/{image}/Dockerfile" in readme
+    assert "**Not built or run yet**" in readme
+
+
+def test_the_robots_image_has_what_an_installation_needs_and_no_more() -> None:
+    """The project's file and those that it names, the library and this application."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {"pyproject.toml", project["readme"], *project["license-files"]}
+    assert copied("robot") == named | {"solo_doi", "deploy"}
+
+
+@pytest.mark.parametrize("image", ["lab", "robot"])
+def test_versions_are_written_elsewhere(image: str) -> None:
+    """In the constraints and in the robot's requirements, once each."""
+    words = [word for line in lines(image) for word in line]
+    assert not any("==" in word for word in words)
+    assert "deploy.install_robot" in words or "install-robot" in words
+    constraints = [word for word in words if word.endswith("constraints.txt")]
+    assert all((ROOT / word.removeprefix("/opt/solo-doi/")).is_file() for word in constraints)
+    assert bool(constraints) == (image == "lab")
