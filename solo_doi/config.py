@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import re
@@ -113,8 +114,8 @@ def load(path: Path) -> Mapping[str, Any]:
         content = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid YAML. {error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none is a ValueError
+        raise ConfigError(f"{path}: not valid YAML. {' '.join(str(error).split())}") from error
     if content is not None and not isinstance(content, Mapping):
         raise ConfigError(f"{path}: expected names with values, found {content!r}.")
     return content or {}
@@ -162,7 +163,8 @@ def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # 
     elif hint is Path and isinstance(value, str):
         return Path(value)
     elif hint is float and _is_number(value):
-        return float(value)
+        with contextlib.suppress(OverflowError):  # an integer that is too large for a number
+            return float(value)
     elif plain and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
     expected = hint.__name__ if plain else hint  # int, but also tuple[float, float]

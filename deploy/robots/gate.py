@@ -17,7 +17,7 @@ from deploy.allowance import Allowance
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import Mode
 from solo_doi.solo12.constants import Array
-from solo_doi.solo12.limits import DRIVER, SAFETY
+from solo_doi.solo12.limits import DRIVER, LARGEST_KD, LARGEST_KP, SAFETY
 from solo_doi.solo12.rotations import tilt
 from solo_doi.solo12.state import JointCommand
 
@@ -30,9 +30,9 @@ class GateConfig:
 
     step: float = 1.6
     """Largest change of a joint target from one command to the next [rad]."""
-    kp: float = 10.0
-    """Largest position gain; the wire carries at most 10.3 [N m/rad]."""
-    kd: float = 0.6
+    kp: float = LARGEST_KP
+    """Largest position gain [N m/rad]."""
+    kd: float = LARGEST_KD
     """Largest velocity gain [N m s/rad]."""
     torque: float = 12.0
     """Largest torque that gains and distance may ask for; the drivers clip what exceeds their limit [N m]."""

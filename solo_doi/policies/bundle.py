@@ -16,6 +16,7 @@ from solo_doi.solo12.constants import NUM_JOINTS, check_joint_names
 from solo_doi.solo12.observation import LAYOUTS
 
 from .contract import BundleError, Contract, digest
+from .plausible import implausible
 
 CONTRACT, VECTORS, PARITY = "solo12.contract", "solo12.test_vectors", "solo12.parity"
 FILE_HASH = "solo12.file_sha256"
@@ -150,6 +151,10 @@ def check_contract(contract: Contract, where: str) -> None:
     for name, size in sizes.items():
         if {end: len(values) for end, values in getattr(contract, name).items()} != {"low": size, "high": size}:
             raise BundleError(f"{where}: its {name} is not of a low and a high of {size} numbers. Export it again.")
+    absurd = implausible(contract)
+    if absurd:
+        numbers = ", ".join(f"{name} {getattr(contract, name)!r}"[:80] for name in absurd)
+        raise BundleError(f"{where}: no robot can be driven with its {numbers}. Export it again.")
 
 
 def _check_graph(session: Any, contract: Contract, where: str) -> None:  # noqa: ANN401  # has no types

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
@@ -113,5 +114,5 @@ def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401  # any value, any type
     if origin is dict:
         return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
     if kind is float:
-        return type(value) in (int, float) and abs(value) < float("inf")
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max  # integers may be larger
     return kind is Any or type(value) is kind

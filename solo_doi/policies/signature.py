@@ -57,7 +57,7 @@ def check_signature(bundle: Path, trusted: Path) -> None:
     if not path.is_file():
         raise BundleError(f"{bundle}: not signed, {path.name} is missing. Sign it with: solo-export sign KEY {bundle}")
     try:
-        public.verify(bytes.fromhex(path.read_text().strip()), _bytes(bundle))
+        public.verify(bytes.fromhex(_bytes(path).decode().strip()), _bytes(bundle))
     except (InvalidSignature, ValueError) as error:
         raise BundleError(f"{bundle}: not signed by the holder of {trusted}. Do not run it.") from error
 
@@ -70,9 +70,11 @@ def _bytes(path: Path) -> bytes:
 
 
 def _read(path: Path, parse: Any) -> Any:  # noqa: ANN401  # a function of the library, and its key
+    from cryptography.exceptions import UnsupportedAlgorithm
+
     try:
         return parse(path.read_bytes())
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise SoloError(f"{path}: not a key that can be read ({reason(error)}).") from error
 
 

@@ -49,5 +49,10 @@ SAFETY = Limits(_per_leg(0.85, 1.43, 2.70), velocity=50.0, torque=2.6)
 DRIVER = Limits(_per_leg(0.90, 1.45, 2.80), velocity=80.0, torque=2.7)
 """Positions and velocity as in the vendor's driver file [ODRI]; 12 A instead of its 8 A, for 2.7 N m."""
 
+LARGEST_KP = 10.0
+"""Largest position gain of a joint; the master board's packets carry at most 10.3 [N m/rad]."""
+LARGEST_KD = 0.6
+"""Largest velocity gain of a joint [N m s/rad]."""
+
 MECHANICAL_POSITION = _per_leg(pi / 3, pi / 2, pi)
 """Where the simulated joints end [DOMiNiC URDF]."""

@@ -100,10 +100,21 @@ def test_a_value_of_the_wrong_kind_is_named_with_what_was_expected(tmp_path: Pat
     assert message in refusal(tmp_path, text)
 
 
-@pytest.mark.parametrize("text", ["count: [", "a: b: c", "count: 3\n\twidth: 1", "\x00"])
+@pytest.mark.parametrize(
+    "text",
+    ["count: [", "a: b: c", "count: 3\n\twidth: 1", "\x00", "count: 2026-99-99", "[" * 2000],
+    ids=["open", "two colons", "tab", "null", "no date", "nested"],
+)
 def test_bad_yaml_is_refused(tmp_path: Path, text: str) -> None:
-    """With the parser's reason."""
-    assert "not valid YAML" in refusal(tmp_path, text)
+    """With the parser's reason, on one line."""
+    message = refusal(tmp_path, text)
+    assert "not valid YAML" in message
+    assert "\n" not in message
+
+
+def test_an_integer_too_large_for_a_number_is_refused(tmp_path: Path) -> None:
+    """YAML knows no bounds."""
+    assert "expected float, found 1000" in refusal(tmp_path, f"width: {10**400}")
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
     "no skills": ({"num_skills": 0}, "its test vectors are not of its 0 skills"),
     "very many skills": ({"num_skills": 10**15}, "its test vectors are not of its 10+ skills"),
     "another pose": ({"default_pose": (0.0, *contract().default_pose[1:])}, r"test vectors come out 5\.0e-02 off"),
-    "a pose of a joint too few": ({"default_pose": contract().default_pose[:-1]}, r"vectors cannot be run \(operands"),
+    "a pose of a joint too few": ({"default_pose": contract().default_pose[:-1]}, "driven with its default_pose"),
     "another scale": ({"action_scale": 0.5}, "test vectors come out .* off, allowed is 1e-05"),
     "other limits": ({"position_limit": (0.01,) * 12}, "test vectors come out .* off"),
 }

@@ -30,6 +30,7 @@ LARGEST_AGE = 90
 SMALLEST_SPREAD = 1e-3
 """Offsets that differ by less were made up: encoders are glued on at any angle [rad]."""
 FORMAT = 1
+FIELDS = frozenset({"format", "board", "measured", "measured_with", "offset"})
 
 
 class CalibrationError(RobotError):
@@ -125,13 +126,18 @@ def from_json(content: Any) -> Calibration:  # noqa: ANN401  # whatever a file h
     offsets = content["offset"]
     if content["format"] != FORMAT or set(offsets) != set(JOINT_NAMES):
         raise ValueError(f"format {content['format']}, joints {', '.join(sorted(offsets))}")
+    if set(content) != FIELDS:
+        raise ValueError(f"fields {', '.join(sorted(content))}; expected {', '.join(sorted(FIELDS))}")
+    texts, numbers = (content["board"], content["measured_with"]), offsets.values()
+    if {type(text) for text in texts} != {str} or not {type(number) for number in numbers} <= {int, float}:
+        raise ValueError("a board that is no text, or an offset that is no number")
     offset = constant([float(offsets[name]) for name in JOINT_NAMES])
     if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also false for NaN
         raise ValueError(f"an offset beyond half a pitch, {PITCH / 2:.3f} rad")
     if np.ptp(offset) < SMALLEST_SPREAD:
         raise ValueError("twelve equal offsets, which no robot has")
     measured = date.fromisoformat(content["measured"])
-    return Calibration(offset, str(content["board"]), measured, str(content["measured_with"]))
+    return Calibration(offset, content["board"], measured, content["measured_with"])
 
 
 def load(path: Path) -> Calibration:
@@ -144,5 +150,5 @@ def load(path: Path) -> Calibration:
         return from_json(json.loads(path.read_text()))
     except FileNotFoundError:
         raise CalibrationError(f"{path}: this robot was never calibrated. Run: solo-deploy calibrate") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CalibrationError(f"{path}: not a calibration ({error}). Run: solo-deploy calibrate") from error

@@ -1,0 +1,92 @@
+"""Spoiled bundles: their seals, their contracts, and whole files that were sealed again after they were spoiled."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from deploy.messages.wire import Request
+from deploy.shipped import SHIPPED
+from deploy.state_machine import State
+from solo_doi.policies.bundle import CONTRACT, Bundle, check_contract, seal, sealed
+from solo_doi.policies.contract import BundleError, Contract, canonical, parse_json
+
+from .deploy.stage import Stage
+from .spoiling import mutated, mutated_json, odd
+
+
+@cache
+def contract_text() -> str:
+    """The contract of the shipped skills."""
+    return next(entry.value for entry in onnx.load(SHIPPED).metadata_props if entry.key == CONTRACT)
+
+
+def seals_hold(count: int, seed: int) -> int:
+    """Spoil a short sealed file, the end of a bundle; return how many spoiled ones were refused."""
+    rng = random.Random(seed)
+    content = seal(SHIPPED.read_bytes()[-1024:])  # a whole bundle takes too long to hash a million times
+    assert sealed(content)
+    good = 0
+    for _ in range(count):
+        spoilt = mutated(content, rng)
+        good += sealed(spoilt) == (spoilt == content)
+    return good
+
+
+def contracts_hold(count: int, seed: int) -> int:
+    """Spoil a contract; return how many were refused with a reason, or read as what they say."""
+    rng, good = random.Random(seed), 0
+    for _ in range(count):
+        spoilt = mutated_json(contract_text(), rng).decode("utf-8", "replace")
+        try:
+            contract = Contract.parse(spoilt, "fuzz")
+            check_contract(contract, "fuzz")
+            good += contract.canonical() == canonical(parse_json(spoilt))
+        except BundleError as error:
+            good += "\n" not in str(error)
+    return good
+
+
+def bundles_hold(count: int, seed: int) -> int:
+    """Spoil bytes or contract of whole bundles and seal them again; return how many were refused, or walk safely."""
+    rng, model = random.Random(seed), onnx.load(SHIPPED)
+    entry = next(entry for entry in model.metadata_props if entry.key == CONTRACT)
+    content, good = SHIPPED.read_bytes(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "skills.onnx"
+        for number in range(count):
+            if number % 2:
+                entry.value = json.dumps(odd(json.loads(contract_text()), rng))
+                spoilt = model.SerializeToString()
+            else:
+                spoilt = mutated(content, rng)
+            with suppress(ValueError):  # it has no place for a seal any more
+                spoilt = seal(spoilt)
+            path.write_bytes(spoilt)
+            good += _refused_or_harmless(path)
+    return good
+
+
+def _refused_or_harmless(path: Path) -> bool:
+    """Whether a bundle is refused in one line, or can be walked with: every command finite, gains bounded."""
+    try:
+        bundle = Bundle(path)
+    except BundleError as error:
+        return "\n" not in str(error)
+    bundle.allowed()
+    stage = Stage(bundle)
+    stage.ready()
+    stage.tick(Request.WALK)
+    stage.run(25)
+    commands = stage.commands
+    return stage.state in (State.WALK, State.READY, State.FAULT) and all(
+        np.isfinite(command.position).all() and 0.0 <= command.kp <= 10.0 and 0.0 <= command.kd <= 0.6
+        for command in commands
+    )

@@ -1,0 +1,161 @@
+"""Spoiled files: signatures, keys, calibrations, configurations and logs. Each is refused in one line, or is sound."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from deploy.config import CONFIG_FILE, DeployConfig
+from deploy.messages.auth import KEY_SIZE, read_key
+from deploy.messages.wire import COMMAND, STATE, decode
+from deploy.recorder import LOG_FILE, read_log, write_log
+from deploy.replay import replay
+from deploy.robots.odri.calibration import PITCH, Calibration, load, save
+from deploy.shipped import SHIPPED
+from solo_doi import config as configuration
+from solo_doi.errors import SoloError
+from solo_doi.policies.signature import check_signature, sign, write_key_pair
+
+from .deploy.stage import Stage
+from .spoiling import mutated, mutated_json
+
+
+def _refused(action: Callable[[], object], sound: Callable[[], bool] = lambda: False) -> bool:
+    """Whether an action is refused in one line, or what it took was sound."""
+    try:
+        action()
+    except SoloError as error:
+        return "\n" not in str(error)
+    return sound()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def signatures_hold(count: int, seed: int) -> int:
+    """Spoil signature and trusted key in turn; return how many were refused."""
+    rng, good = random.Random(seed), 0
+    with _folder() as folder:
+        bundle, key = folder / "skills.onnx", folder / "key"
+        bundle.write_bytes(SHIPPED.read_bytes()[:1000])  # what is signed does not matter
+        trusted = write_key_pair(key)
+        files = sign(bundle, key), trusted
+        kept = [path.read_bytes() for path in files]
+        meaning = _meaning(*files)
+        for number in range(count):
+            for path, content in zip(files, kept, strict=True):
+                path.write_bytes(content)
+            path, content = files[number % 2], kept[number % 2]
+            spoilt = mutated(content, rng)
+            path.write_bytes(spoilt)
+            good += _refused(lambda: check_signature(bundle, trusted), lambda: _meaning(*files) == meaning)
+    return good
+
+
+def _meaning(signature: Path, trusted: Path) -> tuple[bytes, bytes]:
+    """What both files say: blanks, letters of either case, and what follows the end of a key, change nothing."""
+    return bytes.fromhex(signature.read_text()), load_pem_public_key(trusted.read_bytes()).public_bytes_raw()
+
+
+def keys_hold(count: int, seed: int) -> int:
+    """Spoil a secret; return how many of another length were refused."""
+    rng, good = random.Random(seed), 0
+    with _folder() as folder:
+        path = folder / "key"
+        path.touch(0o600)
+        for _ in range(count):
+            content = mutated(bytes(KEY_SIZE), rng)
+            path.write_bytes(content)
+            good += _refused(lambda: read_key(path), lambda: len(path.read_bytes()) == KEY_SIZE)
+    return good
+
+
+def calibrations_hold(count: int, seed: int) -> int:
+    """Spoil a calibration; return how many were refused, or are read as what they say, within half a pitch."""
+    rng, good = random.Random(seed), 0
+    with _folder() as folder:
+        path = folder / "calibration.json"
+        save(Calibration(np.linspace(-0.3, 0.3, 12), "a4:ae:12:34:56:78", date(2026, 1, 2)), path)
+        text = path.read_text()
+        for _ in range(count):
+            path.write_bytes(mutated_json(text, rng))
+            good += _refused(lambda: load(path), lambda: _believable(path))
+    return good
+
+
+def _believable(path: Path) -> bool:
+    before, found = json.loads(path.read_text()), load(path)
+    save(found, path)
+    return json.loads(path.read_text()) == before and bool((np.abs(found.offset) <= PITCH / 2 + 1e-9).all())
+
+
+def configurations_hold(count: int, seed: int) -> int:
+    """Spoil a deployment's configuration; return how many were refused, or are written again as what they say."""
+    rng, good = random.Random(seed), 0
+    plain = json.dumps(configuration.to_dict(DeployConfig(then=(1, 2), velocity=(0.5, 0.0, 0.0))))
+    with _folder() as folder:
+        path = folder / CONFIG_FILE
+        for _ in range(count):
+            path.write_bytes(mutated_json(plain, rng))
+            good += _refused(lambda: configuration.read(DeployConfig, path), lambda: _written_again(path))
+    return good
+
+
+def _written_again(path: Path) -> bool:
+    found = configuration.read(DeployConfig, path)
+    path.write_text(configuration.to_yaml(found))
+    return configuration.read(DeployConfig, path) == found or "nan" in path.read_text()
+
+
+def _log() -> bytes:
+    """A log of a controller that stands up."""
+    stage, events = Stage(), []
+    for tick in range(12):
+        stage.now_ns += 1_000_000
+        state = stage.message()
+        stage.controller.hear(state)
+        events.append((tick, STATE, state.encode()))
+        events.append((tick, COMMAND, stage.controller.tick(stage.now_ns).encode()))
+    with _folder() as folder:
+        write_log(events, folder / LOG_FILE)
+        return (folder / LOG_FILE).read_bytes()
+
+
+def logs_hold(count: int, seed: int) -> int:
+    """Spoil a log; return how many were read up to where they are whole, and end there."""
+    rng, content, good = random.Random(seed), _log(), 0
+    with _folder() as folder:
+        path = folder / LOG_FILE
+        for _ in range(count):
+            spoilt = mutated(content, rng)
+            path.write_bytes(spoilt)
+            size = 0
+            for _, channel, data in read_log(path):
+                decode(channel, data)
+                size += 28 + len(channel.encode("utf-8", "replace")) + len(data)
+            good += size <= 3 * len(spoilt)  # a byte that is no text becomes three
+    return good
+
+
+def replays_hold(count: int, seed: int) -> int:
+    """Spoil a log and run the controller on it; return how many were refused with a reason, or run to the end."""
+    rng, content, good = random.Random(seed), _log(), 0
+    with _folder() as folder:
+        (folder / CONFIG_FILE).write_text(configuration.to_yaml(DeployConfig(bundle=folder / SHIPPED.name)))
+        shutil.copy(SHIPPED, folder)
+        for _ in range(count):
+            (folder / LOG_FILE).write_bytes(mutated(content, rng))
+            good += _refused(lambda: replay(folder), lambda: True)
+    return good

@@ -1,0 +1,119 @@
+"""Well-formed messages with any content, signed by somebody who holds the key: what hears them must bear them."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from deploy.messages.wire import CHANNELS, COMMAND, OPERATOR, STATE, STATUS, Message, blank, decode
+from deploy.operate import Console
+from deploy.operators import Remote
+from deploy.robots.gate import Gate
+from deploy.robots.mock import MockSolo
+from deploy.robots.process import RobotProcess
+from solo_doi.solo12.limits import SAFETY
+
+from .deploy.stage import MS, Stage
+from .spoiling import mutated
+
+NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, -1e300, 5.0, float("nan"), float("inf"), float("-inf"))
+
+
+class Ears:
+    """A link that hands messages to whoever subscribed."""
+
+    malformed = forged = 0
+
+    def __init__(self) -> None:
+        """Nobody listens yet."""
+        self._handlers: list[tuple[str, Callable[[Message, bytes], None]]] = []
+
+    def subscribe(self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30) -> None:
+        """Let somebody listen."""
+        self._handlers.append((channel, handler))
+
+    def publish(self, channel: str, message: Message) -> bytes:
+        """Nobody answers."""
+        return b""
+
+    def receive(self, timeout: float = 0.0) -> int:
+        """Nothing waits."""
+        return 0
+
+    def say(self, channel: str, message: Message) -> None:
+        """Hand a message over."""
+        for wanted, handler in self._handlers:
+            if wanted == channel:
+                handler(message, message.encode())
+
+
+class Clock:
+    """A clock that stands where it is put."""
+
+    now = 0
+
+    def now_ns(self) -> int:
+        """Tell the time."""
+        return self.now
+
+
+def handlers_hold(count: int, seed: int) -> int:
+    """Let controller, robot, operator's side and console hear anything; return how many ticks ended safely."""
+    rng, good, clock, ears = random.Random(seed), 0, Clock(), Ears()
+    remote = Remote(ears, clock)  # type: ignore[arg-type]  # it is all that is used of a link and a clock
+    Console(ears, lambda text: None)  # type: ignore[arg-type]
+    robot = RobotProcess(MockSolo(), ears, Gate(), clock=clock)  # type: ignore[arg-type]
+    stage = Stage()
+    channels = (STATE, COMMAND, OPERATOR, STATUS)
+    for number in range(count):
+        if number % 500 == 0:
+            stage, robot.gate = Stage(), Gate()
+            stage.walking()
+        channel = channels[number % len(channels)]
+        message = _anything(channel, rng, stage, robot)
+        clock.now = stage.now_ns
+        ears.say(channel, message)
+        if channel == STATE:
+            stage.controller.hear(message)
+        wish = remote.wish(stage.state, 0.0)
+        if wish is not None:
+            stage.controller.ask(wish.request, stage.now_ns, wish.skill, wish.velocity)
+        command, driven = stage.tick(), robot.gate.decide(robot.robot.sense(), stage.now_ns * 1e-9)
+        good += _safe(command) and _safe(driven)
+    return good
+
+
+def _safe(command: Any) -> bool:  # noqa: ANN401  # a message, or what the motors get
+    position = np.array(command.position)
+    bounded = command.kp == 0.0 or bool((np.abs(position) <= SAFETY.position).all())
+    return bool(np.isfinite(position).all()) and bounded and 0.0 <= command.kp <= 10.0 and 0.0 <= command.kd <= 0.6
+
+
+def _anything(channel: str, rng: random.Random, stage: Stage, robot: RobotProcess) -> Message:
+    """A message whose fields are rubbish, or fit as far as is needed to be listened to."""
+    if rng.random() < 0.3:
+        data = blank(channel).encode()
+        spoilt = decode(channel, data[:8] + mutated(data[8:], rng).ljust(len(data), b"\0")[: len(data) - 8])
+        assert spoilt is not None
+        return spoilt
+    message = stage.message() if channel == STATE else blank(channel)
+    for name, kind, dimensions in zip(
+        message.__slots__, CHANNELS[channel].__typenames__, CHANNELS[channel].__dimensions__, strict=True
+    ):
+        if kind == "double" and rng.random() < 0.2:
+            number = rng.choice((*NUMBERS, struct.unpack(">d", rng.randbytes(8))[0]))
+            setattr(message, name, [number] * dimensions[0] if dimensions else number)
+        elif kind in ("int8_t", "int16_t") and rng.random() < 0.5:
+            setattr(message, name, rng.randrange(-128, 128))
+    message.sequence = rng.choice((message.sequence, 2**62, rng.randrange(2**63)))
+    message.time_ns = rng.choice((stage.now_ns, stage.now_ns - MS, rng.randrange(2**63)))
+    message.session = rng.choice((stage.session, message.session, rng.randrange(2**63)))
+    if channel == COMMAND:
+        message.robot_session = rng.choice((robot.session, 0))
+    if channel in (COMMAND, OPERATOR):
+        message.expires_ns = rng.choice((stage.now_ns + 20 * MS, rng.randrange(2**63)))
+    return message

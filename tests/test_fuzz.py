@@ -1,0 +1,29 @@
+"""The fuzzers in small: `python -m tests.fuzz` feeds every front a million times."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from .fuzz import FRONTS
+from .spoiling import mutated, mutated_json
+
+SLOW = {"whole bundles": 30, "replays": 30, "configurations": 60}
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_malformed_input_is_refused_or_harmless(name: str) -> None:
+    """Nothing is raised but a refusal of one line, and nothing is taken for what it is not."""
+    front, _ = FRONTS[name]
+    count = SLOW.get(name, 400)
+    assert front(count, 1) == count
+
+
+def test_what_is_fed_is_malformed_in_many_ways() -> None:
+    """A fuzzer that repeats itself, or changes nothing, shows nothing."""
+    rng, text = random.Random(1), '{"a": [1, 2.5, "b"], "c": {"d": null}}'
+    fed = [mutated_json(text, rng) for _ in range(1000)]
+    assert len(set(fed)) > 500
+    assert sum(one == text.encode() for one in fed) < 10
+    assert {len(mutated(b"0123456789", rng)) for _ in range(1000)} >= {0, 5, 10, 11, 19}
