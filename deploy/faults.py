@@ -50,6 +50,7 @@ class Cause(IntEnum):
     VOLTAGE = 65
     ENCODER_JUMP = 66
     COMPLAINT = 67
+    PACKETS_LOST = 68
 
     UNKNOWN = 127
     """What another version of this program may have sent."""
@@ -94,6 +95,7 @@ WORDS = {
     Cause.HARDWARE: "the hardware reports error {value:.0f} at {joint}",
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
+    Cause.PACKETS_LOST: "{value:.0f} packets were lost between PC and motors while a hundred came",
     Cause.ENCODER_JUMP: "the encoder of {joint} jumps by {value:.2f} rad",
     Cause.COMPLAINT: "the hardware complains{note}",
     Cause.UNKNOWN: "a cause that this version does not know",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from solo_doi.errors import MissingPackageError
@@ -14,8 +16,24 @@ from .recorder import read_log
 KINDS = {"double": "number", "int64_t": "integer", "int32_t": "integer", "int16_t": "integer", "int8_t": "integer"}
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A message for viewers: where it was heard, what it is, when [ns], and its content."""
+
+    topic: str
+    kind: str
+    schema: dict[str, object]
+    time_ns: int
+    content: dict[str, object]
+
+
 def export(log: Path, path: Path) -> int:
     """Write a log as MCAP; return how many messages it has."""
+    return write(_entries(log), path)
+
+
+def write(entries: Iterable[Entry], path: Path) -> int:
+    """Write messages, whole or not at all; return how many. A topic's schema is that of its first message."""
     try:
         from mcap.writer import Writer
     except ImportError as error:
@@ -24,16 +42,14 @@ def export(log: Path, path: Path) -> int:
     with replacing(path) as partial, partial.open("wb") as file:
         writer = Writer(file)
         writer.start()
-        channels = {}
-        for name, kind in CHANNELS.items():
-            schema = writer.register_schema(kind.__name__, "jsonschema", json.dumps(json_schema(kind)).encode())
-            channels[name] = writer.register_channel(name, "json", schema)
-        for when, name, data in read_log(log):
-            message = decode(name, data)
-            if message is not None:
-                body = json.dumps({field: _plain(getattr(message, field)) for field in message.__slots__}).encode()
-                writer.add_message(channels[name], when * 1000, body, when * 1000)
-                count += 1
+        channels: dict[str, int] = {}
+        for entry in entries:
+            if entry.topic not in channels:
+                schema = writer.register_schema(entry.kind, "jsonschema", json.dumps(entry.schema).encode())
+                channels[entry.topic] = writer.register_channel(entry.topic, "json", schema)
+            body = json.dumps(entry.content).encode()
+            writer.add_message(channels[entry.topic], entry.time_ns, body, entry.time_ns)
+            count += 1
         writer.finish()
     return count
 
@@ -47,6 +63,15 @@ def json_schema(kind: type) -> dict[str, object]:
         array = dimensions is not None and typename != "byte"
         properties[name] = {"type": "array", "items": single} if array else single
     return {"type": "object", "properties": properties}
+
+
+def _entries(log: Path) -> Iterator[Entry]:
+    schemas = {name: json_schema(kind) for name, kind in CHANNELS.items()}
+    for when, name, data in read_log(log):
+        message = decode(name, data)
+        if message is not None:
+            content = {field: _plain(getattr(message, field)) for field in message.__slots__}
+            yield Entry(name, CHANNELS[name].__name__, schemas[name], when * 1000, content)
 
 
 def _plain(value: object) -> object:

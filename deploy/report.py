@@ -106,7 +106,7 @@ def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployCo
     found = list(controller.get("faults", []))
     if not controller:
         found.append("the controller ended without a report")
-    if not robot:
+    if not robot.keys() - {"walk"}:  # a board tells of the walk of a robot process that was killed, too
         found.append("the robot process ended without a report")
     if robot.get("fault") and robot["fault"] != "stopped by the operator":
         found.append(f"robot: {robot['fault']}")

@@ -22,7 +22,7 @@ from .preflight import check, check_robot
 from .recorder import LOG_FILE
 from .report import BOARD_FILE, Summary, summarise
 
-END = 10.0
+END = 60.0
 """How long processes are given to end before they are killed [s]."""
 
 

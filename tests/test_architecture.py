@@ -49,7 +49,7 @@ RULES = {  # the most specific name counts
     "collect.isaac_worker": Rule(outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}),  # another Python
     "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),
     "deploy.robots.odri": Rule(  # runs on the robot, beside the vendor's wheels
-        may={"solo_doi.solo12", "deploy.robots.robot", "deploy.robots.lag"},
+        may={"solo_doi.solo12", "deploy.clock", "deploy.robots.robot", "deploy.robots.lag"},
         outside={"numpy", "libmaster_board_sdk_pywrap"},
     ),
     "deploy.robots.virtual_board": Rule(

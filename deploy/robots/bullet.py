@@ -104,6 +104,9 @@ class BulletSolo:
         """Whether anything but a foot touches the ground."""
         return bool((np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1) > CONTACT_THRESHOLD).any())
 
+    def stop(self) -> None:
+        """It does nothing by itself."""
+
     def close(self) -> None:
         """Free the physics client."""
         self._body.disconnect()

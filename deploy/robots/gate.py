@@ -1,8 +1,9 @@
 """The robot's last line: every command and every measurement passes it; it trusts nobody and never forgets a fault.
 
 Checks of commands, in this order: numbers, limits of joints, gains, steps. Checks of the moment: age of the command,
-of the operator's last sign of life and of the sensors; their numbers, joints, torque, tilt, motors, acknowledgements,
-errors of drivers, IMU, battery. The first that fails is latched; from then on motors are damped until a person re-arms.
+of the operator's last sign of life and of the sensors; their numbers, errors of drivers, joints, torque, tilt, motors,
+acknowledgements, lost packets, IMU, battery. The first that fails is latched; from then on motors are damped until a
+person re-arms.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from deploy.allowance import Allowance
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import Mode
+from deploy.safety import Share
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.limits import DRIVER, LARGEST_KD, LARGEST_KP, SAFETY
 from solo_doi.solo12.rotations import tilt
@@ -44,6 +46,8 @@ class GateConfig:
     """Largest angle between base and level [rad]."""
     command_lag: int = 10
     """Ticks the motors may be silent about commands."""
+    lost_share: int = 10
+    """Packets between PC and motors, both ways, that may be lost while a hundred come: a sound cable loses none."""
     sensor_age: float = 0.005
     """How long sensors may be silent [s]."""
     encoder_jump: float = 0.05
@@ -70,6 +74,7 @@ class Gate:
         self._imu_since = 0.0
         self._sensed = -inf
         self._before: Sensors | None = None
+        self._losses = Share(self._config.lost_share)
 
     @property
     def powered(self) -> bool:
@@ -147,8 +152,12 @@ class Gate:
         config = self._config
         if not sensors.finite:
             return Fault(Cause.STATE_NOT_FINITE)
+        if sensors.errors.any():  # first: what such a driver says of its joints means nothing
+            joint = int(np.argmax(sensors.errors != 0))
+            return Fault(Cause.HARDWARE, float(sensors.errors[joint]), joint)
         if self._switching_on:
             self._positions.start(sensors.joint_position)
+            self._losses = Share(config.lost_share)
             self._switching_on = False
         outside = self._positions.beyond(sensors.joint_position)
         if outside is not None:
@@ -176,9 +185,8 @@ class Gate:
             return Fault(Cause.MOTOR_NOT_READY, joint=int(np.argmin(sensors.ready)))
         if sensors.command_lag > config.command_lag:
             return Fault(Cause.COMMAND_LAG, sensors.command_lag)
-        if sensors.errors.any():
-            joint = int(np.argmax(sensors.errors != 0))
-            return Fault(Cause.HARDWARE, float(sensors.errors[joint]), joint)
+        if self._losses.over(sensors.lost - before.lost):
+            return Fault(Cause.PACKETS_LOST, self._losses.count)
         if sensors.faults:
             return Fault(Cause.COMPLAINT, note=", ".join(sensors.faults))
         self._imu_changed(sensors)

@@ -59,5 +59,8 @@ class MockSolo:
         self._ticks += 1
         return observed
 
+    def stop(self) -> None:
+        """It does nothing by itself."""
+
     def close(self) -> None:
         """Nothing is held."""

@@ -93,6 +93,7 @@ class RobotProcess:
     def stop(self) -> None:
         """Damp for good: a person has asked for it."""
         self.gate.fault = self.gate.fault or Fault(Cause.OPERATOR_STOP)
+        self.robot.stop()
         self._lockstep = False  # nobody needs to be waited for
 
     def _tell(self, sensors: Sensors) -> None:

@@ -53,6 +53,8 @@ class Sensors:
     """Of the battery; NaN where the robot cannot tell [V]."""
     command_lag: int = 0
     """Ticks since the motors last acknowledged a command."""
+    lost: int = 0
+    """Packets between PC and motors that were lost so far, both ways."""
     errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))  # (12,)
     """Error numbers of the motor drivers, 0 for none."""
     faults: tuple[str, ...] = ()
@@ -88,6 +90,9 @@ class Robot(Protocol):
         `observed` is the time of the measurement behind the command [s]; returned is that of the command which acts
         now, an older one where a robot delays commands.
         """
+
+    def stop(self) -> None:
+        """Give up whatever the robot does by itself: a person has asked for it. From now on it is only damped."""
 
     def close(self) -> None:
         """Leave the motors damped or off, and free what was held."""

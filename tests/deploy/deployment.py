@@ -70,9 +70,12 @@ class Deployment:
         self.listen(lambda heard: STATE in heard and heard[STATE].fault != 0)
 
     def child(self, module: str) -> int:
-        """The process that runs a module."""
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        return next(int(one) for one in children if module in Path(f"/proc/{one}/cmdline").read_text().split("\0"))
+        """The process that runs a module, started by the command or by what it started."""
+        for pid in _descendants(self._process.pid):
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            if words[1:3] == ["-m", module]:
+                return pid
+        raise AssertionError(f"nobody runs {module}")
 
     def interrupt(self) -> None:
         """Press Ctrl-C: every process of the terminal gets it."""
@@ -95,3 +98,8 @@ class Deployment:
     def _hear(self, channel: str, data: bytes) -> None:
         self.counts[channel] = self.counts.get(channel, 0) + 1
         self.heard[channel] = decode(channel, data)
+
+
+def _descendants(pid: int) -> list[int]:
+    children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return children + [further for child in children for further in _descendants(child)]

@@ -21,7 +21,7 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
     """Every row of the matrix, in simulated time: cause, time to damping, exit code, log, limits."""
     row = ROWS[name]
     rig = Rig(row.inject).run()
-    assert rig.unharmed()
+    assert rig.ledger.unharmed
     assert not row.counted or counts(rig, row.counted) > 0
     if row.survives:
         assert rig.problems == ["stopped before the script was done"]  # by the test, nothing else went wrong
@@ -51,7 +51,7 @@ def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert rig.process.delay_ms is not None
     assert 10.0 <= rig.process.delay_ms["min"] <= rig.process.delay_ms["max"] <= 25.0
-    assert rig.unharmed()
+    assert rig.ledger.unharmed
 
 
 @pytest.mark.parametrize("state", [State.IDLE, State.STAND, State.READY, State.WALK, State.SIT])
@@ -68,7 +68,7 @@ def test_ctrl_c_damps_at_once_in_every_state(state: State) -> None:
     assert rig.loop.report.ended == "stopped"
     assert rig.damped_after is not None
     assert rig.damped_after <= 0.0011
-    assert rig.unharmed()
+    assert rig.ledger.unharmed
 
 
 def test_setting_the_date_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

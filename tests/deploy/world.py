@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from deploy.allowance import Allowance
 from deploy.clock import Clock
 from deploy.config import ControllerConfig, DeployConfig
 from deploy.controller import Controller
@@ -27,12 +26,11 @@ from deploy.robots.robot import Robot, Sensors
 from deploy.shipped import SHIPPED
 from deploy.state_machine import State
 from solo_doi.policies.bundle import Bundle
-from solo_doi.solo12.limits import DRIVER, MECHANICAL_POSITION, TRAINING
 from solo_doi.solo12.state import JointCommand
 
+from .ledger import Ledger
+
 MS = 1_000_000
-SOFT_STOP = 0.01
-"""How far PyBullet lets a falling leg into its stop [rad]."""
 KEY, WRONG_KEY = bytes(range(32)), bytes(32)
 Meddle = Callable[[str, bytes], list[tuple[int, bytes]]]
 """What a bad wire makes of a packet: copies with their delays [ns]."""
@@ -137,7 +135,7 @@ class WireLink(Link):
 
 
 class Body:
-    """A robot whose sensors can be spoiled; remembers when it was damped and how hard it pushed."""
+    """A robot whose sensors can be spoiled, and which is watched."""
 
     paces = False
 
@@ -145,32 +143,24 @@ class Body:
         """Wrap a robot."""
         self.robot, self.name, self._clock = robot, robot.name, clock
         self.spoil: Callable[[Sensors], Sensors] = lambda sensors: sensors
-        self.powered: list[tuple[float, bool]] = []
-        """Times at which motors began to hold positions or to be damped [s]."""
-        self.torque = self.beyond_stop = 0.0
-        """Largest torque [N m], and how far a joint went beyond its stop [rad]."""
-        self.beyond_limit = False
-        """Whether motors moved a joint beyond its limit."""
-        self._limits = Allowance(DRIVER.position)
+        self.ledger = Ledger()
 
     def sense(self) -> Sensors | None:
         """What the robot measures, spoiled."""
         sensors = self.robot.sense()
         assert sensors is not None  # simulations always answer
-        self.torque = max(self.torque, float(np.abs(sensors.joint_torque).max()))
-        self._size = np.abs(sensors.joint_position)
-        self.beyond_stop = max(self.beyond_stop, float((self._size - MECHANICAL_POSITION).max()))
+        self._true = sensors
         return self.spoil(sensors)
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Pass on, and note changes."""
-        powered = command.kp > 0.0
-        if powered and not (self.powered and self.powered[-1][1]):
-            self._limits.start(self._size)
-        self.beyond_limit = self.beyond_limit or (powered and self._limits.beyond(self._size) is not None)
-        if not self.powered or self.powered[-1][1] is not powered:
-            self.powered.append((self._clock.now_ns() * 1e-9, powered))
+        """Pass on, and write down."""
+        now, powered = self._clock.now_ns() * 1e-9, bool(command.kp > 0.0)
+        self.ledger.note(now, self._true.joint_position, self._true.joint_torque, powered=powered)
         return self.robot.drive(command, observed)
+
+    def stop(self) -> None:
+        """Pass on."""
+        self.robot.stop()
 
     def close(self) -> None:
         """Free the robot."""
@@ -238,24 +228,38 @@ def shipped() -> Bundle:
 class Rig:
     """Everything of a dry run but the processes and the sockets."""
 
+    limit = 20.0
+    """When it ends, whatever happens [s]."""
+
     def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: State = State.WALK, after: float = 0.2,
-                 robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None) -> None:  # fmt: skip
+                 robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None,
+                 recorder: ListRecorder | None = None) -> None:  # fmt: skip
         """Call `inject` once, `after` seconds into a state, and watch what comes of it."""
-        self.clock, self._inject, self._at, self._after, self._watch = World(), inject, state, after, watch
+        self._inject, self._at, self._after, self._watch = inject, state, after, watch
+        self._place(robot)
         self.wire = Wire(self.clock)
-        self.body = Body(BulletSolo() if robot == "bullet" else MockSolo(), self.clock)
         self.links = WireLink(self.wire), WireLink(self.wire)
         self.process = RobotProcess(self.body, self.links[0], Gate(), clock=self.clock)
         self.bundle = Spoilable(shipped())
         config = ControllerConfig(stand_seconds=0.6, sit_seconds=0.6)  # tests have no time to waste
         self.controller = Controller(self.bundle, 2, config)  # type: ignore[arg-type]  # one in all that is used
-        self.recorder = ListRecorder()
+        self.recorder = recorder or ListRecorder()
         self._script, self.stopped, self.killed = operator or Eager(), False, False
         self.loop = Loop(self.controller, self.links[1], self, self.recorder, self.clock)  # type: ignore[arg-type]
-        self.clock.tick = self.process.tick
+        self.clock.tick = self.tick
         self.injected: float | None = None
         self._since, self._state = 0.0, State.IDLE
         self._faulted: int | None = None
+
+    def _place(self, robot: str) -> None:
+        """Bring time and the robot."""
+        self.clock: World = World()
+        self.body: Any = Body(BulletSolo() if robot == "bullet" else MockSolo(), self.clock)
+        self.ledger: Ledger = self.body.ledger
+
+    def tick(self, now: float) -> None:
+        """Let a millisecond of the robot pass."""
+        self.process.tick(now)
 
     @property
     def done(self) -> bool:
@@ -287,7 +291,7 @@ class Rig:
         now = self.clock.now_ns()
         if self.controller.state is State.FAULT and self._faulted is None:
             self._faulted = now
-        ends = [20.0]
+        ends = [self.limit]
         ends += [] if self._faulted is None else [self._faulted * 1e-9 + 0.1]
         ends += [] if self.injected is None else [self.injected + self._watch]
         return self.stopped or now * 1e-9 > min(ends)
@@ -304,7 +308,7 @@ class Rig:
     def damped_after(self) -> float | None:
         """Time from the fault to damping, for good [s]; None if motors were never damped after it."""
         assert self.injected is not None
-        when, powered = self.body.powered[-1]
+        when, powered = self.ledger.powered[-1]
         return None if powered else when - self.injected
 
     @property
@@ -315,11 +319,6 @@ class Rig:
             if message is not None and message.mode == Mode.DAMP and message.time_ns * 1e-9 >= (self.injected or 0.0):
                 return message.time_ns * 1e-9 - (self.injected or 0.0)
         return None
-
-    def unharmed(self) -> bool:
-        """Whether torques stayed bounded, motors moved no joint beyond its limit, and no fall one through its stop."""
-        body = self.body
-        return body.torque <= TRAINING.torque + 1e-9 and not body.beyond_limit and body.beyond_stop <= SOFT_STOP
 
 
 def spoiled(**changes: Callable[[Sensors], Any]) -> Callable[[Sensors], Sensors]:

@@ -107,6 +107,11 @@ class BringUp:
         """Joint angles of the indices that were found if the robot was at zero when it began, NaN where none was."""
         return self._place - self._start
 
+    def give_up(self, cause: str) -> None:
+        """End it before it is done; the first cause is the one that stays."""
+        if self.stage is not Stage.FAILED:
+            self._fail(cause)
+
     def step(self, packet: SensorPacket | None) -> MotorCommand:
         """Take what was measured in this tick, if anything, and return what to send."""
         self._time += TICK
@@ -232,6 +237,8 @@ class BringUp:
 
     def _fail(self, cause: str) -> None:
         self.cause = f"{self.stage.value}: {cause}"
+        if self.stage is Stage.ALIGN:
+            self._powered = False  # else the drivers would go on moving the rotors, whatever they are told
         self._enter(Stage.FAILED)
 
     def _gain(self) -> Array:

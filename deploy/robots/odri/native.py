@@ -36,7 +36,7 @@ class NativeBoard:
         self._sent, self._confirmed = WORD - 1, WORD - 1
         self.protocol, self.drivers, self.address = 0, 0, ""
         self.lost = 0
-        """Sensor packets that were sent but did not come."""
+        """Measurements that the board sent but that did not come."""
         self.rejected = 0
         """Payloads of no known kind or of another session."""
         self._last_index: int | None = None

@@ -31,6 +31,9 @@ LONGEST = 65535
 ETHERNET = 1
 SECOND = 1_000_000_000
 PATIENCE = 0.1
+STAMPED = 35
+"""Linux' SO_TIMESTAMPNS."""
+STAMP = struct.Struct("@ll")
 
 Packet = Init | Ack | CommandPacket | SensorPacket | Malformed
 
@@ -56,6 +59,7 @@ def record(interface: str, path: Path, stop: Callable[[], bool]) -> int:
         raise RobotError(f"{path} exists: recordings are never overwritten. Choose another name.")
     count = 0
     with path.open("xb", buffering=0) as file, open_socket(interface, ALL_TYPES) as ear:
+        ear.setsockopt(socket.SOL_SOCKET, STAMPED, 1)
         file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, LONGEST, ETHERNET))
         while not stop():
             if not select.select([ear], [], [], PATIENCE)[0]:
@@ -69,12 +73,21 @@ def record(interface: str, path: Path, stop: Callable[[], bool]) -> int:
 def _waiting(ear: socket.socket) -> Iterator[bytes]:
     while True:
         try:
-            data = ear.recv(LONGEST)
+            data, notes, *_ = ear.recvmsg(LONGEST, socket.CMSG_SPACE(STAMP.size))
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.ENETDOWN):  # a cable that was pulled out may come back
                 return
             raise
-        yield pack_record(time.time_ns(), data)
+        yield pack_record(_stamp(notes), data)
+
+
+def _stamp(notes: list[tuple[int, int, bytes]]) -> int:
+    """When the kernel saw a frame [ns since 1970], however late this program reads it; now if it does not say."""
+    for level, kind, data in notes:
+        if (level, kind) == (socket.SOL_SOCKET, STAMPED):
+            seconds, nanoseconds = STAMP.unpack(data)
+            return int(seconds * SECOND + nanoseconds)
+    return time.time_ns()
 
 
 def pack_record(time_ns: int, frame: bytes) -> bytes:

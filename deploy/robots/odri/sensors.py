@@ -11,17 +11,19 @@ from solo_doi.solo12.constants import JOINT_NAMES, Array
 
 from . import motors
 from .protocol import Flags, SensorPacket, error_text
+from .session import Session
 
 
 def sensors_of(
-    packet: SensorPacket, *, time: float, offset: Array, follows: bool, command_lag: int, faults: tuple[str, ...] = ()
+    packet: SensorPacket, session: Session, *, offset: Array, follows: bool, faults: tuple[str, ...] = ()
 ) -> Sensors:
-    """Translate a packet; `follows` says whether the robot obeys commands at all, `faults` what else is wrong.
+    """Translate a session's last packet.
 
+    `follows` says whether the robot obeys commands at all, `faults` what else is wrong.
     The IMU's axes are those of the base, as the vendor's driver file has them.
     """
     return Sensors(
-        time=time,
+        time=session.time,
         joint_position=motors.joint_position(packet, offset),
         joint_velocity=motors.joint_velocity(packet),
         joint_torque=motors.joint_torque(packet),
@@ -30,7 +32,8 @@ def sensors_of(
         quaternion=quaternion(*packet.imu.attitude.tolist()),
         ready=ready_joints(packet) & follows,
         voltage=packet.power.voltage,
-        command_lag=command_lag,
+        command_lag=session.board.command_lag,
+        lost=session.lost,
         errors=packet.error[motors.MOTOR_OF_JOINT // 2],
         faults=(*driver_faults(packet), *faults),
     )

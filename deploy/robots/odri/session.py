@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from deploy.clock import CLOCK, Clock
 from deploy.robots.robot import TICK
 
 from .board import WORD, Board, BoardError, check_drivers
@@ -15,28 +14,38 @@ WAIT = 2 * TICK
 """How long to wait for the board's tick before the caller's clock takes over [s]."""
 LOCK_STEP_WAIT = 2.0
 """A board in lock-step answers every command, when it is ready [s]."""
+LOCK_STEP_SILENCE = 3
+"""Waits in vain after which nobody waits for it any longer."""
 
 
 class Session:
     """Keeps time: by this machine's clock, or in lock-step by the board's packets."""
 
-    def __init__(self, board: Board, *, lock_step: bool = False, needs_drivers: bool = True) -> None:
+    def __init__(
+        self, board: Board, *, lock_step: bool = False, needs_drivers: bool = True, clock: Clock = CLOCK
+    ) -> None:
         """Take a board; nothing is sent yet. Who only looks does not need all drivers to answer."""
-        self.board = board
+        self.board, self._clock = board, clock
         self._needs_drivers = needs_drivers
         self.is_open = False
         self.time = 0.0
-        """Of the last packet, monotonic or in lock-step simulated [s]."""
+        """Of the last packet, monotonic; or in lock-step of the last tick, simulated [s]."""
         self._lock_step = lock_step
         self._wait = LOCK_STEP_WAIT if lock_step else WAIT
         self._asked = 0
         self._commanded = False  # before its first command the board measures, but does not tell
-        self._index = 0
+        self._index = self._silent = 0
+        self._told = self._commands_lost = 0
 
     @property
     def now(self) -> float:
         """The session's clock: this machine's, or in lock-step that of the packets [s]."""
-        return self.time if self._lock_step else time.monotonic()
+        return self.time if self._lock_step else self._clock.now_ns() * 1e-9
+
+    @property
+    def lost(self) -> int:
+        """Packets that were lost so far, both ways."""
+        return self.board.lost + self._commands_lost
 
     def open(self) -> bool:
         """Ask for the session once; return whether it is open now.
@@ -55,14 +64,19 @@ class Session:
                 "cable, and does no other program hold a session with it?"
             )
         else:
-            time.sleep(TICK)  # until it is open, nothing else keeps time
+            self._clock.sleep(TICK)  # until it is open, nothing else keeps time
         return self.is_open
 
     def receive(self) -> SensorPacket | None:
         """Return the newest packet, waiting for it no longer than the caller's clock allows."""
-        packet = self.board.receive(self._wait if self._commanded else 0.0)
+        gone = self._lock_step and self._silent >= LOCK_STEP_SILENCE
+        packet = self.board.receive(self._wait if self._commanded and not gone else 0.0)
         if packet is not None:
-            self.time = self._stamp(packet)
+            self.time, self._silent = self._stamp(packet), 0
+            self._count(packet)
+        elif self._lock_step and self._commanded:
+            # Time does not stand still with the board: who watches the age of measurements must find out.
+            self.time, self._silent = self.time + TICK, self._silent + 1
         return packet
 
     def send(self, command: MotorCommand) -> None:
@@ -70,9 +84,14 @@ class Session:
         self._commanded = True
         self.board.send(command)
 
+    def _count(self, packet: SensorPacket) -> None:
+        more, self._told = (packet.commands_lost - self._told) % WORD, packet.commands_lost
+        if more < WORD // 2:  # the board counts down for a command that comes twice
+            self._commands_lost += more
+
     def _stamp(self, packet: SensorPacket) -> float:
         if not self._lock_step:
-            return time.monotonic()
+            return self.now
         elapsed = (packet.index - self._index) % WORD
         self._index = packet.index
-        return self.time + TICK * elapsed
+        return self.time + TICK * max(0, elapsed - self._silent)  # silent ticks were counted when they passed

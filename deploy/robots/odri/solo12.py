@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deploy.clock import CLOCK, Clock
 from deploy.robots.lag import Lag
 from deploy.robots.robot import Sensors, damped
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
@@ -32,14 +33,20 @@ class Solo12:
     paces = True
 
     def __init__(
-        self, board: Board, calibration: Calibration, *, lock_step: bool = False, lag: float = MOTOR_LAG
+        self,
+        board: Board,
+        calibration: Calibration,
+        *,
+        lock_step: bool = False,
+        lag: float = MOTOR_LAG,
+        clock: Clock = CLOCK,
     ) -> None:
-        """Take a board that is not connected yet; one in lock-step has its own time.
+        """Take a board that is not connected yet; one in lock-step has its own time, in place of the clock's.
 
         Commands wait until the measurements behind them are `lag` seconds old: policies were trained with that.
         """
         self._lag = Lag(lag, damped())
-        self._session, self._calibration = Session(board, lock_step=lock_step), calibration
+        self._session, self._calibration = Session(board, lock_step=lock_step, clock=clock), calibration
         self._bring_up: BringUp | None = None
         self._packet: SensorPacket | None = None
 
@@ -75,10 +82,9 @@ class Solo12:
             return None
         return sensors_of(
             self._packet,
-            time=session.time,
+            session,
             offset=self._bring_up.offset,
             follows=self._bring_up.is_done,
-            command_lag=session.board.command_lag,
             faults=(self._bring_up.cause,) if self._bring_up.cause else (),
         )
 
@@ -97,6 +103,11 @@ class Solo12:
             motors.motor_command(command, bring_up.offset, enabled=everything, compensate_index=everything)
         )
         return observed
+
+    def stop(self) -> None:
+        """Give up bring-up: its motors are only damped from now on."""
+        if self._bring_up is not None and not self._bring_up.is_done:
+            self._bring_up.give_up("stopped by the operator")
 
     def close(self) -> None:
         """Damp the motors and stop talking: the board switches them off 20 ms later."""

@@ -93,7 +93,8 @@ def _run(
     child = subprocess.Popen(arguments.command) if arguments.command else None
     serve = serve_lock_step if arguments.clock == "lock-step" else serve_by_clock
     if child is not None:  # who asks the board to end means its command, which may need the board until then
-        signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, _: child.send_signal(number))
 
     def ended() -> bool:
         track.look()
@@ -105,10 +106,8 @@ def _run(
         if child is None:
             os._exit(KILLED)
         # Its command lives on alone: how it notices is what the event is for.
-    except KeyboardInterrupt:
-        if child is None:
-            return 0
-        child.send_signal(signal.SIGINT)
+    except KeyboardInterrupt:  # with a command it gets the signal
+        return 0
     return child.wait() if child is not None else 0
 
 

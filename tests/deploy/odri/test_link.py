@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 from pathlib import Path
 
 import pytest
+from mcap.reader import make_reader
 
+from deploy.mcap_log import write
 from deploy.robots.odri import codec, recorder
 from deploy.robots.odri.ethernet import pack_frame
 from deploy.robots.odri.link import EthernetLink
 from deploy.robots.odri.protocol import Ack, CommandPacket, Init, Malformed, SensorPacket
 from deploy.robots.robot import RobotError
+from deploy.wire_mcap import entries, schema
 from tests.contract.board_runs import beside_board
 
 from .packets import command, sensor
@@ -118,3 +122,21 @@ def test_the_recorder_hears_both_sides(tmp_path: Path) -> None:
     assert commands == list(range(100))
     assert confirmed[-100:] == commands
     assert not any(isinstance(packet, Malformed) for packet in packets)
+    times = [record.time_ns for record in recorder.replay(path)]
+    assert times == sorted(times)  # the kernel's, not of when they were read
+
+
+def test_a_recording_goes_into_viewers(tmp_path: Path) -> None:
+    """Every packet under a topic of its kind, with its numbers; what no decoder accepts is there, too."""
+    written(tmp_path / "wire.pcap")
+    assert write(entries(tmp_path / "wire.pcap"), tmp_path / "wire.mcap") == len(FRAMES)
+    with (tmp_path / "wire.mcap").open("rb") as file:
+        rows = [(channel.topic, json.loads(message.data)) for _, channel, message in make_reader(file).iter_messages()]
+    assert {topic for topic, _ in rows} == {
+        f"wire/{name}" for name in ("init", "ack", "command", "sensor", "malformed")
+    }
+    sensors = [content for topic, content in rows if topic == "wire/sensor"]
+    assert all(len(content["position"]) == 12 and not content["from_pc"] for content in sensors)
+    assert schema({"a": [1.5], "b": True, "c": "x"})["properties"] == {
+        "a": {"type": "array", "items": {"type": "number"}}, "b": {"type": "boolean"}, "c": {"type": "string"},
+    }  # fmt: skip

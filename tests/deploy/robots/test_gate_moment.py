@@ -281,6 +281,21 @@ def test_motors_must_acknowledge_commands() -> None:
     assert found(command_lag=11) == Fault(Cause.COMMAND_LAG, 11)
 
 
+def test_packets_may_not_be_lost_too_often() -> None:
+    """Ten while a hundred come are borne, wherever the count begins; eleven are not, nor at once."""
+    assert found(lost=10) is None
+    assert found(lost=11) == Fault(Cause.PACKETS_LOST, 11)
+    gate = powered()
+    for k in range(1, 300):
+        now = NOW + k / 1000
+        gate.offer(command(now))
+        gate.decide(state(now, lost=k // 10), now)
+        assert gate.fault is None, k
+    gate.offer(command(NOW + 0.3))
+    gate.decide(state(NOW + 0.3, lost=40), NOW + 0.3)
+    assert gate.fault == Fault(Cause.PACKETS_LOST, 20)
+
+
 def test_a_flat_battery_is_a_fault() -> None:
     """An unknown one is not."""
     assert found(voltage=20.0) is None
@@ -317,13 +332,14 @@ def test_checks_of_the_moment_have_an_order() -> None:
     none_ready, errors = np.zeros(NUM_JOINTS, dtype=bool), np.ones(NUM_JOINTS, dtype=np.int64)
     wrong: dict[str, Any] = {
         "joint_torque": ZERO * nan, "joint_position": ZERO + 2.9, "joint_velocity": ZERO + 99,
-        "quaternion": from_rpy(2.0, 0, 0), "ready": none_ready, "command_lag": 99, "errors": errors, "voltage": 1.0,
+        "quaternion": from_rpy(2.0, 0, 0), "ready": none_ready, "command_lag": 99, "errors": errors, "lost": 99,
+        "voltage": 1.0,
     }  # fmt: skip
     causes = []
     for name, mended in (
-        ("joint_torque", ZERO), ("joint_position", with_joint(ZERO, 8, 2.6)), ("joint_velocity", ZERO),
-        ("joint_position", ZERO), ("quaternion", state().quaternion), ("ready", ~none_ready), ("command_lag", 0),
-        ("errors", 0 * errors), ("voltage", 24.0),
+        ("joint_torque", ZERO), ("errors", 0 * errors), ("joint_position", with_joint(ZERO, 8, 2.6)),
+        ("joint_velocity", ZERO), ("joint_position", ZERO), ("quaternion", state().quaternion),
+        ("ready", ~none_ready), ("command_lag", 0), ("lost", 0), ("voltage", 24.0),
     ):  # fmt: skip
         fault = found(**wrong)
         assert fault is not None
@@ -331,8 +347,8 @@ def test_checks_of_the_moment_have_an_order() -> None:
         wrong[name] = mended
     assert found(**wrong) is None
     assert causes == [
-        Cause.STATE_NOT_FINITE, Cause.JOINT_POSITION, Cause.JOINT_VELOCITY, Cause.COMMAND_TORQUE, Cause.TILT,
-        Cause.MOTOR_NOT_READY, Cause.COMMAND_LAG, Cause.HARDWARE, Cause.VOLTAGE,
+        Cause.STATE_NOT_FINITE, Cause.HARDWARE, Cause.JOINT_POSITION, Cause.JOINT_VELOCITY, Cause.COMMAND_TORQUE,
+        Cause.TILT, Cause.MOTOR_NOT_READY, Cause.COMMAND_LAG, Cause.PACKETS_LOST, Cause.VOLTAGE,
     ]  # fmt: skip
 
 

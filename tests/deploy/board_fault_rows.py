@@ -1,0 +1,130 @@
+"""The fault matrix behind the virtual master board: what is done to a walking robot, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from deploy.faults import Cause
+from deploy.messages.wire import COMMAND, decode
+from deploy.robots.virtual_board.switches import SWITCHES
+
+from .board_world import BoardRig
+from .fault_rows import ROWS, STALE
+from .world import Killed
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A fault, who must name it, how soon no driver may hold a position, and whether a person can re-arm."""
+
+    inject: Callable[[BoardRig], None]
+    causes: frozenset[Cause] = frozenset()
+    """What controller or robot may name; none if the robot must walk on."""
+    within: float = inf
+    """Longest time from the fault until motors are damped or off [s]."""
+    rearms: bool = False
+    """Whether the robot moves again once re-armed: not if the board wants a new session, which is a person's act."""
+    bounded: bool = True
+    """Whether torques stay within what the PC asked for at most."""
+
+    @property
+    def survives(self) -> bool:
+        """Whether the robot must walk to the end."""
+        return not self.causes
+
+
+def _switch(name: str, value: float = 1.0) -> Callable[[BoardRig], None]:
+    return lambda rig: SWITCHES[name].act(rig.lock_step, value)
+
+
+def _cable_out_and_in(rig: BoardRig) -> None:
+    SWITCHES["link-down"].act(rig.lock_step, 1)
+    rig.later(0.03, lambda: SWITCHES["link-down"].act(rig.lock_step, 0))
+
+
+def _deaf_board(rig: BoardRig) -> None:
+    """The board disarms and goes on telling: what the vendor's library does not notice."""
+    rig.lock_step.to_board.faults.drop = 1.0
+
+
+def _deaf_pc(rig: BoardRig) -> None:
+    rig.lock_step.to_pc.faults.drop = 1.0
+
+
+def _process_stalls(seconds: float) -> Callable[[BoardRig], None]:
+    return lambda rig: rig.stall(seconds)
+
+
+def _pc_stalls(seconds: float) -> Callable[[BoardRig], None]:
+    def inject(rig: BoardRig) -> None:
+        rig.stall(seconds)
+        rig.clock.sleep(seconds)
+
+    return inject
+
+
+def _process_killed(rig: BoardRig) -> None:
+    rig.alive = False
+
+
+def _controller_killed(_: BoardRig) -> None:
+    raise Killed
+
+
+def _nan_target(rig: BoardRig) -> None:
+    """Put one command with a target that is no number, signed with the right key, in the place of a good one."""
+    done: list[bool] = []
+
+    def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
+        if channel != COMMAND or done:
+            return [(0, data)]
+        message = decode(channel, data)
+        message.position = [*message.position[:5], float("nan"), *message.position[6:]]
+        done.append(True)
+        return [(0, rig.links[1].authority.sign(message.encode()))]
+
+    rig.wire.meddle = meddle
+
+
+C = Cause
+SILENT = frozenset({C.SENSOR_STALE, C.STATE_STALE})
+DISARMED = frozenset({C.MOTOR_NOT_READY, C.STATE_STALE, C.COMMAND_STALE, C.SENSOR_STALE})
+SPOILT = frozenset(
+    {C.ENCODER_JUMP, C.JOINT_POSITION, C.JOINT_VELOCITY, C.JOINT_TORQUE, C.COMMAND_TORQUE, C.TILT, C.MOTOR_NOT_READY,
+     C.COMMAND_LAG, C.PACKETS_LOST, C.HARDWARE, C.SENSOR_STALE, C.STATE_STALE, C.VOLTAGE}
+)  # fmt: skip
+BOARD_ROWS: dict[str, BoardRow] = {
+    "board killed": BoardRow(_switch("stall"), SILENT, 0.008),
+    "board power-cycled": BoardRow(_switch("power-cycle"), SILENT, 0.002),
+    "cable pulled out": BoardRow(_switch("link-down"), SILENT, 0.003),
+    "cable out for 30 ms": BoardRow(_cable_out_and_in, SILENT, 0.003),
+    "1 % of packets lost": BoardRow(_switch("drop", 0.01)),
+    "20 % of packets lost": BoardRow(
+        _switch("drop", 0.2), frozenset({C.PACKETS_LOST, C.SENSOR_STALE}), 0.1, rearms=True
+    ),
+    "all packets doubled": BoardRow(_switch("duplicate")),
+    "no packet reaches the board": BoardRow(_deaf_board, frozenset({C.COMMAND_LAG}), 0.023),
+    "no packet reaches the PC": BoardRow(_deaf_pc, SILENT, 0.008),
+    "packets 20 ms late": BoardRow(_switch("delay", 20), SILENT, 0.03),
+    "5 % of packets corrupt": BoardRow(_switch("corrupt", 0.05), SPOILT, 0.1, rearms=True, bounded=False),
+    "encoder in error": BoardRow(_switch("encoder-error", 7), frozenset({C.HARDWARE}), 0.003),
+    "driver dead": BoardRow(_switch("dead-driver", 2), frozenset({C.HARDWARE}), 0.003),
+    "IMU frozen": BoardRow(_switch("imu-freeze"), frozenset({C.IMU_FROZEN}), 0.023),
+    "battery flat": BoardRow(_switch("battery", 19.0), frozenset({C.VOLTAGE}), 0.003),
+    "robot process stalls for 40 ms": BoardRow(_process_stalls(0.04), DISARMED, 0.023),
+    "robot process stalls for 80 ms": BoardRow(_process_stalls(0.08), DISARMED, 0.023),
+    "PC stalls for 40 ms": BoardRow(_pc_stalls(0.04), DISARMED, 0.023),
+    "PC stalls for 80 ms": BoardRow(_pc_stalls(0.08), DISARMED, 0.023),
+    "robot process killed": BoardRow(_process_killed, frozenset({C.STATE_STALE}), 0.023),
+    "controller killed": BoardRow(_controller_killed, frozenset({C.COMMAND_STALE}), 0.025),
+    "controller frozen for 500 ms": BoardRow(ROWS["controller frozen for 500 ms"].inject, STALE, 0.025, rearms=True),
+    "second controller with the key": BoardRow(
+        ROWS["second controller with the key"].inject, frozenset({C.COMMAND_FOREIGN}), 0.003, rearms=True
+    ),
+    "NaN target": BoardRow(_nan_target, frozenset({C.COMMAND_NOT_FINITE}), 0.003, rearms=True),
+    "commands forged with another key": BoardRow(ROWS["forged with another key"].inject),
+    "commands replayed after 5, 30, 300 ms": BoardRow(ROWS["replayed after 5, 30, 300 ms"].inject),
+}
+"""What happens to a robot that walks; `python -m tests.bench board_fault_to_damping` prints how long damping takes."""

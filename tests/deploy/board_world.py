@@ -1,0 +1,191 @@
+"""The rig of `world`, with the real robot's driver and a virtual master board that keeps its own time, simulated."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from copy import deepcopy
+from functools import cache
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from deploy.clock import Clock
+from deploy.faults import Cause
+from deploy.messages.wire import OPERATOR, Request
+from deploy.operators import Wish, operator_message
+from deploy.robots.odri.bring_up import Stage
+from deploy.robots.odri.ethernet import Frame
+from deploy.robots.odri.native import NativeBoard
+from deploy.robots.odri.protocol import CommandPacket
+from deploy.robots.odri.solo12 import Solo12
+from deploy.robots.robot import TICK, damped
+from deploy.robots.virtual_board.board import MasterBoard
+from deploy.robots.virtual_board.body import Body, BodyConfig
+from deploy.robots.virtual_board.known import CALIBRATION
+from deploy.robots.virtual_board.memory import BOARD_MAC, LockStep
+from deploy.state_machine import State
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING
+
+from .fault_rows import named
+from .ledger import Ledger
+from .world import MS, Rig, World
+
+SESSION = 77
+AGAIN = 0.15
+"""How long a re-armed robot is watched [s]."""
+LYING = "lying"
+MOMENT = 20 * MS
+STAGES = [stage for stage in Stage if stage not in (Stage.DONE, Stage.FAILED)]
+SATURATION_STEP = 0.125
+"""In which the wire counts the current that drivers clip to [A]."""
+SOFT_STOP = 0.2
+"""How far MuJoCo lets a leg into its stop when the robot falls with its motors off [rad]."""
+START = np.random.default_rng(3).uniform(-0.2, 0.2, NUM_JOINTS)
+
+
+class WatchedBody(Body):
+    """What the drivers truly do goes into a ledger: no PC is asked."""
+
+    def __init__(self, config: BodyConfig, clock: Clock) -> None:
+        """Power up."""
+        super().__init__(config)
+        self._clock = clock
+        self._last: CommandPacket | None = None
+        self.ledger = Ledger(TRAINING.torque + SATURATION_STEP * TORQUE_PER_AMPERE, SOFT_STOP)
+
+    def tick(self, command: CommandPacket | None) -> None:
+        """Advance, and write down whether a motor holds a position."""
+        super().tick(command)
+        self._last = command or self._last
+        drivers = self.drivers.reading()
+        holds = self._last is not None and bool((drivers["enabled"] & (self._last.motors.kp > 0)).any())
+        torque = drivers["current"] * TORQUE_PER_AMPERE
+        self.ledger.note(self._clock.now_ns() * 1e-9, self.plant.joint_position, torque, powered=holds)
+
+
+class Cable:
+    """Between a PC and a board that ticks by itself, as `serve_by_clock` does on a real cable; an `odri.link.Link`."""
+
+    def __init__(self, lock_step: LockStep) -> None:
+        """Plug in; `lock_step` brings the board and a cable that may be bad."""
+        self.lock_step = lock_step
+        self._arrived: deque[bytes] = deque()
+
+    def tick(self) -> None:
+        """Let a millisecond of the board pass."""
+        self._carry(self.lock_step.board.tick())
+
+    def send(self, payload: bytes) -> None:
+        """Send a payload to the board."""
+        for arrived in self.lock_step.to_board.pass_on(payload):
+            self._carry(self.lock_step.board.receive(arrived))
+
+    def receive(self, timeout: float) -> Frame | None:  # simulated time does not pass while one waits
+        """Return the oldest frame that arrived, or nothing, at once."""
+        return Frame(BOARD_MAC, self._arrived.popleft()) if self._arrived else None
+
+    def close(self) -> None:
+        """Unplug."""
+
+    def _carry(self, payload: bytes | None) -> None:
+        if payload is not None:
+            self._arrived.extend(self.lock_step.to_pc.pass_on(payload))
+
+
+@cache
+def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
+    """A robot a moment into every stage of bring-up, by name, and `LYING` on the ground, calibrated; to be copied."""
+    clock, found = World(), {}
+    body = WatchedBody(BodyConfig(start_pose=START, lower_after=0.1), clock)
+    cable = Cable(LockStep(MasterBoard(body, protocol)))
+    robot = Solo12(NativeBoard(cable, SESSION), CALIBRATION, clock=clock)
+    clock.tick = lambda _: cable.tick()
+    stage, entered = "", 0
+    while not (robot.is_calibrated and body.plant.crane.released):
+        assert clock.now_ns() < 20e9, robot.stage
+        if robot.stage != stage:
+            stage, entered = robot.stage, clock.now_ns()
+        if stage not in found and clock.now_ns() > entered + MOMENT:
+            found[stage] = deepcopy((clock, cable, robot))
+        robot.sense()
+        robot.drive(damped(), robot.time)
+        clock.sleep(TICK)
+    return found | {LYING: (clock, cable, robot)}
+
+
+class BoardRig(Rig):
+    """Everything of a real robot but the metal, the processes and the sockets."""
+
+    def __init__(self, inject: Callable[[Any], None] | None = None, *, protocol: int = 4, **options: Any) -> None:  # noqa: ANN401
+        """Call `inject` once, a moment into a state, and watch what comes of it; options are those of `Rig`."""
+        self._protocol = protocol
+        self.alive, self._stalled_until = True, 0.0
+        self._plans: list[tuple[float, Callable[[], None]]] = []
+        self._rearmed: float | None = None
+        self._found: set[Cause] | None = None
+        super().__init__(inject, **options)
+
+    def _place(self, robot: str) -> None:
+        self.clock, self.cable, self.body = deepcopy(brought_up(self._protocol)[LYING])
+        self.lock_step, self.board = self.cable.lock_step, self.cable.lock_step.board
+        watched = self.board.body
+        assert isinstance(watched, WatchedBody)
+        self.ledger = watched.ledger
+
+    def tick(self, now: float) -> None:
+        """Let a millisecond of the board pass, and of the robot process, if it runs."""
+        for due, act in [plan for plan in self._plans if plan[0] <= now]:
+            self._plans.remove((due, act))
+            act()
+        self.cable.tick()
+        if self.alive and now >= self._stalled_until:
+            self.process.tick(now)
+
+    @property
+    def causes(self) -> set[Cause]:
+        """What controller and robot named before anybody re-armed."""
+        return named(self) if self._found is None else self._found
+
+    @property
+    def damped_after(self) -> float | None:
+        """Time from the fault until no driver held a position any more [s]; None if one did until re-armed."""
+        assert self.injected is not None
+        when, powered = [change for change in self.ledger.powered if change[0] < (self._rearmed or inf)][-1]
+        return None if powered else when - self.injected
+
+    @property
+    def moves_again(self) -> bool:
+        """Whether a driver held a position after a person had re-armed and asked to stand up."""
+        assert self._rearmed is not None
+        return any(powered for when, powered in self.ledger.powered if when >= self._rearmed)
+
+    @property
+    def switched_off(self) -> bool:
+        """Whether motors are off, not damped: board or drivers did that by themselves."""
+        return not self.board.body.drivers.any_enabled
+
+    def _over(self) -> bool:
+        """Whether nothing more will happen; a robot with a fault is re-armed first, to see what comes of it."""
+        now = self.clock.now_ns() * 1e-9
+        if self._rearmed is not None:
+            return now > self._rearmed + AGAIN
+        if not super()._over():
+            return False
+        if self.controller.state is not State.FAULT:
+            return True
+        self._rearmed, self._found = now, named(self)
+        message = operator_message(Wish(Request.REARM), 1, self.clock.now_ns())
+        self.wire.inject(None, OPERATOR, self.links[1].authority.sign(message.encode()))
+        self.controller.ask(Request.REARM, self.clock.now_ns())
+        return False
+
+    def later(self, seconds: float, act: Callable[[], None]) -> None:
+        """Do something when time has come."""
+        self._plans.append((self.clock.now_ns() * 1e-9 + seconds, act))
+
+    def stall(self, seconds: float) -> None:
+        """Let the robot process do nothing for a while."""
+        self._stalled_until = self.clock.now_ns() * 1e-9 + seconds

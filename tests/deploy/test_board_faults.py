@@ -1,0 +1,90 @@
+"""Everything that may happen to a robot that walks behind a master board, in simulated time."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deploy.faults import Cause
+from deploy.messages.wire import COMMAND, STATE, decode
+from deploy.recorder import read_log, write_incident
+from deploy.robots.gate import Gate
+from deploy.robots.odri.bring_up import Stage
+from deploy.robots.process import RobotProcess
+from deploy.state_machine import State
+
+from .board_fault_rows import BOARD_ROWS
+from .board_world import STAGES, BoardRig, brought_up
+from .world import Wire, WireLink
+
+
+@pytest.mark.parametrize("name", BOARD_ROWS)
+def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path) -> None:
+    """Every row: drivers let go in time, the cause is named, limits are kept, and nothing moves until re-armed."""
+    row = BOARD_ROWS[name]
+    rig = BoardRig(row.inject).run()
+    assert not rig.ledger.beyond_limit
+    assert rig.ledger.unharmed or not row.bounded
+    if row.survives:
+        assert rig.controller.state is State.WALK
+        assert rig.causes == set()
+        assert rig.recorder.incidents == []
+        return
+    assert rig.damped_after is not None
+    assert 0.0 <= rig.damped_after <= row.within
+    assert rig.causes
+    assert rig.causes <= row.causes
+    if not rig.killed:
+        assert rig.moves_again == row.rearms
+        assert rig.recorder.incidents
+        write_incident(rig.recorder.events, tmp_path / "incident", [], rig.recorder.incidents[0])
+        channels = {channel for _, channel, _ in read_log(tmp_path / "incident" / "log.lcm")}
+        assert {STATE, COMMAND} <= channels
+
+
+@pytest.mark.parametrize("protocol", [3, 4])
+def test_without_a_fault_the_robot_walks(protocol: int) -> None:
+    """The rig is worth its name, with both protocols, and its delay is that of training."""
+    rig = BoardRig(lambda _: None, protocol=protocol, watch=0.4).run()
+    assert rig.controller.state is State.WALK
+    assert rig.process.delay_ms == {"min": 15.0, "p50": 15.0, "max": 15.0}
+    assert rig.ledger.unharmed
+    assert float(rig.board.body.plant.motion().linear_velocity_b[0]) > 0.4
+
+
+def test_the_rig_repeats_itself() -> None:
+    """A test that fails here fails everywhere: not one bit differs between two runs with the same faults."""
+    runs = [BoardRig(BOARD_ROWS["20 % of packets lost"].inject).run().recorder.events for _ in range(2)]
+    first, second = (
+        [decode(STATE, data).joint_position for _, channel, data in run if channel == STATE] for run in runs
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
+    """From the next tick on no driver holds a position or moves a rotor by itself, and nothing begins again."""
+    clock, cable, robot = deepcopy(brought_up(4)[stage.value])
+    board, ledger = cable.lock_step.board, cable.lock_step.board.body.ledger
+    process = RobotProcess(robot, WireLink(Wire(clock)), Gate(), clock=clock)
+    process.stop()
+
+    def tick(now: float) -> None:
+        process.tick(now)
+        cable.tick()
+
+    clock.tick = tick
+    stopped = clock.now_ns() * 1e-9
+    clock.sleep(0.5)
+    last, powered = ledger.powered[-1]
+    assert not powered
+    assert last <= stopped + 0.002
+    assert board.body.drivers.any_enabled == (stage not in (Stage.CHECK, Stage.ALIGN))  # damped, or off
+    assert robot.stage == Stage.FAILED.value
+    assert process.gate.fault is not None
+    assert process.gate.fault.cause is Cause.OPERATOR_STOP
+    motion = board.body.plant.motion()
+    assert float(np.abs(motion.joint_velocity).max()) < 0.5

@@ -1,0 +1,58 @@
+"""Processes of a deployment on the virtual board killed, unplugged and interrupted: outcomes, not times."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.board_runs import need_namespace
+
+from .test_virtual import NETWORK, ROOT
+
+STOPPED = "stopped before the script was done"
+
+
+def play(name: str, out: Path) -> tuple[int, dict[str, Any]]:
+    """Play a scenario in a network of its own; return the exit code and the summary."""
+    need_namespace()
+    script = f"{NETWORK} && exec {sys.executable} -m tests.deploy.scenarios '{name}' {out}"
+    ran = subprocess.run(["unshare", "-Urn", "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert "Traceback" not in ran.stderr, ran.stderr
+    assert (out / "summary.json").exists(), ran.stdout + ran.stderr
+    return ran.returncode, json.loads((out / "summary.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("board killed", "the robot process ended without a report"),
+        ("robot process killed", "the robot process ended without a report"),
+        ("cable out", "robot: the motors have not been heard of"),
+        ("Ctrl-C in bring-up", STOPPED),
+        ("Ctrl-C walking", STOPPED),
+    ],
+)
+def test_what_is_done_to_processes_is_reported(name: str, problem: str, tmp_path: Path) -> None:
+    """Exit code 1, the problem in words, and a folder that tells what led to it."""
+    code, summary = play(name, tmp_path / "run")
+    assert code == 1
+    assert any(found.startswith(problem) for found in summary["problems"]), summary["problems"]
+    (incident, *_) = sorted((tmp_path / "run").glob("incident-*"))
+    assert (incident / "cause.txt").read_text().strip()
+    assert (incident / "log.lcm").stat().st_size > 0
+
+
+def test_another_host_moves_nothing(tmp_path: Path) -> None:
+    """Its commands come in and are dropped as forged, the robot walks to the end, and nothing leaves this host."""
+    code, summary = play("stranger", tmp_path / "run")
+    sent, heard = map(int, (tmp_path / "run" / "stranger.txt").read_text().split())
+    assert code == 0, summary["problems"]
+    assert sent > 100
+    assert heard == 0
+    assert summary["forged"] > 100
+    assert summary["walk"]["velocity"] > 0.5
