@@ -53,7 +53,14 @@ RULES = {  # the most specific name counts
         outside={"numpy", "libmaster_board_sdk_pywrap"},
     ),
     "deploy.robots.virtual_board": Rule(
-        may={"solo_doi.solo12", "solo_doi.sim", "deploy.robots.robot", "deploy.robots.lag", "deploy.robots.odri"},
+        may={
+            "solo_doi.solo12",
+            "solo_doi.sim",
+            "deploy.realtime",
+            "deploy.robots.robot",
+            "deploy.robots.lag",
+            "deploy.robots.odri",
+        },
         outside={"numpy", "mujoco"},
     ),
     "deploy.export": Rule(  # not on the loop's side: it reads every policy, but trains and collects nothing

@@ -19,7 +19,7 @@ from solo_doi.files import write_text
 
 from .gate import Gate
 from .process import PRIORITY, RobotProcess
-from .robot import TICK, Robot
+from .robot import TICK, Robot, RobotError
 
 REPORT_FILE = "robot.json"
 DAMPED_SECONDS = 1.0
@@ -40,6 +40,7 @@ def main(folder: Path) -> None:
     witness = make_witness(robot)
     damped = 0
     tick = 0
+    gave_up = ""
     try:
         while damped * TICK < DAMPED_SECONDS:
             if not (config.fast or robot.paces):
@@ -51,11 +52,14 @@ def main(folder: Path) -> None:
             if stop():
                 process.stop()
                 damped += 1
+    except RobotError as error:
+        gave_up = str(error)
+        raise
     finally:
         robot.close()
         report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped}
         report |= {"malformed": link.malformed, "forged": link.forged, "delay_ms": process.delay_ms}
-        report |= {"fault": None if process.gate.fault is None else str(process.gate.fault), "refused": refused}
+        report |= {"fault": gave_up or (process.gate.fault and str(process.gate.fault)), "refused": refused}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
 

@@ -14,6 +14,8 @@ from deploy.recorder import read_log, write_incident
 from deploy.robots.gate import Gate
 from deploy.robots.odri.bring_up import Stage
 from deploy.robots.process import RobotProcess
+from deploy.robots.robot import TICK, RobotError, damped
+from deploy.robots.virtual_board.switches import SWITCHES
 from deploy.state_machine import State
 
 from .board_fault_rows import BOARD_ROWS
@@ -88,3 +90,21 @@ def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
     assert process.gate.fault.cause is Cause.OPERATOR_STOP
     motion = board.body.plant.motion()
     assert float(np.abs(motion.joint_velocity).max()) < 0.5
+
+
+def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
+    """Whoever waits for the robot learns that nothing more will come, and why; until then motors are damped."""
+    clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
+    SWITCHES["dead-driver"].act(cable.lock_step, 0)
+    clock.tick = lambda _: cable.tick()
+
+    def tick(times: int) -> None:
+        for _ in range(times):
+            clock.sleep(TICK)
+            robot.sense()
+            robot.drive(damped(), robot.time)
+
+    tick(1900)
+    assert robot.stage == Stage.FAILED.value
+    with pytest.raises(RobotError, match=r"Bring-up failed while searching index pulses: driver 0: no answer.*start"):
+        tick(200)

@@ -34,6 +34,8 @@ CURRENT = 6.0
 """Limit of all movements here: half of what walking may use [A]."""
 FOLDED_POSE = symmetric_pose(0.0, 1.2, -2.4)
 """Where the robot ends, ready to be put on the ground; as in the vendor's driver file."""
+REST_TIME = 2.0
+"""How long motors are damped after a failure before whoever waits for the end is told [s]."""
 ALIGN_LIMIT, SETTLE_TIME, COMPENSATE_TIME, FOLD_TIME = 3.0, 0.15, 0.05, 1.5
 """[s]"""
 SILENCE_LIMIT = 0.02
@@ -101,6 +103,11 @@ class BringUp:
     def searching(self) -> Flags:
         """Joints that swing."""
         return GROUPS[self._group] & (self.stage is Stage.SEARCH)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it failed, and joints have had the time to come to rest."""
+        return self.stage is Stage.FAILED and self._time > REST_TIME
 
     @property
     def measured_offset(self) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 from deploy.clock import CLOCK, Clock
 from deploy.robots.lag import Lag
-from deploy.robots.robot import Sensors, damped
+from deploy.robots.robot import RobotError, Sensors, damped
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
@@ -69,7 +69,8 @@ class Solo12:
         """Return what was measured in this tick; nothing if no news came in time.
 
         Raises:
-            RobotError: No board answers, a driver is missing, or the calibration is another board's.
+            RobotError: No board answers, a driver is missing, the calibration is another board's, or bring-up has
+                failed: nothing more will come of it, and who waits for the robot must know.
         """
         session = self._session
         if self._bring_up is None:
@@ -77,6 +78,8 @@ class Solo12:
                 self._calibration.check_board(session.board.address)
                 self._bring_up = BringUp(self._calibration)
             return None
+        if self._bring_up.is_over:
+            raise RobotError(f"Bring-up failed while {self._bring_up.cause}. Put all joints to zero and start again.")
         self._packet = session.receive()
         if self._packet is None:
             return None

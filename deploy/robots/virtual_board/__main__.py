@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from deploy.realtime import prepare
 from deploy.robots.odri.link import EthernetLink
 from solo_doi.errors import one_line
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
@@ -31,6 +32,8 @@ from .switches import SWITCHES, Event, KilledError, Schedule
 from .track import Track
 from .veth import BOARD_END, PC_END, veth_pair
 
+PRIORITY = 70
+"""Above everything on the PC: a real board has a processor of its own."""
 KILLED = 137
 """Exit code of a program that was killed, as shells have it."""
 
@@ -95,6 +98,9 @@ def _run(
     if child is not None:  # who asks the board to end means its command, which may need the board until then
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, _: child.send_signal(number))
+    if arguments.clock == "wall":  # after its command has started, which shall not inherit this
+        for refusal in prepare(PRIORITY):
+            sys.stdout.write(f"{refusal}\n")
 
     def ended() -> bool:
         track.look()
