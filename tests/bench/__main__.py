@@ -8,6 +8,8 @@ import sys
 from solo_doi.errors import SoloError
 
 from . import (  # noqa: F401  # they register
+    board,
+    board_wall,
     collect,
     deploy,
     estimator,

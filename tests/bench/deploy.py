@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -157,11 +158,17 @@ def _python_lateness() -> float:
 
 
 def _c_lateness() -> float:
-    late = np.zeros(TICKS, dtype=np.int64)
-    c_loop()(ctypes.c_int64(round(TICK * 1e9)), TICKS, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
-    return _p99(1e-3 * late)
+    return _p99(1e6 * c_lateness(TICKS))
 
 
+def c_lateness(ticks: int) -> np.ndarray:
+    """Lateness of every tick of a bare loop in C [s]."""
+    late = np.zeros(ticks, dtype=np.int64)
+    c_loop()(ctypes.c_int64(round(TICK * 1e9)), ticks, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
+    return 1e-9 * late
+
+
+@cache
 def c_loop() -> Callable[..., None]:
     """Compile the bare loop: takes a period [ns] and a number of ticks, fills in how late each was [ns]."""
     source = Path(__file__).with_name("nanosleep_loop.c")
