@@ -20,7 +20,7 @@ from deploy.robots.robot import TICK, RobotError, damped
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array
 
 from .board import LARGEST_LAG, Board
-from .bring_up import SILENCE_LIMIT, BringUp, Stage
+from .bring_up import REST_TIME, SILENCE_LIMIT, BringUp, Stage
 from .calibration import Calibration, CalibrationError, nearest
 from .comparison import check_offsets, check_pose
 from .index_watch import IndexWatch
@@ -31,8 +31,8 @@ from .session import Session
 from .stillness import Stillness
 
 ROUNDS = 2
-RELAX_TIME, LAST_TIME = 1.5, 1.0
-"""How long motors are damped before they are off, and after a failure [s]."""
+RELAX_TIME = 1.5
+"""How long motors are damped before they are off [s]."""
 VALID_TIME = 2.0
 """How long after a person's word the joints must have come to rest, or it is asked for again [s]."""
 PLACE_WORDS = (
@@ -79,7 +79,7 @@ class Calibrator:
     @property
     def is_over(self) -> bool:
         """Whether nothing more will happen, and the motors may be left alone."""
-        damped_enough = not self._powered or self._time > LAST_TIME
+        damped_enough = not self._powered or self._time > REST_TIME
         return self.phase is Phase.DONE or (self.phase is Phase.FAILED and damped_enough)
 
     @property
@@ -105,7 +105,7 @@ class Calibrator:
             BoardError: There is no board, or a driver is missing; nothing has moved.
         """
         if not self._session.is_open:
-            if self._session.open():
+            if self.phase is Phase.CONNECT and self._session.open():
                 self._enter(Phase.PLACE)
             return
         packet = self._session.receive()
@@ -235,5 +235,8 @@ class Calibrator:
 
     def _fail(self, cause: str) -> None:
         if self.phase not in (Phase.FAILED, Phase.DONE):
+            if self.phase is Phase.MEASURE:
+                self._bring_up.give_up(cause)
+                self._powered = self._bring_up.powered
             self.failure = cause
             self._enter(Phase.FAILED)

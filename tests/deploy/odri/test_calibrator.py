@@ -121,9 +121,11 @@ def test_a_stop_before_motors_are_on_leaves_them_off(phase: Phase) -> None:
     bench.run(until=phase)
     bench.run(10)
     bench.calibrator.stop()
-    assert bench.calibrator.is_over
+    for _ in range(100):  # it does not begin anew
+        bench.calibrator.step()
+        assert bench.calibrator.is_over
+        assert not bench.drivers_enabled
     assert bench.calibrator.failure == "stopped"
-    assert not any(bench.enabled)
 
 
 def test_a_stop_damps_motors_that_are_on() -> None:
@@ -140,7 +142,7 @@ def test_a_stop_damps_motors_that_are_on() -> None:
     assert not command.motors.kp.any()
     assert (command.motors.kd > 0).all()
     bench.run()
-    assert len(bench.enabled) < 2800
+    assert len(bench.enabled) < 3500
     with pytest.raises(CalibrationError, match="nothing to store: stopped"):
         bench.calibrator.result(TODAY)
 
@@ -155,6 +157,18 @@ def test_motors_that_were_not_on_yet_are_not_switched_on_by_a_failure() -> None:
     assert bench.calibrator.phase is Phase.FAILED
     assert bench.calibrator.is_over
     assert not any(bench.enabled)
+
+
+def test_a_stop_while_rotors_are_aligned_switches_them_off() -> None:
+    """Drivers that align move the rotors whatever they are told; only off ends that."""
+    bench = Bench()
+    bench.run(until=Phase.MEASURE)
+    bench.run(200)
+    assert bench.drivers_enabled
+    bench.calibrator.stop()
+    bench.calibrator.step()
+    assert bench.calibrator.is_over
+    assert not bench.drivers_enabled
 
 
 def test_a_word_is_good_for_joints_that_come_to_rest_soon() -> None:
