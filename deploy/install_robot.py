@@ -40,7 +40,7 @@ def install(out: Path, driver: str, python: Path) -> Path:
     source = _check(out, python)
     interpreter = out.absolute() / "bin" / "python"
     try:
-        _run(python, "-m", "venv", str(out))
+        _run(python, "-m", "venv", "--copies", str(out))  # an interpreter of its own can be given rights of its own
         _run(interpreter, *PIP, "--only-binary", ":all:", "--requirement", str(REQUIREMENTS[driver]))
         # The project asks for Python 3.11, as its laboratory does; what runs on a robot is tested to need 3.10 only.
         _run(interpreter, *PIP, "--ignore-requires-python", "--editable", str(source))

@@ -82,7 +82,7 @@ def test_without_the_source_nothing_can_be_installed(tmp_path: Path, monkeypatch
 def test_what_fails_on_the_way_leaves_nothing(failing: str, tmp_path: Path) -> None:
     """Each step's complaint is passed on, and the folder is gone."""
     inner = f"""case "$*" in *{failing.replace(" ", "?")}*) echo "no such wheel" >&2; exit 1;; esac"""
-    script = f"""case "$*" in *venv*) mkdir -p "$3/bin"; cp "$0.inner" "$3/bin/python";; *) echo {PYTHONS[0]};; esac"""
+    script = f"""case "$*" in *venv*) mkdir -p "$4/bin"; cp "$0.inner" "$4/bin/python";; *) echo {PYTHONS[0]};; esac"""
     interpreter = python(tmp_path, script)
     (tmp_path / "python.inner").write_text(f"#!/bin/sh\n{inner}\n")
     (tmp_path / "python.inner").chmod(0o755)
