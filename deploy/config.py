@@ -46,7 +46,7 @@ class DeployConfig:
     robot: RobotName = "pybullet"
     """Who answers over LCM: a simulation, a robot without physics, a virtual master board, or the real Solo12."""
     seconds: float = 10.0
-    """How long the script walks with each skill."""
+    """How long the script walks with each skill; in simulation 1.5 s in all, or nobody could tell whether it walked."""
     operator: OperatorName = "script"
     """Who asks for standing, walking and stopping: a script, or a person."""
     dead_man: bool = False

@@ -15,6 +15,7 @@ from .messages.auth import read_key
 from .robot_python import check_robot_python
 from .robots.odri.calibration import load
 from .shipped import SHIPPED
+from .walks import SHORTEST
 
 FLAT = ("locomotion",)
 """Tasks for which a robot without a height map is enough."""
@@ -31,6 +32,7 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not 0 < config.seconds < math.inf:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
+    _check_length(config)
     if config.readonly and config.fast:
         raise SoloError("--readonly needs real time, not --fast: in lock-step the robot waits for commands.")
     if config.operator != "script" and config.fast:
@@ -63,6 +65,17 @@ def check_skills(config: DeployConfig) -> Bundle:
         _check_skill(bundle, skill, config)
     _check_velocity(bundle, config)
     return bundle
+
+
+def _check_length(config: DeployConfig) -> None:
+    """Refuse a walk that would be called none for being too short."""
+    skills = 1 + len(config.then)
+    judged = config.robot in ("pybullet", "virtual") and config.operator == "script" and not config.readonly
+    if judged and config.seconds * skills < SHORTEST:
+        raise SoloError(
+            f"--seconds {config.seconds:g}: too short to tell whether the robot walks. Expected at least "
+            f"{SHORTEST / skills:.2g} s with each of {skills} skill(s), or --mock, of which nobody asks it."
+        )
 
 
 def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:

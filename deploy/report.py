@@ -90,6 +90,8 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
         "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
     }  # fmt: skip
     content["problems"] = problems(controller, robot, config, command[0])
+    if not (folder / LOG_FILE).is_file():
+        content["problems"].append("there is no log: it could not be written")
     path = folder / SUMMARY_FILE
     write_text(path, json.dumps(content, indent=1) + "\n")
     if content["problems"] and not list(folder.glob("incident-*")) and (folder / LOG_FILE).is_file():

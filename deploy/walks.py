@@ -12,6 +12,8 @@ FALL_TILT = 1.0
 """Tilt from which on a walking robot has fallen [rad]."""
 START = 1.0
 """What the mean velocity leaves out: the robot starts from standing [s]."""
+SHORTEST = START + 0.5
+"""Walk from which on anybody can tell whether the robot walked: a stride of a slow skill more [s]."""
 
 
 def walk_of(track: list[list[float]], history: list[dict[str, Any]]) -> dict[str, Any]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,6 +20,7 @@ import lcm
 
 from deploy.messages.wire import STATE, STATUS, decode
 from deploy.recorder import read_log
+from deploy.state_machine import State
 
 PATIENCE = 240.0
 """When a test gives up: far beyond what a slow machine needs [s]."""
@@ -28,8 +31,9 @@ class Deployment:
     """One run of the command; whatever is left of it is killed at the end."""
 
     def __init__(self, out: Path, *arguments: str) -> None:
-        """Start it."""
+        """Start it, at a terminal whose keys `press` presses."""
         self.out = out
+        self._keys, terminal = pty.openpty()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(("", 0))
             self.url = f"udpm://239.255.76.67:{probe.getsockname()[1]}?ttl=0"
@@ -40,8 +44,9 @@ class Deployment:
         command = [sys.executable, "-c", "from deploy.cli import main; main()"]
         self._process = subprocess.Popen(
             [*command, *arguments, "--url", self.url, "--out", str(out)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
         )  # fmt: skip
+        os.close(terminal)
 
     def __enter__(self) -> Deployment:
         """Nothing more to do."""
@@ -52,6 +57,7 @@ class Deployment:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
+        os.close(self._keys)
 
     def listen(self, until: Callable[[dict[str, Any]], bool]) -> None:
         """Listen to the newest message per channel until they say something."""
@@ -77,14 +83,44 @@ class Deployment:
                 return pid
         raise AssertionError(f"nobody runs {module}")
 
+    def press(self, key: str, state: int) -> None:
+        """Press a key until the controller is in a state, or in a fault, in which a machine that stalls may end."""
+        deadline = time.monotonic() + PATIENCE
+        while STATUS not in self.heard or self.heard[STATUS].state not in (state, State.FAULT):
+            assert time.monotonic() < deadline, "the key did nothing"
+            os.write(self._keys, key.encode())
+            self._ear.handle_timeout(200)
+
     def interrupt(self) -> None:
         """Press Ctrl-C: every process of the terminal gets it."""
         os.killpg(self._process.pid, signal.SIGINT)
 
     def finish(self) -> int:
-        """Wait for the end; return the exit code."""
+        """Wait for the end, also of what it started; return the exit code."""
         self.output, _ = self._process.communicate(timeout=PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while self.orphans():
+            assert time.monotonic() < deadline, f"left behind: {self.orphans()}"
+            time.sleep(0.05)
         return self._process.returncode
+
+    def orphans(self) -> list[str]:
+        """Command lines of processes that were started for this folder."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # it has just ended
+                found.append(path.read_text(errors="replace").replace("\0", " "))
+        return [line for line in found if str(self.out) in line]
+
+    def incidents(self) -> list[Path]:
+        """Folders of incidents, after a look that each is complete."""
+        folders = sorted(self.out.glob("incident-*"))
+        for folder in folders:
+            names = {path.name for path in folder.iterdir()}
+            assert names == {"log.lcm", "cause.txt", "config.yaml", "skills.onnx", "report.png"}
+            assert (folder / "cause.txt").read_text().strip()
+            assert any(channel == STATE for _, channel, _ in read_log(folder / "log.lcm"))
+        return folders
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def test_a_dry_run_walks_and_switches_skills(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
     """Lock-step means that not one bit depends on the machine's mood, even with two runs side by side."""
-    arguments = (*QUICK, "--skill", "2", "--seconds", "0.2", "--controller.stop-seconds", "0.2", "--seed", "5")
+    arguments = (*QUICK, "--skill", "2", "--seconds", "1.5", "--controller.stop-seconds", "0.2", "--seed", "5")
     with ExitStack() as stack:
         runs = [stack.enter_context(Deployment(tmp_path / name, *arguments)) for name in ("first", "second")]
         for run in runs:

@@ -12,6 +12,7 @@ import pytest
 from deploy.messages.wire import STATE, STATUS
 from deploy.state_machine import State
 from solo_doi.solo12.limits import TRAINING
+from tests.disks import small_disk
 
 from .deployment import QUICK, Deployment
 
@@ -33,6 +34,7 @@ def test_a_killed_controller(tmp_path: Path) -> None:
     assert "the controller ended without a report" in run.summary["problems"]
     assert bounded(run)
     assert (tmp_path / "run" / "report.png").exists()
+    assert len(run.incidents()) == 1
 
 
 def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
@@ -46,7 +48,9 @@ def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
         assert run.finish() == 1
     assert run.summary["history"][-1]["state"] == "FAULT"
     assert any(problem.startswith("robot: no fresh command for 2") for problem in run.summary["problems"])
-    assert (tmp_path / "run" / "incident-1" / "cause.txt").exists()
+    assert len(run.incidents()) == 1
+    assert "the robot damps by itself: no fresh command for 2" in (tmp_path / "run/incident-1/cause.txt").read_text()
+    assert "fault: the robot damps by itself: no fresh command for 2" in run.output
     assert bounded(run)
 
 
@@ -58,6 +62,20 @@ def test_a_killed_robot_process(tmp_path: Path) -> None:
         assert run.finish() == 1
     assert "the robot process ended without a report" in run.summary["problems"]
     assert bounded(run)
+    assert len(run.incidents()) == 1
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Control goes on to the end; that there is no log is told, and a problem."""
+    with small_disk(tmp_path, "600k"):
+        arguments = ("--mock", *QUICK, "--seconds", "0.1", "--controller.stop-seconds", "0.1")
+        with Deployment(tmp_path / "run", *arguments) as run:
+            assert run.finish() == 1
+        assert [entry["state"] for entry in run.summary["history"]][-3:] == ["READY", "SIT", "IDLE"]
+        assert run.summary["problems"] == ["there is no log: it could not be written"]
+    assert "log.lcm could not be written (No space left on device); control goes on." in run.output
+    assert "fault: there is no log: it could not be written" in run.output
+    assert "Traceback" not in run.output
 
 
 @pytest.mark.parametrize(
@@ -84,3 +102,35 @@ def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> Non
     assert "stopped before the script was done" in run.summary["problems"]
     assert "fault: stopped before the script was done" in run.output
     assert bounded(run) or state is State.IDLE
+
+
+@pytest.mark.parametrize(("keys", "state"), [("s", State.READY), ("s ", State.DAMP)], ids=["ready", "damp"])
+def test_ctrl_c_while_a_person_drives(keys: str, state: State, tmp_path: Path) -> None:
+    """States that last as long as somebody wishes; a person may end whenever they like, so it is no problem."""
+    arguments = ("--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2")
+    with Deployment(tmp_path / "run", *arguments) as run:
+        for key, reached in zip(keys, (State.READY, state), strict=False):
+            run.press(key, reached)
+        run.interrupt()
+        code = run.finish()
+    assert "Traceback" not in run.output
+    assert run.summary["ended"] == "stopped"
+    assert run.summary["history"][-1]["state"] in (state.name, "DAMP", "FAULT")  # the robot may have been faster
+    assert code == bool(run.summary["problems"])
+    assert run.logged(STATE)
+
+
+def test_ctrl_c_after_a_fault(tmp_path: Path) -> None:
+    """A fault waits for a person, who may have had enough; it is a problem, with its incident."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+        run.press("s", State.READY)
+        controller = run.child("deploy.control")
+        os.kill(controller, signal.SIGSTOP)
+        run.listen_until_damped()
+        os.kill(controller, signal.SIGCONT)
+        run.listen_until_state(State.FAULT)
+        run.interrupt()
+        assert run.finish() == 1
+    assert "Traceback" not in run.output
+    assert run.summary["history"][-1]["state"] == "FAULT"
+    assert len(run.incidents()) == 1

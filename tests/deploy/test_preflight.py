@@ -64,6 +64,19 @@ def test_a_walk_has_a_length(seconds: float) -> None:
     assert refusal(seconds=seconds) == f"--seconds {seconds:g}: expected a time above 0."
 
 
+def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
+    """Before anything starts, with the least time: at the end it would be said that the robot did not walk."""
+    assert refusal(seconds=0.5) == (
+        "--seconds 0.5: too short to tell whether the robot walks. Expected at least 1.5 s with each of 1 skill(s), or "
+        "--mock, of which nobody asks it."
+    )
+    assert "at least 0.75 s with each of 2 skill(s)" in refusal(seconds=0.7, then=(1,), robot="virtual")
+    for changes in ({"seconds": 1.5}, {"seconds": 0.75, "then": (1,)}):
+        check(replace(GOOD, **changes))  # type: ignore[arg-type]  # any field
+    for free in ({"robot": "mock"}, {"readonly": True}, {"operator": "keyboard"}):
+        check(replace(GOOD, seconds=0.1, **free))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("operator", ["keyboard", "gamepad"])
 def test_people_need_real_time(operator: str) -> None:
     """Nobody can steer a robot in lock-step."""

@@ -107,7 +107,7 @@ def test_a_summary_without_any_report(tmp_path: Path) -> None:
     """Both processes killed before they began: still a table, a file, and an exit code of 1."""
     summary = summarise(tmp_path, shipped(), SCRIPT)
     assert not summary.good
-    assert len(summary.problems) == 2
+    assert len(summary.problems) == 3  # nor is there a log
     assert "0, 0" in text_of(summary)
     assert not (tmp_path / "report.png").exists()
 
