@@ -39,8 +39,10 @@ RULES = {  # the most specific name counts
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),
     "solo_doi.policies.dominic": Rule(may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES),  # checkpoints
     "solo_doi.policies.bundle": Rule(  # runs on the robot
-        may={"solo_doi.solo12", "solo_doi.policies.contract"}, outside={"numpy", "onnxruntime"}
+        may={"solo_doi.solo12", "solo_doi.policies.contract", "solo_doi.policies.plausible"},
+        outside={"numpy", "onnxruntime"},
     ),
+    "solo_doi.policies.plausible": Rule(may={"solo_doi.solo12", "solo_doi.policies.contract"}, outside={"numpy"}),
     "solo_doi.policies.contract": Rule(outside=frozenset()),
     "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
     "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES),

@@ -8,18 +8,20 @@ import os
 import secrets
 import stat
 from pathlib import Path
+from uuid import UUID
 
 from solo_doi.errors import SoloError
 
 MAC_SIZE, KEY_SIZE = 16, 32
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Authority:
     """Makes and checks codes; they stand in the last bytes of a message."""
 
-    def __init__(self, key: bytes) -> None:
-        """Hold the secret."""
-        self._start = hashlib.blake2b(key=key, digest_size=MAC_SIZE)
+    def __init__(self, key: bytes, boot: bytes = b"") -> None:
+        """Hold the secret; codes of another `boot` are not genuine."""
+        self._start = hashlib.blake2b(key=key, digest_size=MAC_SIZE, person=boot)
 
     def sign(self, data: bytes) -> bytes:
         """Return a message with its code in place."""
@@ -57,4 +59,9 @@ def read_key(path: Path) -> Authority:
         raise SoloError(f"{path}: others may read it (rights {rights:04o}). Keep it secret: chmod 600 {path}")
     if len(key) != KEY_SIZE:
         raise SoloError(f"{path}: holds {len(key)} bytes, a key has {KEY_SIZE}. Draw one with: solo-deploy keygen")
-    return Authority(key)
+    return Authority(key, boot_of_this_host())
+
+
+def boot_of_this_host() -> bytes:
+    """What tells this start of the host from others: its clock begins anew, and old messages would be fresh again."""
+    return UUID(BOOT_ID.read_text().strip()).bytes

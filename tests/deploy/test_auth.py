@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deploy.messages import auth
 from deploy.messages.auth import KEY_SIZE, MAC_SIZE, Authority, read_key, write_key
 from deploy.messages.wire import COMMAND, OPERATOR, SIGNED, STATE, STATUS, Freshness, blank
 from solo_doi.errors import SoloError
@@ -62,6 +63,18 @@ def test_a_key_that_others_may_touch_is_refused(rights: int, tmp_path: Path) -> 
     (tmp_path / "key").chmod(rights)
     with pytest.raises(SoloError, match=rf"others may read it \(rights {rights:04o}\)\. Keep it secret: chmod 600"):
         read_key(tmp_path / "key")
+
+
+def test_messages_from_before_a_restart_of_the_host_are_forged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks begin anew: what somebody kept would be fresh again at the same time after the start."""
+    write_key(tmp_path / "key")
+    before, same = read_key(tmp_path / "key"), read_key(tmp_path / "key")
+    (tmp_path / "boot_id").write_text("01234567-89ab-cdef-0123-456789abcdef\n")
+    monkeypatch.setattr(auth, "BOOT_ID", tmp_path / "boot_id")
+    after = read_key(tmp_path / "key")
+    kept = before.sign(bytes(100))
+    assert same.genuine(kept)
+    assert not after.genuine(kept)
 
 
 @pytest.mark.parametrize("size", [0, 31, 33, 1000])
