@@ -69,7 +69,8 @@ def test_thresholds_are_these() -> None:
     """Written here a second time: who changes one changes what is safe, and the table in the documentation."""
     assert asdict(CONFIG) == {
         "step": 1.6, "kp": 10.0, "kd": 0.6, "torque": 12.0, "expiry": 0.020, "operator_age": 0.6, "tilt": 1.2,
-        "command_lag": 10, "sensor_age": 0.005, "encoder_jump": 0.05, "imu_frozen": 0.020, "voltage": 20.0,
+        "command_lag": 10, "lost_share": 10, "sensor_age": 0.005, "encoder_jump": 0.05, "imu_frozen": 0.020,
+        "voltage": 20.0,
     }  # fmt: skip
     assert SLACK == 0.2
 
