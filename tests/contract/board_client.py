@@ -115,6 +115,7 @@ def measures(client: Client) -> None:
     assert np.isnan(packet.power.voltage) == (client.expected == 3)
     assert client.board.receive(0.0) is None
     assert client.board.command_lag == 0
+    assert client.board.lost == 0
 
 
 def refusal(board: Board, command: MotorCommand) -> str:

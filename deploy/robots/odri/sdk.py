@@ -123,7 +123,8 @@ class SdkBoard:
     @property
     def lost(self) -> int:
         """How many sensor packets were sent but did not come."""
-        return int(self._interface.GetSensorsLost())
+        # A packet that comes twice, as from a board in lock-step, counts there as a whole round of indices less one.
+        return int(self._interface.GetSensorsLost()) % (WORD - 1)
 
     @property
     def command_lag(self) -> int:
