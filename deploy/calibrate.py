@@ -16,7 +16,7 @@ from .config import DeployConfig
 from .robots.odri.calibration import from_json, save
 from .screen import Screen, joints_of_calibration
 
-NOTHING_STORED = "The motors were damped; nothing was stored."
+NOTHING_STORED = "The motors were damped or are off; nothing was stored."
 
 
 @dataclass(frozen=True, kw_only=True)

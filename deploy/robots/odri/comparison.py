@@ -43,5 +43,5 @@ def _check(difference: Array, words: str) -> None:
         note = f", {abs(turns)} whole turn(s) of its motor: that would be the wrong index" if whole else ""
         told.append(f"{JOINT_NAMES[joint]} {words.format(difference[joint])}{note}")
     raise CalibrationError(
-        f"{'; '.join(told)} (allowed: {REPEATABLE}). Nothing was stored. Put the joints to zero exactly, start again."
+        f"{'; '.join(told)} (allowed: {REPEATABLE}). Put the joints to zero exactly, start again."
     )
