@@ -180,7 +180,7 @@ def await_repetition(interface: Any) -> None:  # noqa: ANN401  # the vendor's
     """Wait until a board in lock-step has repeated its measurements.
 
     The library closes the connection when it shall send 50 ms after it last heard the board, by its own clock. It
-    shows a repetition only by counting 65535 lost packets.
+    shows a repetition, or a duplicate, only by counting 65535 lost packets, which `lost` takes out again.
     """
     lost, deadline = interface.GetSensorsLost(), time.monotonic() + PATIENCE
     while interface.GetSensorsLost() == lost and time.monotonic() < deadline:
