@@ -42,6 +42,4 @@ def _check(difference: Array, words: str) -> None:
         whole = turns and abs(float(nearest(difference[joint]))) <= REPEATABLE
         note = f", {abs(turns)} whole turn(s) of its motor: that would be the wrong index" if whole else ""
         told.append(f"{JOINT_NAMES[joint]} {words.format(difference[joint])}{note}")
-    raise CalibrationError(
-        f"{'; '.join(told)} (allowed: {REPEATABLE}). Put the joints to zero exactly, start again."
-    )
+    raise CalibrationError(f"{'; '.join(told)} (allowed: {REPEATABLE}). Put the joints to zero exactly, start again.")
