@@ -67,6 +67,16 @@ def test_limits_of_every_joint(joint: int, sign: int) -> None:
         assert JOINT_NAMES[joint] in str(fault)
 
 
+@pytest.mark.parametrize("name", ["joint_velocity", "joint_torque"])
+def test_the_joint_beyond_is_named_not_one_at_its_limit(name: str) -> None:
+    """Who reads the report looks at that joint first."""
+    limit, cause = {
+        "joint_velocity": (SAFETY.velocity, Cause.JOINT_VELOCITY), "joint_torque": (SAFETY.torque, Cause.JOINT_TORQUE),
+    }[name]  # fmt: skip
+    values = with_joint(with_joint(ZERO, 2, limit), 5, limit + 0.5)
+    assert moving(powered(), **{name: values}) == Fault(cause, limit + 0.5, 5)
+
+
 def test_a_joint_found_outside_may_come_back() -> None:
     """A robot on its belly has folded knees; the way back is allowed, the way out is not."""
     start = SAFETY.position[2] + 0.1
