@@ -37,6 +37,11 @@ class EstimatorConfig:
     """A foot that carries less tells nothing: it may be swinging, or slipping [N]."""
     sure_force: float = 12.0
     """A foot that carries more stands: half the robot's weight [N]."""
+    rest_force: float = 3.0
+    """While no joint turns, lighter feet count as well, from this force on, and fully from `lift_force`: each of four
+    that share the weight carries no more than a swinging one seems to [N]."""
+    rest_rate: float = 0.5
+    """Slower joints do not turn: far above an encoder's noise, far below a walk, in which some joint does [rad/s]."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,11 @@ class Estimator:
         self._tilt(turning, acceleration, dt)
         self._integrate(turning, acceleration, dt)
         legs = [(Leg(number, angles[joints]), joints) for number, joints in LEGS]
-        weights = [self._weight(leg.carried(torques[joints], self._gravity)) for leg, joints in legs]
+        lift, sure = self._thresholds(rates)
+        weights = [
+            min(1.0, max(0.0, (leg.carried(torques[joints], self._gravity) - lift) / (sure - lift)))
+            for leg, joints in legs
+        ]
         total = sum(weights)
         if total > 0.0:
             standing = [
@@ -114,9 +123,12 @@ class Estimator:
             vx + dt * (ax + GRAVITY * gx - tx), vy + dt * (ay + GRAVITY * gy - ty), vz + dt * (az + GRAVITY * gz - tz)
         )  # fmt: skip
 
-    def _weight(self, carried: float) -> float:
-        lift, sure = self._config.lift_force, self._config.sure_force
-        return min(1.0, max(0.0, (carried - lift) / (sure - lift)))
+    def _thresholds(self, rates: Sequence[float]) -> tuple[float, float]:
+        """Forces from which on a foot counts, and counts fully."""
+        config = self._config
+        if max(rates) < config.rest_rate and min(rates) > -config.rest_rate:
+            return config.rest_force, config.lift_force
+        return config.lift_force, config.sure_force
 
     def _seen(self, leg: Leg, rates: Sequence[float], turning: Vector) -> Vector:
         """Velocity of the base at which a leg that stands pushes it along."""

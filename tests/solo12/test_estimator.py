@@ -17,6 +17,8 @@ from solo_doi.solo12.rotations import cross, from_rpy, projected_gravity
 POSE = CONTROL_SETUPS["locomotion"].default_pose
 UP = np.array([0.0, 0.0, GRAVITY])
 DT = 0.001
+ONE_TURNS = np.eye(NUM_JOINTS)[5]
+"""Joint velocities of a robot that does not rest."""
 
 
 def carrying(position: Array, newtons: Array | float, gravity_b: Array | None = None) -> Array:
@@ -124,13 +126,27 @@ def test_the_gyroscope_s_bias_is_learned() -> None:
 @pytest.mark.parametrize(("newtons", "weight"), [(0.0, 0.0), (6.0, 0.0), (9.0, 0.5), (12.0, 1.0), (20.0, 1.0), (-9, 0)])
 def test_legs_count_by_what_they_carry(newtons: float, weight: float) -> None:
     """Nothing up to 6 N, all from 12 N on; what pulls at the ground is no leg that stands."""
-    found = Measured(torque=carrying(POSE, newtons)).feed(Estimator())
+    found = Measured(velocity=ONE_TURNS, torque=carrying(POSE, newtons)).feed(Estimator())
     np.testing.assert_allclose(found.foot_weight, weight, atol=1e-4)
+
+
+@pytest.mark.parametrize(("newtons", "weight"), [(0.0, 0.0), (3.0, 0.0), (4.5, 0.5), (6.0, 1.0), (20.0, 1.0), (-9, 0)])
+def test_while_no_joint_turns_lighter_feet_count(newtons: float, weight: float) -> None:
+    """Nothing up to 3 N, all from 6 N on: a quarter of the weight."""
+    found = Measured(velocity=0.4 * ONE_TURNS, torque=carrying(POSE, newtons)).feed(Estimator())
+    np.testing.assert_allclose(found.foot_weight, weight, atol=1e-4)
+
+
+def test_a_robot_that_stands_knows_that_it_does_not_move() -> None:
+    """Though its accelerometer is off by 0.1 m/s^2: integrated for five seconds this would be half a metre a second."""
+    found = Measured(acceleration=UP + np.array([0.1, 0.0, 0.0])).feed(settled(tilt_rate=0.0, gyro_bias_rate=0.0), 5000)
+    assert abs(found.velocity_b[0]) == pytest.approx(0.1 / 20.0, rel=0.05)
 
 
 def test_each_leg_counts_for_itself() -> None:
     """By the torques of its own joints."""
-    found = Measured(torque=carrying(POSE, np.array([12.0, 0.0, 9.0, 7.5]))).feed(Estimator())
+    torque = carrying(POSE, np.array([12.0, 0.0, 9.0, 7.5]))
+    found = Measured(velocity=ONE_TURNS, torque=torque).feed(Estimator())
     np.testing.assert_allclose(found.foot_weight, [1.0, 0.0, 0.5, 0.25], atol=1e-4)
 
 
