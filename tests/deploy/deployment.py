@@ -105,9 +105,11 @@ class Deployment:
         return self._process.returncode
 
     def orphans(self) -> list[str]:
-        """Command lines of processes that were started for this folder."""
+        """Command lines of other processes that were started for this folder."""
         found = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
+            if path.parent.name == str(os.getpid()):
+                continue
             with suppress(OSError):  # it has just ended
                 found.append(path.read_text(errors="replace").replace("\0", " "))
         return [line for line in found if str(self.out) in line]
