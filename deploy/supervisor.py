@@ -28,7 +28,7 @@ END = 60.0
 
 def supervise(config: DeployConfig, out: Path) -> int:
     """Run a deployment in a new folder; return its exit code."""
-    bundle = check(config)
+    bundle, note = check(config), check_robot(config)
     try:
         out.mkdir(parents=True)
     except OSError as error:
@@ -37,7 +37,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
     if config.key is None:
         write_key(out / KEY_FILE)
     Console().print(f"run: {out}", highlight=False, markup=False)
-    if note := check_robot(config):
+    if note:
         Console().print(f"note: {note}", highlight=False, markup=False)
     robot = _start_robot(config, out)
     controller = None

@@ -21,7 +21,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(supervisor, "_start", start)
+    monkeypatch.setattr(supervisor, "_start_robot", start)
     monkeypatch.delenv("DISPLAY", raising=False)
 
 

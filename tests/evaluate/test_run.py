@@ -106,10 +106,10 @@ def test_the_shipped_expert_walks_and_skills_of_made_up_data_do_not(evaluated: P
 def test_every_skill_was_tried_in_every_condition(evaluated: Path) -> None:
     """And robust ones are selected by their success there, in the metrics as in the run."""
     metrics = metrics_of(evaluated / "evaluation")
-    tried = {(row["sim"], row["randomisation"], row["skill"]) for row in metrics["transfer"]}
-    places = {place[:2] for place in tried}
+    tried = {(row["sim"], row["randomisation"], row["base"], row["skill"]) for row in metrics["transfer"]}
+    places = {place[:3] for place in tried}
     assert len(tried) == len(metrics["transfer"]) == SKILLS * len(places)
-    assert {("mujoco", "none"), ("mujoco", "robust")} <= places
+    assert {("mujoco", name, base) for name in ("none", "robust") for base in ("known", "estimated")} <= places
     assert metrics["selected"] == select(metrics["transfer"])
     assert json.loads((evaluated / "selection.json").read_text()) == {"selected": metrics["selected"]}
 
