@@ -92,8 +92,8 @@ class PolicyConfig:
     """Skill policy, cloned from weighted data."""
 
     hidden: int = 256
-    updates: int = 3000
-    """Updates after the loop, or in every outer step if `in_loop`."""
+    updates: int = 6000
+    """Updates after the loop, or in every outer step if `in_loop`; with half of them skills look more alike."""
     batch: int = 256
     """Rows per skill and minibatch."""
     lr: float = 1e-3

@@ -28,6 +28,7 @@ from .harness import Pairs, benchmark, core_seconds, interleaved, seconds
 
 LENGTH = 250
 UPDATES = 10
+Timer = Callable[[Callable[[], object]], float]
 
 
 def random_data(rows: int) -> Transitions:
@@ -136,8 +137,8 @@ def train_paper_run() -> Pairs:
     """The printed run (1 M transitions, 350 x 200 updates, SMODICE first) on two idle cores, against 45 minutes."""
     both = replace(PAPER, torch_threads=2)
     doi = trainer(1_000_000, both)
-    before = _expert_minutes(both) + _full_pass_minutes(doi)
     torch.set_num_threads(both.torch_threads)
+    before = _expert_minutes(both, seconds) + _full_pass_minutes(doi, seconds)
     minutes = [before + both.outer * seconds(doi.step) / 60 for _ in range(5)]
     torch.set_num_threads(1)
     return [(each, 45.0) for each in minutes]
@@ -147,17 +148,17 @@ def train_paper_run() -> Pairs:
 def train_default_run() -> Pairs:
     """The default preset from data to policies (1 M transitions) on one core, extrapolated, against 5 minutes."""
     doi = trainer(1_000_000, DEFAULT)
-    before = _expert_minutes(DEFAULT) + _full_pass_minutes(doi) + _clone_minutes(doi)
+    before = _expert_minutes(DEFAULT, core_seconds) + _full_pass_minutes(doi, core_seconds) + _clone_minutes(doi)
     return [(before + DEFAULT.outer * core_seconds(doi.step) / 60, 5.0) for _ in range(5)]
 
 
-def _extrapolated(work: Callable[[int], object], updates: int, few: int = 100) -> float:
+def _extrapolated(work: Callable[[int], object], updates: int, timer: Timer, few: int = 100) -> float:
     """Minutes of `work` with so many updates, from one and from a few: what is done once is not multiplied."""
-    once, some = core_seconds(lambda: work(1)), core_seconds(lambda: work(few))
+    once, some = timer(lambda: work(1)), timer(lambda: work(few))
     return (once + (updates - 1) * (some - once) / (few - 1)) / 60
 
 
-def _expert_minutes(config: TrainConfig) -> float:
+def _expert_minutes(config: TrainConfig, timer: Timer) -> float:
     data, generator = problem(1_000_000, config), torch.Generator().manual_seed(0)
     value, logit = DualValue(data, 1, config, generator), torch.randn(1_000_000, generator=generator)
 
@@ -169,11 +170,12 @@ def _expert_minutes(config: TrainConfig) -> float:
         for _ in range(updates):
             value.step(lambda rows: logit[rows][None])
 
-    return _extrapolated(classify, config.classifier.updates) + _extrapolated(imitate, config.value.expert_updates)
+    classifying = _extrapolated(classify, config.classifier.updates, timer)
+    return classifying + _extrapolated(imitate, config.value.expert_updates, timer)
 
 
-def _full_pass_minutes(doi: Doi) -> float:
-    return core_seconds(doi.full_log_weights) / 60
+def _full_pass_minutes(doi: Doi, timer: Timer) -> float:
+    return timer(doi.full_log_weights) / 60
 
 
 def _clone_minutes(doi: Doi) -> float:
@@ -183,7 +185,7 @@ def _clone_minutes(doi: Doi) -> float:
     def fit(updates: int) -> None:
         clone(doi.problem, log_w, replace(doi.config.policy, updates=updates), generator, lambda: None)
 
-    return _extrapolated(fit, doi.config.policy.updates)
+    return _extrapolated(fit, doi.config.policy.updates, core_seconds)
 
 
 @benchmark(unit="s", at_most=1.3)
