@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 from solo_doi.errors import SoloError
+from solo_doi.files import check_writable
 
 from .bench import check_place, command_of, follow
 from .config import DeployConfig
@@ -62,6 +63,7 @@ def calibrate(command: CalibrateCommand) -> int:
         raise SoloError("--yes is for --robot virtual: a real robot needs a person at every step.")
     if not command.yes and not sys.stdin.isatty():
         raise SoloError("calibrate asks a person, and needs a terminal for the answers.")
+    check_writable(out)
     try:
         with Screen(joints_of_calibration) as screen:
             found = follow(command_of("calibrate", config, seconds=0.0, yes=command.yes), screen.show)

@@ -90,6 +90,8 @@ def find_log(path: Path) -> Path:
     log = path / LOG_FILE if path.is_dir() else path
     if not log.is_file():
         raise SoloError(f"{log}: no such file. Expected the folder of a deployment, or of one of its incidents.")
+    if not (log.parent / CONFIG_FILE).is_file():
+        raise SoloError(f"{log}: {CONFIG_FILE} is not beside it. A log is replayed in the folder it was written to.")
     return log
 
 

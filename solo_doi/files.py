@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,6 +36,20 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # it is gone after the replacement, and was never there in a read-only folder
             partial.unlink()
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that could not be written, before work is done whose result would be lost.
+
+    Raises:
+        WriteError: Its folder cannot be made, or nothing can be written there.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written ({reason(error)}). Choose another place.") from error
 
 
 def write_text(path: Path, text: str) -> None:

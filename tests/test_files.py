@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from solo_doi.files import WriteError, reason, replacing, write_text, write_torch
+from solo_doi.files import WriteError, check_writable, reason, replacing, write_text, write_torch
 from tests.disks import no_file_above, read_only
 
 
@@ -113,3 +113,18 @@ def test_any_content_is_saved_as_torch_saves_it(tmp_path: Path) -> None:
     assert loaded["numbers"] == [1, 2.5]
     assert loaded["none"] is None
     assert torch.equal(loaded["tensor"], torch.arange(3))
+
+
+def test_a_place_is_tried_without_a_trace(tmp_path: Path) -> None:
+    """What is there stays, and nothing is left beside it."""
+    path = tmp_path / "file.txt"
+    write_text(path, "old")
+    check_writable(path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file.txt"]
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work() -> None:
+    """Also by root, whom no permission stops."""
+    with pytest.raises(WriteError, match=r"/proc/file.txt: cannot be written"):
+        check_writable(Path("/proc/file.txt"))

@@ -63,6 +63,10 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
             "/dev/null: exists already. Choose another --out, or replace it with --force.",
         ),
         (
+            ["calibrate", "--robot", "virtual", "--out", "/proc/c.json", "--yes"],
+            "/proc/c.json: cannot be written (No such file or directory). Choose another place.",
+        ),
+        (
             ["calibrate", "--interface", "e0", "--out", "c.json", "--yes"],
             "--yes is for --robot virtual: a real robot needs a person at every step.",
         ),

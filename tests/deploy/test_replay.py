@@ -70,6 +70,11 @@ def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> No
     (folder / LOG_FILE).write_bytes(content[second:])
     with pytest.raises(SoloError, match="only a log from the start"):
         replay(folder)
+    lonely = tmp_path / "lonely" / "log.lcm"
+    lonely.parent.mkdir()
+    lonely.write_bytes(b"")
+    with pytest.raises(SoloError, match=r"lonely/log.lcm: config.yaml is not beside it"):
+        replay(lonely)
     with pytest.raises(SoloError, match="no such file"):
         replay(tmp_path / "nowhere")
 
