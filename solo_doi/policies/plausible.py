@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.constants import NUM_JOINTS, SENSE_DT
 from solo_doi.solo12.limits import LARGEST_KD, LARGEST_KP, TRAINING
 from solo_doi.solo12.observation import CLIP
 
 from .contract import Contract
 
-TICK = 0.001
-"""Control steps are a whole number of these: the robot's motors are driven at 1 kHz [s]."""
 LONGEST_STEP = 0.1
 """No policy walks with fewer than ten answers a second [s]."""
 
@@ -25,12 +23,12 @@ def implausible(contract: Contract) -> list[str]:
 
 def _checks(contract: Contract) -> Iterator[tuple[str, bool]]:
     nominal, least, most = contract.motor_lag
-    ticks = contract.control_dt / TICK
+    ticks = contract.control_dt / SENSE_DT  # a whole number: commands leave at this rate
     yield "kp", 0.0 < contract.kp <= LARGEST_KP
     yield "kd", 0.0 <= contract.kd <= LARGEST_KD
     yield "torque_limit", 0.0 < contract.torque_limit <= TRAINING.torque
     yield "action_scale", 0.0 < contract.action_scale <= CLIP
-    yield "control_dt", TICK / 2 < contract.control_dt <= LONGEST_STEP and abs(ticks - round(ticks)) < 1e-6
+    yield "control_dt", SENSE_DT / 2 < contract.control_dt <= LONGEST_STEP and abs(ticks - round(ticks)) < 1e-6
     yield "motor_lag", 0.0 <= least <= nominal <= most <= LONGEST_STEP
     for name in ("default_pose", "position_limit"):
         values = np.abs(getattr(contract, name))

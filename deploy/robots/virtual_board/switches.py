@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from deploy.robots.odri.protocol import NUM_DRIVERS, NUM_MOTORS
+from deploy.robots.robot import TICK
 from solo_doi.errors import SoloError, UnknownNameError
 
 from .memory import LockStep
-
-TICKS_PER_SECOND = 1000
 
 
 class KilledError(Exception):
@@ -111,7 +110,7 @@ class Event:
         if name not in SWITCHES:
             raise UnknownNameError("switch", name, SWITCHES)
         try:
-            event = cls(round(float(when) * TICKS_PER_SECOND), name, float(value or 1))
+            event = cls(round(float(when) / TICK), name, float(value or 1))
         except ValueError:
             raise SoloError(f"{text!r} is not an event: write it as name=value@seconds, e.g. drop=0.2@5.") from None
         if not 0 <= event.value <= SWITCHES[name].largest or event.tick < 0:
