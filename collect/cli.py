@@ -18,6 +18,13 @@ from .isaac import NUM_ROBOTS, isaac_for
 from .recipe import CollectConfig
 
 DERIVED = ("coverage", "demonstrations")
+VERBS = {
+    "inspect": "Show how large a dataset is and the range of every observation, and draw its trajectories.",
+    "verify": "Tell what of a dataset is missing or damaged; the exit code is 1 if anything is.",
+    "repair": "Drop trajectories that are missing or damaged, so that the rest of a dataset can be read.",
+    "card": "Write a dataset's card, README.md beside its manifest.",
+}
+"""What looks after one dataset, and what for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +80,9 @@ def main() -> None:
     """Run the command; errors the user can mend are one line."""
     with one_line("solo-collect", "The same command goes on where it was."):
         verb = sys.argv[1] if len(sys.argv) > 1 else ""
-        if verb in ("inspect", "verify", "repair", "card"):
-            command = tyro.cli(DatasetCommand, prog=f"solo-collect {verb}", args=sys.argv[2:])
+        if verb in VERBS:
+            what = VERBS[verb]
+            command = tyro.cli(DatasetCommand, prog=f"solo-collect {verb}", description=what, args=sys.argv[2:])
             sys.exit(look_after(verb, command.dataset))
         if verb == "replay":
             sys.exit(replay_again(tyro.cli(ReplayCommand, prog="solo-collect replay", args=sys.argv[2:])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,12 @@ OFFLINE_MIXTURE = {
     "model_1500.pt": 1 / 32,
     "model_2000.pt": 1 / 32,
 }
+
+
+def check_command(command: tuple[float, float, float]) -> None:
+    """Refuse a velocity that no robot can be asked for."""
+    if not all(map(math.isfinite, command)):
+        raise SoloError(f"--command {' '.join(f'{number:g}' for number in command)}: expected three finite numbers.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +81,9 @@ class CollectConfig:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be collected."""
-        if not self.scale > 0 or self.seed < 0:
+        if not 0 < self.scale < math.inf or self.seed < 0:
             raise SoloError(f"Expected a scale above 0 and a seed from 0 on, found {self.scale} and {self.seed}.")
+        check_command(self.command)
         for name in ("standing_every", "shard_trajectories", "demonstrations"):
             if getattr(self, name) < 1:
                 raise SoloError(f"{name} must be at least 1, found {getattr(self, name)}.")

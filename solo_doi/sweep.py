@@ -18,6 +18,7 @@ import yaml
 from solo_doi.config import load
 from solo_doi.errors import SoloError
 from solo_doi.files import replacing, write_text
+from solo_doi.sweep_checks import check_jobs
 
 TABLE_FILE, CSV_FILE = "table.md", "table.csv"
 
@@ -71,11 +72,12 @@ class Job:
 
 def sweep(command: SweepCommand, tell: Callable[[str], None]) -> Path:
     """Train what is missing, write the table, return its path; `tell` hears of every run that ended."""
+    if command.workers < 1:
+        raise SoloError(f"--workers {command.workers}: expected 1 or more.")
     jobs = grid(command)
-    for job in jobs:
-        _check_settings(job)
+    check_jobs(jobs)
     failed = []
-    with ThreadPoolExecutor(max_workers=max(1, command.workers)) as pool:
+    with ThreadPoolExecutor(max_workers=command.workers) as pool:
         for number, (job, reason) in enumerate(zip(jobs, pool.map(_train, jobs), strict=True), start=1):
             tell(f"{number}/{len(jobs)} {job.run}: {reason or 'done'}")
             failed += [f"{job.run.name}: {reason}"] if reason else []
@@ -146,14 +148,6 @@ def _row(job: Job) -> dict[str, Any]:
         "skills named": summary.get("held_out_accuracy"),
         "effective share": summary["effective_share_mean"],
     }
-
-
-def _check_settings(job: Job) -> None:
-    """Refuse to take a run for another: names do not tell all that a variant sets."""
-    if job.run.exists() and job.settings_file.is_file() and load(job.settings_file) != job.settings:
-        raise SoloError(
-            f"{job.settings_file}: the run was begun with other settings. Choose another --out, or delete {job.run}."
-        )
 
 
 def _train(job: Job) -> str | None:

@@ -13,6 +13,7 @@ import tyro
 from collect.isaac import NUM_ROBOTS, isaac_for
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError, one_line
+from solo_doi.files import write_text
 
 from .config import PretrainConfig
 
@@ -62,16 +63,15 @@ def pretrain(command: PretrainCommand) -> Path:
         if run.exists():
             raise SoloError(f"{run}: exists already. Choose another --out, or continue it with --resume {run}.")
         config = PretrainConfig(**{field.name: getattr(command, field.name) for field in fields(PretrainConfig)})
-    print(f"run: {run}")
     trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
+    print(f"run: {run}", flush=True)
     with trainer.task.simulator:
         if command.resume is not None and (run / "state.pt").is_file():
             trainer.resume()
         elif command.start is not None:
             trainer.start_from(command.start)
             trainer.save()  # or, killed before its first save, the run would be resumed from random weights
-        run.mkdir(parents=True, exist_ok=True)
-        configuration.write(config, run / "config.yaml")
+        write_text(run / "config.yaml", configuration.to_yaml(config))
         with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
             trainer.train(log)
     print(f"checkpoints: {run / 'checkpoints'}")

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal
 
+from solo_doi.errors import SoloError
 from solo_doi.tasks.locomotion import LocomotionConfig
+
+COUNTS = (
+    "iterations", "num_robots", "num_skills", "steps", "epochs", "minibatches", "regular_steps", "torch_threads",
+    "save_every", "episode.episode_steps", "episode.command_steps",
+)  # fmt: skip
+"""Settings that count something there must be one of."""
+SIZES = (
+    "clip", "lr", "target_kl", "successor_lr", "action_std", "max_grad_norm",
+    "diversity.multiplier_lr", "diversity.multiplier_bound", "diversity.length",
+)  # fmt: skip
+"""Settings that mean nothing at 0."""
+WEIGHTS = ("entropy", "regular_weight", "diversity.attract_power", "diversity.repel_power")
+SHARES = (
+    "lam", "regular_start", "command_growth", "diversity.alpha", "diversity.attraction",
+    "episode.standing_share", "episode.forward_share", "episode.single_share",
+)  # fmt: skip
+DECAYS = ("gamma", "diversity.value_decay", "diversity.successor_gamma")
+RANGES = ("episode.command_vx", "episode.command_vy", "episode.command_yaw")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,3 +106,37 @@ class PretrainConfig:
     little faster on an idle machine, and ten times slower on one where another program takes a core."""
     save_every: int = 25
     """Iterations between saves of the whole state, from which a killed run continues."""
+
+    def check(self) -> None:
+        """Refuse what cannot be trained, before anything is set up."""
+        for name, (holds, expected) in self._rules().items():
+            if not holds:
+                raise SoloError(f"{name} is {attrgetter(name)(self)}: expected {expected}.")
+        if self.num_skills > self.num_robots:
+            raise SoloError(
+                f"{self.num_skills} skills on {self.num_robots} robots: every skill needs a robot. "
+                "Set --num-robots to no fewer than --num-skills."
+            )
+        late = [number for number in self.checkpoints if number > self.iterations]
+        if late:
+            raise SoloError(f"Checkpoints {late} lie beyond the run's {self.iterations} iterations.")
+
+    def _rules(self) -> dict[str, tuple[bool, str]]:
+        found = {name: attrgetter(name)(self) for name in (*COUNTS, *SIZES, *WEIGHTS, *SHARES, *DECAYS, *RANGES)}
+        return {
+            **{name: (found[name] >= 1, "1 or more") for name in COUNTS},
+            **{name: (0 < found[name] < math.inf, "above 0") for name in SIZES},
+            **{name: (0 <= found[name] < math.inf, "0 or more") for name in WEIGHTS},
+            **{name: (0 <= found[name] <= 1, "between 0 and 1") for name in SHARES},
+            **{name: (0 <= found[name] < 1, "at least 0 and below 1") for name in DECAYS},
+            **{
+                name: (-math.inf < found[name][0] <= found[name][1] < math.inf, "the lower end first, both finite")
+                for name in RANGES
+            },
+            "seed": (0 <= self.seed < 2**63, "0 or more, and below 2^63"),
+            "mask_keep": (0 < self.mask_keep <= 1, "above 0, and 1 at most"),
+            "policy_hidden": (min(self.policy_hidden) >= 1, "1 or more each"),
+            "value_hidden": (min(self.value_hidden) >= 1, "1 or more each"),
+            "checkpoints": (min(self.checkpoints, default=0) >= 0, "iterations from 0 on"),
+            "diversity.burn_in": (self.diversity.burn_in >= -1, "an iteration, or -1 for none"),
+        }

@@ -13,6 +13,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from collect.recipe import check_command
 from solo_doi.errors import SoloError
 from solo_doi.evaluate.rollout import Recording, evaluation_task, record
 from solo_doi.evaluate.walk import SETTLED, measure
@@ -72,8 +73,7 @@ class Walk:
 
 def evaluate(command: EvaluateCommand) -> list[Walk]:
     """Measure every skill of every checkpoint and print the result."""
-    if command.steps < 2 * SETTLED:
-        raise SoloError(f"{command.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}.")
+    _check(command)
     walks = []
     for path in command.checkpoints:
         policy = read_policy(path)
@@ -87,6 +87,19 @@ def evaluate(command: EvaluateCommand) -> list[Walk]:
         console = Console()
         Console(width=max(console.width, TABLE_WIDTH)).print(_table(walks, command))
     return walks
+
+
+def _check(command: EvaluateCommand) -> None:
+    """Refuse what would measure nothing."""
+    if not command.checkpoints:
+        raise SoloError("evaluate: expected at least one checkpoint, such as runs/NAME/checkpoints/model_600.pt.")
+    if command.episodes < 1:
+        raise SoloError(f"--episodes {command.episodes}: expected 1 or more.")
+    if command.seed < 0:
+        raise SoloError(f"--seed {command.seed}: expected 0 or more.")
+    if command.steps < 2 * SETTLED:
+        raise SoloError(f"{command.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}.")
+    check_command(command.command)
 
 
 def _roll_out(policy: MaskedPolicy, skill: int, command: EvaluateCommand, randomisation: str, robots: int) -> Recording:

@@ -37,14 +37,7 @@ class Trainer:
 
     def __init__(self, config: PretrainConfig, run: Path, isaac: IsaacConfig | None = None) -> None:
         """Set up simulator, task and networks from the seed."""
-        if not 1 <= config.num_skills <= config.num_robots:
-            raise SoloError(
-                f"{config.num_skills} skills on {config.num_robots} robots: every skill needs a robot. "
-                "Set --num-skills to 1 or more, and --num-robots to no fewer."
-            )
-        late = [number for number in config.checkpoints if number > config.iterations]
-        if late:
-            raise SoloError(f"Checkpoints {late} lie beyond the run's {config.iterations} iterations.")
+        config.check()
         self.config = config
         self.run = run
         # Denormal numbers, which decaying Adam moments produce, are tens of times slower on CPUs.

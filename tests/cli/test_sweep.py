@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TextIO
@@ -18,6 +19,7 @@ import yaml
 
 from solo_doi import config as configuration
 from solo_doi import sweep as sweeping
+from solo_doi.algorithm import presets
 from solo_doi.cli import RunConfig, sweep_main, train_main
 from solo_doi.errors import SoloError
 from solo_doi.sweep import Job, SweepCommand, grid, write_tables
@@ -244,13 +246,74 @@ def test_a_run_of_other_settings_is_not_taken_for_this_one(started: list[list[st
     assert len(started) == 1
 
 
+def test_a_run_of_other_defaults_is_not_taken_for_this_one(
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, sweep: Command
+) -> None:
+    """What a variant does not set may have changed since the run was trained; the table would mix both."""
+    path = Path("variants.yaml")
+    path.write_text(yaml.safe_dump({"doi": {name: value for name, value in SETTINGS.items() if name != "reach"}}))
+    words = ("--variants", path, "--seeds", 1, "--out", "out")
+    assert sweep(*words)[0] == 0
+    monkeypatch.setattr(presets, "DEFAULT", replace(presets.DEFAULT, reach=9.0))
+    assert sweep.error(*words) == (
+        "out/doi-eps2-seed1/config.yaml: the run was begun with other settings, reach 3.0 for 9.0 now. "
+        "Choose another --out, or delete out/doi-eps2-seed1."
+    )
+    assert len(started) == 1
+
+
+def test_settings_that_are_newer_or_older_than_a_run(started: list[list[str]], sweep: Command) -> None:
+    """A new one has the value of now, as when a run is continued; one that is gone cannot be kept to."""
+    words = ("--variants", variants(doi={}), "--seeds", 1, "--out", "out")
+    assert sweep(*words)[0] == 0
+    path = Path("out/doi-eps2-seed1/config.yaml")
+    content = yaml.safe_load(path.read_text())
+    del content["policy"]["in_loop"]
+    path.write_text(yaml.safe_dump(content))
+    assert sweep(*words)[0] == 0
+    content["policy"]["momentum"] = 0.9
+    path.write_text(yaml.safe_dump(content))
+    assert "other settings, policy.momentum 0.9 for 'nothing' now." in sweep.error(*words)
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--eps 1 nan", "variant 'default': eps is nan: expected a finite number."),
+        ("--eps -1", "variant 'default': eps is -1.0: expected 0 or more."),
+        ("--seeds 1 -1", "variant 'default': seed is -1: expected 0 or more, and below 2^63."),
+        ("--workers 0", "--workers 0: expected 1 or more."),
+        ("--workers -2", "--workers -2: expected 1 or more."),
+        ("--data nowhere", "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or a Minari"),
+    ],
+)
+def test_what_cannot_be_trained_is_told_once(
+    started: list[list[str]], sweep: Command, words: str, message: str
+) -> None:
+    """Before any run is begun."""
+    assert sweep.error(*words.split(), "--out", "out").startswith(message)
+    assert started == []
+    assert not Path("out").exists()
+
+
+def test_data_of_finished_runs_may_be_gone(started: list[list[str]], sweep: Command) -> None:
+    """A table needs none."""
+    words = ("--variants", variants(doi={}), "--out", "out", "--seeds")
+    assert sweep(*words, 1)[0] == 0
+    Path("datasets").unlink()
+    assert sweep(*words, 1)[0] == 0
+    assert sweep.error(*words, 1, 2).startswith("datasets/locomotion/coverage: no such directory.")
+    assert len(started) == 1
+
+
 def test_if_every_run_fails_the_first_reason_is_told(started: list[list[str]], sweep: Command) -> None:
     """There is no table then; the next attempt tries again."""
-    words = ("--data", "nowhere", "--seeds", 1, 2, "--out", "out")
+    words = ("--variants", variants(bad={"projection": ["linear_velocty"]}), "--seeds", 1, 2, "--out", "out")
     code, _, errors = sweep(*words)
     assert code == 1
     assert "2 of 2 runs failed" in errors.splitlines()[-1]
-    assert "solo-train: nowhere: no such file or directory" in errors.splitlines()[-1]
+    assert "Did you mean 'linear_velocity'?" in errors.splitlines()[-1]
     assert not Path("out/table.md").exists()
     sweep(*words)
     assert len(started) == 4
@@ -305,8 +368,9 @@ def test_help_lists_every_field(sweep: Command) -> None:
 def test_settings_of_solo_train_are_checked_by_it(started: list[list[str]], sweep: Command) -> None:
     """A typing error in a variant is named with the nearest setting."""
     Path("variants.yaml").write_text("a: {diversity_wieght: 3}\n")
-    _, _, errors = sweep("--variants", "variants.yaml", "--seeds", 1, "--out", "out")
-    assert "Unknown setting 'diversity_wieght'. Did you mean 'diversity_weight'?" in errors.splitlines()[-1]
+    message = sweep.error("--variants", "variants.yaml", "--seeds", 1, "--out", "out")
+    assert message.startswith("variant 'a': Unknown setting 'diversity_wieght'. Did you mean 'diversity_weight'?")
+    assert started == []
 
 
 def test_an_unreadable_file_of_variants_is_refused(tmp_path: Path) -> None:

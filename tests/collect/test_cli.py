@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from collect.cli import main
+from collect.cli import VERBS, main
 from collect.recipe import CollectConfig
 from solo_doi import config as configuration
 from solo_doi.data.dataset import Dataset
@@ -102,6 +102,16 @@ def test_verify_says_whole_or_what_is_not(command: Command, copy: Path) -> None:
     assert command("repair", copy / "offline")[:2] == (0, f"{copy / 'offline'}: kept 28 trajectories, lost 4\n")
 
 
+def test_every_verb_says_what_it_does(command: Command) -> None:
+    """In a sentence of its own; and the command itself that it reads files."""
+    for verb, what in VERBS.items():
+        code, text, _ = command(verb, "--help")
+        assert code == 0
+        assert what in " ".join(text.split())
+    assert len({*VERBS.values()}) == 4
+    assert "--config FILE" in command("--help")[1]
+
+
 @pytest.mark.parametrize("name", DATASETS)
 def test_inspect_shows_sizes_and_ranges(command: Command, copy: Path, name: str) -> None:
     """And draws what has positions."""
@@ -134,6 +144,15 @@ def test_errors_are_one_line(command: Command, recipe: Path, collection: Path, t
     assert "has trajectories 0 to 31, not 99" in command.error("replay", collection / "offline", "--trajectory", 99)
     assert "absent/expert: no manifest.json in it" in command.error("merge", tmp_path / "whole", tmp_path / "absent")
     assert "Expected a scale above 0" in command.error("--config", recipe, "--scale", 0, "--out", tmp_path / "out")
+
+
+@pytest.mark.parametrize("number", ["inf", "-inf", "nan"])
+def test_a_command_that_is_no_velocity_is_refused(command: Command, tmp_path: Path, number: str) -> None:
+    """Nothing is collected."""
+    message = command.error("--command", number, 0, 0.5, "--out", tmp_path / "out")
+    assert message == f"--command {number} 0 0.5: expected three finite numbers."
+    assert not (tmp_path / "out").exists()
+    assert "Expected a scale above 0" in command.error("--scale", "inf", "--out", tmp_path / "out")
 
 
 def test_a_read_only_place_is_one_line(command: Command, recipe: Path, tmp_path: Path) -> None:

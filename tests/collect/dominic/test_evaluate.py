@@ -77,6 +77,27 @@ def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
         evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=50))
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--episodes", 0], "--episodes 0: expected 1 or more."),
+        (["--episodes", -3], "--episodes -3: expected 1 or more."),
+        (["--seed", -1], "--seed -1: expected 0 or more."),
+        (["--command", "nan", 0, 0], "--command nan 0 0: expected three finite numbers."),
+    ],
+)
+def test_what_measures_nothing_is_refused(
+    checkpoint: Path, command: Command, words: list[object], message: str
+) -> None:
+    """By the flag that is to be mended."""
+    assert command.error("evaluate", checkpoint, *words) == message
+
+
+def test_checkpoints_must_be_named(command: Command) -> None:
+    """An empty table would look like a result."""
+    assert "expected at least one checkpoint" in command.error("evaluate")
+
+
 def test_what_is_not_a_checkpoint_is_refused_in_one_line(tmp_path: Path, command: Command) -> None:
     """No traceback for a wrong path."""
     assert "absent.pt: no such file" in command.error("evaluate", tmp_path / "absent.pt")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+from collect.dominic.config import PretrainConfig
 from collect.dominic.trainer import Trainer
 from solo_doi.errors import SoloError
 from solo_doi.policies.dominic import read_policy
@@ -23,11 +25,60 @@ def test_the_skills_flag_sets_how_many_skills_a_checkpoint_has(tmp_path: Path, c
         assert read_policy(out / "checkpoints" / "model_1.pt").num_skills == skills
 
 
-@pytest.mark.parametrize("num_skills", [0, 17])
-def test_skills_without_robots_are_refused(tmp_path: Path, num_skills: int) -> None:
+def test_skills_without_robots_are_refused(tmp_path: Path) -> None:
     """The running value of a skill nobody has would be NaN, and with it the multipliers."""
-    with pytest.raises(SoloError, match=f"{num_skills} skills on 16 robots"):
-        Trainer(tiny(num_skills=num_skills), tmp_path)
+    with pytest.raises(SoloError, match="17 skills on 16 robots"):
+        Trainer(tiny(num_skills=17), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("flag", "values", "expected"),
+    [
+        ("iterations", [-5], "1 or more"),
+        ("num-skills", [0], "1 or more"),
+        ("torch-threads", [0], "1 or more"),
+        ("episode.command-steps", [0], "1 or more"),
+        ("lr", ["nan"], "above 0"),
+        ("clip", [-1], "above 0"),
+        ("diversity.length", [0], "above 0"),
+        ("max-grad-norm", ["inf"], "above 0"),
+        ("entropy", [-0.1], "0 or more"),
+        ("lam", [1.1], "between 0 and 1"),
+        ("episode.forward-share", ["nan"], "between 0 and 1"),
+        ("gamma", ["nan"], "at least 0 and below 1"),
+        ("gamma", [1], "at least 0 and below 1"),
+        ("episode.command-vx", [1, -1], "the lower end first, both finite"),
+        ("episode.command-yaw", [0, "inf"], "the lower end first, both finite"),
+        ("seed", [-1], "0 or more, and below 2^63"),
+        ("mask-keep", [0], "above 0, and 1 at most"),
+        ("policy-hidden", [0, 8], "1 or more each"),
+        ("checkpoints", [-1], "iterations from 0 on"),
+        ("diversity.burn-in", [-2], "an iteration, or -1 for none"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(
+    tmp_path: Path, command: Command, flag: str, values: list[object], expected: str
+) -> None:
+    """In one line that names the setting; nothing is left."""
+    message = command.error(*flags(), f"--{flag}", *values, "--out", tmp_path / "run")
+    assert message.startswith(f"{flag.replace('-', '_')} is ")
+    assert message.endswith(f": expected {expected}.")
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_number_that_can_be_set_is_checked() -> None:
+    """A new one must say what it may be."""
+    for part in ("", "episode.", "diversity."):
+        config = attrgetter(part.rstrip("."))(PretrainConfig()) if part else PretrainConfig()
+        numbers = {name for name, value in vars(config).items() if type(value) in (int, float, tuple)}
+        assert {f"{part}{name}" for name in numbers} <= set(PretrainConfig()._rules())
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, command: Command) -> None:
+    """With the system's reason."""
+    (tmp_path / "file").write_text("")
+    message = command.failure(*flags(), "--out", tmp_path / "file" / "run")
+    assert message.startswith(f"{tmp_path / 'file' / 'run' / 'config.yaml'}: cannot be written (Not a directory).")
 
 
 def test_an_existing_directory_is_not_overwritten(tmp_path: Path, command: Command) -> None:
