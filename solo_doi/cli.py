@@ -79,9 +79,7 @@ def train(command: TrainCommand) -> Path:
 
     run, config = _run(command)
     config.check()
-    data, expert = read_data(config)
-    made_from = {"data": _fingerprint(data), "expert": _fingerprint(expert)}
-    _check_made_from(run, made_from)
+    data, expert, made_from = _read_checked(run, config)
     training = Training(config, data, expert, run)  # refuses what does not fit before anything is written
     del data, expert  # the tensors made of them remain
     print(f"run: {run}", flush=True)
@@ -93,6 +91,18 @@ def train(command: TrainCommand) -> Path:
         raise KeyboardInterrupt(f"Continue with --resume {run}.") from None
     _show(json.loads((run / SUMMARY_FILE).read_text()))
     return run
+
+
+def read_same_data(run: Path, config: RunConfig) -> tuple[Transitions, Transitions]:
+    """Read what a run was made from; refuse other data in the same place."""
+    return _read_checked(run, config)[:2]
+
+
+def _read_checked(run: Path, config: RunConfig) -> tuple[Transitions, Transitions, dict[str, dict[str, int]]]:
+    data, expert = read_data(config)
+    made_from = {"data": _fingerprint(data), "expert": _fingerprint(expert)}
+    _check_made_from(run, made_from)
+    return data, expert, made_from
 
 
 def read_data(config: RunConfig) -> tuple[Transitions, Transitions]:
@@ -149,7 +159,10 @@ def _check_made_from(run: Path, made_from: dict[str, dict[str, int]]) -> None:
     path = run / PROVENANCE_FILE
     if not path.is_file():
         return
-    before = json.loads(path.read_text())
+    try:
+        before = json.loads(path.read_text())
+    except ValueError as error:
+        raise SoloError(f"{path}: not valid JSON ({error}). Delete it, if you are sure of the data.") from error
     for name, found in made_from.items():
         if any(found.get(number) != value for number, value in before.get(name, {}).items()):
             raise SoloError(f"{run}: began with other {name} ({before[name]}), found {found}. Continue with the same.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import itertools
 import re
 import sys
@@ -20,6 +21,8 @@ from solo_doi.errors import SoloError, UnknownNameError
 Config = TypeVar("Config")
 SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 """Numbers that YAML 1.1 takes for text, such as 1e-3."""
+
+FILE_HELP = "Options may also come from a YAML file, named by `--config FILE`; flags win over it."
 
 
 class ConfigError(SoloError):
@@ -66,7 +69,14 @@ def from_command_line(
         return found
 
     default = from_dict(kind, content, where, kind() if start is None else start(early))
-    return tyro.cli(kind, prog=program, args=arguments, default=default, config=(tyro.conf.FlagConversionOff,))
+    return tyro.cli(
+        kind,
+        prog=program,
+        description=f"{inspect.getdoc(kind)}\n\n{FILE_HELP}",
+        args=arguments,
+        default=default,
+        config=(tyro.conf.FlagConversionOff,),
+    )
 
 
 def read(kind: type[Config], path: Path) -> Config:

@@ -13,15 +13,36 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
+from solo_doi.errors import SoloError
 from solo_doi.files import WriteError, reason, write_text
 
 METRICS_FILE = "metrics.jsonl"
 
 
-def read_metrics(run: Path) -> list[dict[str, float]]:
-    """Read what a run logged, step by step; nothing if it has no log."""
-    log = run / METRICS_FILE
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+def read_metrics(run: Path, counter: str = "outer") -> list[dict[str, float]]:
+    """Read what a run logged, step by step; nothing if it has no log. `counter` is the step's name in every line."""
+    return [step for _, step in _steps(run / METRICS_FILE, counter)]
+
+
+def _steps(file: Path, counter: str) -> list[tuple[str, dict[str, float]]]:
+    """Return every line and what it says; a last line that a kill cut short is left out."""
+    try:
+        *lines, _ = file.read_text().split("\n") if file.is_file() else [""]
+    except (OSError, ValueError) as error:
+        raise SoloError(f"{file}: cannot be read ({reason(error)}). Expected a JSON object per line.") from error
+    return [(line, _step(line, f"{file}, line {number}", counter)) for number, line in enumerate(lines, 1)]
+
+
+def _step(line: str, where: str, counter: str) -> dict[str, float]:
+    try:
+        step = json.loads(line)
+    except ValueError as error:
+        raise SoloError(
+            f"{where}: not JSON ({error}). Delete the line; the run's other files do not need it."
+        ) from error
+    if not isinstance(step, dict) or not isinstance(step.get(counter), int):
+        raise SoloError(f"{where}: expected an object with a number {counter!r}, found {line[:40]!r}. Delete the line.")
+    return step
 
 
 class MetricsLog:
@@ -32,7 +53,7 @@ class MetricsLog:
         self._counter = counter
         self._file = run / METRICS_FILE
         run.mkdir(parents=True, exist_ok=True)
-        kept = [line for line in self._lines() if json.loads(line)[counter] <= first]
+        kept = [line for line, step in _steps(self._file, counter) if step[counter] <= first]
         write_text(self._file, "".join(f"{line}\n" for line in kept))  # killed here, it loses nothing
         self._stream = self._file.open("a")
         with self._writing():
@@ -60,11 +81,6 @@ class MetricsLog:
                 f"{self._file.parent}: metrics cannot be written ({reason(error)}). Free space, then continue the run "
                 "with --resume."
             ) from error
-
-    def _lines(self) -> list[str]:
-        """Return whole lines of an earlier part of the run; a line cut by a kill is dropped."""
-        text = self._file.read_text() if self._file.exists() else ""
-        return text.split("\n")[:-1]
 
 
 class EventFile:

@@ -78,8 +78,9 @@ class TrainLog(Shown):
     def _state(self, metrics: dict[str, float]) -> list[str]:
         parts = []
         for name, (label, scale) in SHOWN.items():
-            values = " ".join(f"{scale * metrics[f'{name}/{skill}']:.2f}".removeprefix("0") for skill in self._skills)
-            parts.append(f"{label} {values}")
+            found = [metrics[f"{name}/{skill}"] for skill in self._skills if f"{name}/{skill}" in metrics]
+            values = " ".join(f"{scale * value:.2f}".removeprefix("0") for value in found)
+            parts += [f"{label} {values}"] if found else []
         if "discriminator_accuracy" in metrics:
             parts.append(f"named {metrics['discriminator_accuracy']:.0%}")
         return parts

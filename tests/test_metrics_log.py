@@ -14,8 +14,9 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from solo_doi import metrics_log
+from solo_doi.errors import SoloError
 from solo_doi.files import WriteError
-from solo_doi.metrics_log import METRICS_FILE, MetricsLog
+from solo_doi.metrics_log import METRICS_FILE, MetricsLog, read_metrics
 from tests.disks import no_file_above
 
 
@@ -134,3 +135,33 @@ def test_an_interrupt_at_any_moment_does_not_hang(tmp_path: Path) -> None:
     for number in range(0, 100, 10):
         steps = [step for step, _ in events(tmp_path / str(number), "phi/19")]
         assert steps == list(range(1, len(steps) + 1))
+
+
+def test_what_was_logged_is_read_but_for_a_line_cut_by_a_kill(tmp_path: Path) -> None:
+    """Nothing where nothing was logged."""
+    assert read_metrics(tmp_path) == []
+    write(tmp_path, 0, [1, 2])
+    whole = lines(tmp_path)
+    with (tmp_path / METRICS_FILE).open("a") as file:
+        file.write('{"outer": 3, "loss/va')
+    assert read_metrics(tmp_path) == whole
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (b'{"outer": 2, "loss', r"metrics\.jsonl, line 2: not JSON"),
+        (b"", "line 2: not JSON"),
+        (b"[1, 2]", r"line 2: expected an object with a number 'outer', found '\[1, 2\]'"),
+        (b'{"step": 2}', "line 2: expected an object with a number 'outer'"),
+        (b'{"outer": null}', "line 2: expected an object with a number 'outer'"),
+        (b"\xff\xfe", r"metrics\.jsonl: cannot be read .* Expected a JSON object per line"),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, found: str) -> None:
+    """By readers, and by a run that would continue the file."""
+    (tmp_path / METRICS_FILE).write_bytes(b'{"outer": 1}\n' + line + b'\n{"outer": 3}\n')
+    with pytest.raises(SoloError, match=found):
+        read_metrics(tmp_path)
+    with pytest.raises(SoloError, match=found):
+        MetricsLog(tmp_path, "outer", 3)

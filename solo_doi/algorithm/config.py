@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, is_dataclass
 from typing import Literal
 
 from solo_doi.errors import SoloError
 
-SIZES = ("hidden", "batch", "windows", "window", "initial_batch", "members")
+SIZES = (
+    "hidden", "batch", "windows", "window", "initial_batch", "members", "average", "updates", "expert_updates",
+)  # fmt: skip
 """Settings of the parts that count something there must be one of."""
 
 
@@ -93,21 +96,25 @@ class PolicyConfig:
 
     hidden: int = 256
     updates: int = 6000
-    """Updates after the loop, or in every outer step if `in_loop`; with half of them skills look more alike."""
+    """Updates after the loop, of the expert and all skills together; with half of them skills look more alike. No
+    effect with `in_loop`, where skills have one update with each of the values' (`value.updates` an outer step)."""
+    expert_updates: int = 6000
+    """Updates of the expert's policy, after the loop, if skills are trained `in_loop`; no effect otherwise."""
     batch: int = 256
-    """Rows per skill and minibatch."""
+    """Rows per skill and minibatch; in the loop, skills learn from the minibatch of the values instead."""
     lr: float = 1e-3
-    """First learning rate; decays linearly to a hundredth, unless `in_loop`."""
+    """First learning rate; decays linearly to a hundredth, but for skills that are trained `in_loop`."""
     resampled: bool = True
-    """Draw rows by weight, instead of drawing evenly and weighting the loss, as in print."""
+    """Draw rows by weight, instead of drawing evenly and weighting the loss, as in print and always in the loop."""
     trajectory_weights: bool = True
-    """Give every row its trajectory's mean weight: one policy made all of it."""
+    """Give every row its trajectory's mean weight: one policy made all of it. No effect on skills in the loop."""
     squashed: bool = False
     """tanh of a Gaussian, as in print, instead of a Gaussian whose mean is clipped to the data's range."""
     entropy: bool = False
     """Whether the entropy is kept above minus the number of actions, as in print; needs `squashed`."""
     in_loop: bool = False
-    """Train the policy in every outer step, as in print, instead of once at the end: nothing depends on it."""
+    """Train the skills' policy in every outer step, as in print, instead of once at the end: nothing depends on it.
+    The expert's is cloned at the end also then, with the fields above."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +122,7 @@ class TrainConfig:
     """One run of DOI."""
 
     eps: float = 2.0
-    """Largest divergence of a skill from the expert [nats]; below log(skills) it cycles."""
+    """Largest divergence of a skill from the expert [nats]; below log(skills) skills may end above it."""
     skills: int = 5
     seed: int = 1
     objective: str = "doi"
@@ -147,9 +154,12 @@ class TrainConfig:
     """Outer steps between saves, from which a killed run continues."""
     checkpoints: int = 8
     """How many states along the run are kept for later evaluation, evenly spaced."""
+    full_passes: int = 3
+    """At how many of them phi and distances are also computed over all of the data, some 8 s per million rows each."""
     torch_threads: int = 1
-    """Threads on CPUs; a policy that is trained `in_loop` gets half of them. Worth it on idle cores only: beside other
-    programs two may be slower than one. Weights are the same bit for bit only with the same number."""
+    """Threads on CPUs; half of them compute rewards, policies that are trained `in_loop` and a share of the
+    discriminator. Worth it on idle cores only: beside other programs two may be slower than one. Weights are the same
+    bit for bit only with the same number."""
     device: str = "auto"
     """cpu, cuda, or auto: cuda if there is one."""
     classifier: ClassifierConfig = field(default_factory=ClassifierConfig)
@@ -172,6 +182,14 @@ class TrainConfig:
             return None
         return _number_after("unconstrained", self.objective, "--objective doi, smodice or unconstrained:0.5")
 
+    def _numbers(self) -> Iterator[tuple[str, float]]:
+        """All numbers that are set, by dotted names."""
+        for name, value in vars(self).items():
+            parts = (
+                {f"{name}.{key}": part for key, part in vars(value).items()} if is_dataclass(value) else {name: value}
+            )
+            yield from ((key, part) for key, part in parts.items() if isinstance(part, float))
+
     def check(self) -> None:
         """Refuse what cannot be trained, before any data is read."""
         sigma, alpha = self.fixed_sigma, self.alpha
@@ -189,15 +207,23 @@ class TrainConfig:
             "multipliers": (sigma is None or 0 <= sigma <= 1, "a fixed sigma between 0 and 1"),
             "data_pull": (0 <= self.data_pull <= 1, "between 0 and 1"),
             "subset": (self.subset >= 100, "100 rows or more"),
+            "checkpoints": (self.checkpoints >= 0, "0 or more"),
+            "full_passes": (self.full_passes >= 0, "0 or more"),
             "save_every": (self.save_every >= 1, "1 or more"),
             "discriminator.hold": (0 <= self.discriminator.hold < 1, "at least 0 and below 1"),
             "discriminator.held_out": (0 <= self.discriminator.held_out <= 0.5, "between 0 and 0.5"),
+            "reach": (self.reach > 0, "above 0"),
+            "discriminator.disdain_steps": (self.discriminator.disdain_steps >= 0, "0 or more"),
+            "multiplier.lr": (self.multiplier.lr > 0, "above 0"),
+            "multiplier.bound": (self.multiplier.bound > 0, "above 0"),
             "policy.entropy": (self.policy.squashed or not self.policy.entropy, "off unless policy.squashed is on"),
         }
         for part in ("classifier", "value", "discriminator", "policy"):
             options = vars(getattr(self, part))
             rules |= {f"{part}.{name}": (options[name] >= 1, "1 or more") for name in SIZES if name in options}
-            rules[f"{part}.lr"] = (0 < options["lr"] < math.inf, "above 0")
+            rules[f"{part}.lr"] = (options["lr"] > 0, "above 0")
+        finite = {name: (math.isfinite(value), "a finite number") for name, value in self._numbers()}
+        rules = finite | {name: rule for name, rule in rules.items() if finite.get(name, (True,))[0]}
         for name, (holds, expected) in rules.items():
             if not holds:
                 parts = name.split(".")

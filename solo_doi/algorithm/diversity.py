@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from . import equations
+from .beside import Run, at_once
 from .config import TrainConfig
-from .networks import Ensemble
+from .networks import Ensemble, Members
 from .problem import Problem
 
 
 class Diversity(Protocol):
     """A measure of difference between skills that can be learned and followed."""
 
-    def fit(self, rows: Tensor, log_w: Tensor) -> dict[str, float]:
-        """Learn from transitions (B,) and every skill's log weights (Z, B) on them; return what to log."""
+    def fit(self, rows: Tensor, log_w: Tensor, run: Run = at_once) -> dict[str, float]:
+        """Learn from transitions (B,) and every skill's log weights (Z, B) on them; return what to log.
+
+        What can be done beside other things is given to `run`.
+        """
 
     def term(self, rows: Tensor, outer: int) -> Tensor:
         """Diversity (Z, B) of transitions in an outer step."""
@@ -37,7 +43,7 @@ class Discriminator:
         self.network = Ensemble(inputs, options.hidden, config.skills, options.members, generator).to(problem.device)
         self.optimiser = torch.optim.Adam(self.network.parameters(), fused=True, lr=options.lr)
 
-    def fit(self, rows: Tensor, log_w: Tensor) -> dict[str, float]:
+    def fit(self, rows: Tensor, log_w: Tensor, run: Run = at_once) -> dict[str, float]:
         """Maximise E_z E_dz[log q(z|s)].
 
         States are drawn from the mixture of all skills, and labelled with how likely each skill is there: the same
@@ -47,19 +53,28 @@ class Discriminator:
         rows, w = rows[seen], log_w[:, seen].exp()
         mixture = w.mean(0)
         posterior = (w / w.sum(0).clamp(min=1e-300)).float()  # (Z, B)
-        loss, accuracy = torch.zeros(()), 0.0
-        for left in reversed(range(self.options.updates)):
-            drawn = torch.multinomial(mixture.cpu(), self.options.batch, replacement=True, generator=self._generator)
-            drawn = drawn.to(rows.device)
-            log_q = self.network(self._problem.discriminator_input[rows[drawn]])
-            label = posterior[:, drawn]
-            loss = equations.discriminator_loss(log_q, label * self._skills)
-            self.optimiser.zero_grad(set_to_none=True)
-            loss.backward()
+        shape = (self.options.updates, self.options.batch)
+        drawn = torch.multinomial(mixture.cpu(), math.prod(shape), replacement=True, generator=self._generator)
+        drawn = drawn.reshape(shape).to(rows.device)
+        *others, last = self.network.split(1 if run is at_once else 2)
+        log_q = posterior.new_zeros(0)
+        for batch in drawn:
+            x, label = self._problem.discriminator_input[rows[batch]], posterior[:, batch]
+            self.optimiser.zero_grad(set_to_none=False)
+            first = [run(partial(self._descent, share, x, label)) for share in others]
+            mine = self._descent(last, x, label)
+            log_q = torch.cat([*(share.result() for share in first), mine])
             self.optimiser.step()
-            if not left:  # what is told of the last is enough
-                accuracy = float(named_right(log_q.detach(), label))
-        return {"loss/discriminator": float(loss.detach()), "discriminator_accuracy": accuracy}
+        label = posterior[:, drawn[-1]]  # what is told of the last minibatch is enough
+        loss = equations.discriminator_loss(log_q, label * self._skills)
+        return {"loss/discriminator": float(loss), "discriminator_accuracy": float(named_right(log_q, label))}
+
+    def _descent(self, members: Members, x: Tensor, label: Tensor) -> Tensor:
+        """Add some members' share to the gradient; return their log probabilities (K, Z, B)."""
+        log_q = members(x)
+        share = len(log_q) / self.options.members
+        (share * equations.discriminator_loss(log_q, label * self._skills)).backward()
+        return log_q.detach()
 
     @torch.no_grad()
     def term(self, rows: Tensor, outer: int) -> Tensor:
@@ -94,12 +109,12 @@ class VanDerWaals:
     """A force between the skills' mean features [Dual-Force]: no network, nothing that could collapse."""
 
     def __init__(self, problem: Problem, config: TrainConfig, generator: torch.Generator) -> None:
-        """Start with random mean features from `generator`, or all forces would be zero."""
+        """Start with mean features that hardly differ, from `generator`: of equal ones, all forces would be zero."""
         self._features, self._reach = problem.discriminator_input, config.reach
         size = (config.skills, self._features.shape[1])
-        self.expected = torch.randn(size, generator=generator).to(problem.device)
+        self.expected = 0.1 * torch.randn(size, generator=generator).to(problem.device)
 
-    def fit(self, rows: Tensor, log_w: Tensor) -> dict[str, float]:
+    def fit(self, rows: Tensor, log_w: Tensor, run: Run = at_once) -> dict[str, float]:
         """Mean features of every skill."""
         self.expected = (log_w.exp() @ self._features[rows].double()).float()
         _, distance = equations.nearest(self.expected)
@@ -121,7 +136,7 @@ class VanDerWaals:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Continue from what `state_dict` returned."""
-        self.expected = state["expected"].clone()
+        self.expected = state["expected"].to(self._features.device, copy=True)
 
 
 def make_diversity(problem: Problem, config: TrainConfig, generator: torch.Generator) -> Diversity:

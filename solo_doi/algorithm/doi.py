@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -9,14 +10,14 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .beside import beside
+from .beside import Run, at_once, beside
 from .config import TrainConfig
 from .diversity import make_diversity
 from .health import finite
 from .multipliers import Multipliers
 from .policy import PolicyLearner
 from .problem import Problem
-from .ratios import in_chunks, normalised, state_values
+from .ratios import in_chunks, minibatch_ratios, normalised, state_values
 from .smodice import DualValue, Expert
 
 
@@ -32,31 +33,36 @@ class Doi:
         self.value = DualValue(problem, config.skills, config, generator)
         self.diversity = make_diversity(problem, config, generator)
         self.multipliers = Multipliers(config, problem.device)
-        self.policy = PolicyLearner(problem, config.skills, config.policy, generator) if config.policy.in_loop else None
+        self.policy = self._make_policy() if config.policy.in_loop else None
         self.outer = 0
 
     def step(self) -> dict[str, float]:
         """One outer step: phase 1, ratios on a subset of the data, phase 2, phase 3; return what to log."""
-        metrics = finite(self._fit_values(), self.outer + 1)
-        rows = self.problem.draw(self.config.subset, self._generator)
-        log_w = self.log_weights(rows)
         left = hold_left(self.outer, self.config)
-        if left == 1:
-            metrics |= self.diversity.fit(rows, log_w)
+        with beside(self._threads) as run:
+            loss, policy_losses = self._fit_values(run)
+            metrics = finite({"loss/value": loss}, f"outer step {self.outer + 1}")
+            rows = self.problem.draw(self.config.subset, self._generator)
+            log_w = self.log_weights(rows, run)
+            if left == 1:
+                metrics |= self.diversity.fit(rows, log_w, run)
+        losses = [one.result() for one in policy_losses]
+        metrics |= {"loss/policy": losses[-1]} if losses else {}
         phi = equations.kl_estimate(log_w, equations.log_weights(self.expert.log_w[rows]))
-        self.multipliers.step(phi, left)
+        if self.config.alpha is None:
+            self.multipliers.step(phi, left)
         self.outer += 1
         per_skill = {
             "phi": phi,
-            "sigma": self.multipliers.sigma(),
-            "exponent": self.exponent(),
+            **self.weighing(),
             "effective_share": equations.effective_samples(log_w) / len(rows),
         }
         metrics["ratio_l1"] = float(equations.ratio_distance(log_w))
         for name, values in per_skill.items():
             metrics |= {f"{name}/{skill}": float(value) for skill, value in enumerate(values)}
-        return finite(metrics, self.outer)
+        return finite(metrics, f"outer step {self.outer}")
 
+    @torch.no_grad()  # multipliers learn from phi alone
     def reward(self, rows: Tensor) -> Tensor:
         """Reward (Z, B) of transitions: diversity against imitation, weighed by the multipliers."""
         config = self.config
@@ -69,11 +75,12 @@ class Doi:
         )
 
     @torch.no_grad()
-    def log_weights(self, rows: Tensor) -> Tensor:
-        """Log weights (Z, B) of some transitions, normalised among themselves."""
+    def log_weights(self, rows: Tensor, run: Run = at_once) -> Tensor:
+        """Log weights (Z, B) of some transitions, normalised among themselves; rewards are given to `run`."""
+        reward = run(partial(self.reward, rows))
         states = torch.cat([self.problem.here[rows], self.problem.there[rows]])
         here, there = self.value.network(self.problem.states[states])[..., 0].chunk(2, dim=1)
-        delta = equations.td_error(self.reward(rows), here, there, self.config.gamma)
+        delta = equations.td_error(reward.result(), here, there, self.config.gamma)
         return normalised(delta, self.config)
 
     @torch.no_grad()
@@ -85,12 +92,14 @@ class Doi:
         reward = in_chunks(lambda chunk: self.reward(rows[chunk]), len(rows), self.config.skills, rows.device)
         return normalised(equations.td_error(reward, here, there, self.config.gamma), self.config)
 
-    def exponent(self) -> Tensor:
-        """Above one, skills can grow apart, (Z,)."""
-        config = self.config
-        return equations.separation_exponent(
-            self.multipliers.sigma(), config.skills, config.diversity_weight, config.data_pull
-        )
+    def weighing(self) -> dict[str, Tensor]:
+        """Return how every skill (Z,) weighs imitation: sigma, if it plays a part; with exponents above 1 they part."""
+        config, sigma = self.config, self.multipliers.sigma()
+        if config.alpha is not None:  # the reward without constraint has no multiplier: diversity weighs alpha
+            alone = torch.zeros_like(sigma)
+            return {"exponent": equations.separation_exponent(alone, config.skills, config.alpha, 1.0)}
+        exponent = equations.separation_exponent(sigma, config.skills, config.diversity_weight, config.data_pull)
+        return {"sigma": sigma, "exponent": exponent}
 
     def state(self) -> dict[str, Any]:
         """Return all that changes in training."""
@@ -105,20 +114,31 @@ class Doi:
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
 
-    def _fit_values(self) -> dict[str, float]:
-        """Phase 1: a few steps on every skill's dual problem, and on its policy, with the rest fixed."""
-        loss, policy, policy_losses = 0.0, self.policy, list[float]()
-        with beside(self._threads_of_values(), policy_losses) as run:
-            for _ in range(self.config.value.updates):
-                loss, rows, delta = self.value.step(self.reward)
-                if policy is not None:
-                    eta = equations.log_ratios(delta).exp()
-                    run(partial(policy.weighted_step, rows, eta, policy.draw_noise(len(rows))))
-        return {"loss/value": loss} | ({"loss/policy": policy_losses[-1]} if policy_losses else {})
+    def _fit_values(self, run: Run) -> tuple[float, list[Future[float]]]:
+        """Phase 1: a few steps on every skill's dual problem, and on its policy, with the rest fixed.
 
-    def _threads_of_values(self) -> int:
-        """Policies are trained beside the values, where there is a policy and a second core for it."""
-        return self.config.torch_threads if self.policy is not None and self.problem.device.type == "cpu" else 1
+        Rewards depend on no value, and nothing depends on policies: on a second core the former are computed ahead,
+        and the latter learn when nobody waits for anything else, also while the discriminator is trained.
+        """
+        loss, policy, policy_losses = 0.0, self.policy, list[Future[float]]()
+        batches = [self.value.draw() for _ in range(self.config.value.updates)]
+        rewards = [run(partial(self.reward, batch.rows)) for batch in batches]
+        for batch, reward in zip(batches, rewards, strict=True):
+            loss, delta = self.value.step(batch, reward.result())
+            if policy is not None:
+                step = partial(policy.weighted_step, batch.rows, minibatch_ratios(delta, self.config))
+                policy_losses.append(run(step, patient=True))
+        return loss, policy_losses
+
+    def _make_policy(self) -> PolicyLearner:
+        """Give it random numbers of its own: it draws them while others are drawn elsewhere."""
+        seed = int(torch.randint(2**62, (), generator=self._generator))
+        own = torch.Generator().manual_seed(seed)
+        return PolicyLearner(self.problem, self.config.skills, self.config.policy, own)
+
+    @property
+    def _threads(self) -> int:
+        return self.config.torch_threads if self.problem.device.type == "cpu" else 1
 
     def _parts(self) -> dict[str, Any]:
         parts = {

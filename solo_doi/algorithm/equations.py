@@ -23,6 +23,11 @@ def log_mean_exp(x: Tensor, log_probability: Tensor | None = None) -> Tensor:
     return torch.logsumexp(x + log_probability, dim=-1)
 
 
+def expectation(x: Tensor, log_probability: Tensor | None = None) -> Tensor:
+    """E[x] over the last axis; with `log_probability` (N,), exact instead of a sample mean."""
+    return x.mean(-1) if log_probability is None else (x * log_probability.exp()).sum(-1)
+
+
 def td_error(reward: Tensor, value: Tensor, next_value: Tensor, gamma: float) -> Tensor:
     """delta(s, a) = R(s, a) + gamma V(s') - V(s)."""
     return reward + gamma * next_value - value
@@ -33,8 +38,7 @@ def dual_loss(
     log_initial: Tensor | None = None, log_probability: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """(1 - gamma) E_rho0[V] + log E_dO[exp delta], to be minimised over V; (Z,) if the arguments are (Z, N)."""
-    start = initial_value.mean(-1) if log_initial is None else (initial_value * log_initial.exp()).sum(-1)
-    return (1 - gamma) * start + log_mean_exp(delta, log_probability)
+    return (1 - gamma) * expectation(initial_value, log_initial) + log_mean_exp(delta, log_probability)
 
 
 def log_ratios(delta: Tensor, log_probability: Tensor | None = None) -> Tensor:
@@ -166,13 +170,18 @@ def truncated(log_eta: Tensor, quantile: float) -> Tensor:
 
 
 def chi_square_conjugate(y: Tensor) -> Tensor:
-    """f*(y) = y^2 / 2 + y, conjugate of f(x) = (x - 1)^2 / 2."""
-    return 0.5 * y.square() + y
+    """f*(y) = max(0, y + 1)^2 / 2 - 1/2, conjugate of f(x) = (x - 1)^2 / 2 where x, a ratio, is never negative."""
+    return 0.5 * functional.relu(y + 1).square() - 0.5
 
 
-def chi_square_loss(initial_value: Tensor, delta: Tensor, gamma: float) -> Tensor:
+def chi_square_loss(
+    initial_value: Tensor, delta: Tensor, gamma: float,
+    log_initial: Tensor | None = None, log_probability: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """(1 - gamma) E_rho0[V] + E_dO[f*(delta)]: the dual under a chi-square divergence, used by SMODICE."""
-    return (1 - gamma) * initial_value.mean(-1) + chi_square_conjugate(delta).mean(-1)
+    return (1 - gamma) * expectation(initial_value, log_initial) + expectation(
+        chi_square_conjugate(delta), log_probability
+    )
 
 
 def chi_square_log_ratios(delta: Tensor) -> Tensor:
@@ -183,13 +192,23 @@ def chi_square_log_ratios(delta: Tensor) -> Tensor:
 def tanh_gaussian_log_prob(mean: Tensor, log_std: Tensor, action: Tensor) -> Tensor:
     """Log density of actions in (-1, 1) under tanh of a diagonal Gaussian, summed over the last axis."""
     before = torch.atanh(action)
-    squash = 2 * (math.log(2) - before - functional.softplus(-2 * before))  # log(1 - tanh^2), without cancellation
-    return (_log_normal(before, mean, log_std) - squash).sum(-1)
+    return (_log_normal(before, mean, log_std) - _log_slope(before)).sum(-1)
+
+
+def tanh_gaussian_surprise(mean: Tensor, log_std: Tensor, noise: Tensor) -> Tensor:
+    """-log density of actions tanh(mean + std noise), whose mean is the entropy, summed over the last axis."""
+    slope = _log_slope(mean + log_std.exp() * noise)
+    return (0.5 * noise.square() + log_std + 0.5 * math.log(2 * math.pi) + slope).sum(-1)
 
 
 def gaussian_log_prob(mean: Tensor, log_std: Tensor, action: Tensor) -> Tensor:
     """Log density of actions under a diagonal Gaussian, summed over the last axis."""
     return _log_normal(action, mean, log_std).sum(-1)
+
+
+def _log_slope(x: Tensor) -> Tensor:
+    """log(1 - tanh(x)^2), without cancellation."""
+    return 2 * (math.log(2) - x - functional.softplus(-2 * x))
 
 
 def _log_normal(x: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:

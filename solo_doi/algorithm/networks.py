@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -80,11 +82,41 @@ class Ensemble(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Log probabilities (K, Z, B) of inputs (B, inputs)."""
+        return Members([*self.weights], [*self.biases])(x)
+
+    def split(self, parts: int) -> list[Members]:
+        """Shares of about as many members each, in the same memory; what they learn is added to `grad` of the whole."""
+        for whole in self.parameters():
+            whole.grad = torch.zeros_like(whole)
+        bounds = [len(self.weights[0]) * part // parts for part in range(parts + 1)]
+        shares = [slice(*pair) for pair in pairwise(bounds)]
+        return [
+            Members([_share(one, share) for one in self.weights], [_share(one, share) for one in self.biases])
+            for share in shares
+        ]
+
+
+@dataclass(frozen=True)
+class Members:
+    """Some members of an ensemble."""
+
+    weights: list[Tensor]
+    biases: list[Tensor]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Log probabilities (K, Z, B) of inputs (B, inputs)."""
         hidden = x.expand(len(self.weights[0]), *x.shape)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = functional.relu(torch.baddbmm(bias, hidden, weight), inplace=True)
         logits: Tensor = SampleLastLinear.apply(hidden, self.weights[-1], self.biases[-1])  # type: ignore[no-untyped-call]
         return torch.log_softmax(logits, dim=1)
+
+
+def _share(whole: Tensor, members: slice) -> Tensor:
+    part = whole.detach()[members].requires_grad_()
+    assert whole.grad is not None
+    part.grad = whole.grad[members]
+    return part
 
 
 class SampleLastLinear(torch.autograd.Function):

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from . import equations
 from .config import PolicyConfig
+from .health import finite
 from .networks import SkillNetwork
 from .problem import Problem
 from .ratios import per_trajectory
@@ -26,7 +27,7 @@ class PolicyLearner:
     def __init__(self, problem: Problem, skills: int, options: PolicyConfig, generator: torch.Generator) -> None:
         """Draw weights from `generator`, which also draws minibatches."""
         self._problem, self._options, self._generator = problem, options, generator
-        self._skills, self._actions = skills, problem.actions.shape[1]
+        self._actions = problem.actions.shape[1]
         observations = problem.states.shape[1]
         network = SkillNetwork(observations, options.hidden, 2 * self._actions, skills, generator)
         self.network = network.to(problem.device)
@@ -39,20 +40,12 @@ class PolicyLearner:
         skill = torch.arange(len(rows), device=rows.device).repeat_interleave(rows.shape[1])
         rows = rows.flatten()
         output = self.network.of_skill(self._problem.states[self._problem.here[rows]], skill)
-        return self._descend(-self._log_prob(output, rows).mean(), output)
+        return self._descend(*self._split(output), rows, 1.0)
 
-    def weighted_step(self, rows: Tensor, eta: Tensor, noise: Tensor | None = None) -> float:
-        """Fit transitions (B,), drawn evenly, with each skill's ratios (Z, B) in the loss.
-
-        What `draw_noise` returned is needed only if others draw from the same generator meanwhile.
-        """
+    def weighted_step(self, rows: Tensor, eta: Tensor) -> float:
+        """Fit transitions (B,), drawn evenly, with each skill's ratios (Z, B) in the loss."""
         output = self.network(self._problem.states[self._problem.here[rows]])
-        return self._descend(-(eta * self._log_prob(output, rows)).mean(), output, noise)
-
-    def draw_noise(self, rows: int) -> Tensor | None:
-        """What a weighted step on so many rows draws actions with (Z, B, actions); nothing if it draws none."""
-        shape = (self._skills, rows, self._actions)
-        return torch.randn(shape, generator=self._generator).to(self._problem.device) if self._options.entropy else None
+        return self._descend(*self._split(output), rows, eta)
 
     def state_dict(self) -> dict[str, Any]:
         """All that changes in training."""
@@ -61,6 +54,7 @@ class PolicyLearner:
             "network": self.network.state_dict(),
             "optimisers": optimisers,
             "log_temperature": self._log_temperature.detach().clone(),
+            "generator": self._generator.get_state(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -70,11 +64,7 @@ class PolicyLearner:
             optimiser.load_state_dict(saved)
         with torch.no_grad():
             self._log_temperature.copy_(state["log_temperature"])
-
-    def _log_prob(self, output: Tensor, rows: Tensor) -> Tensor:
-        mean, log_std = self._split(output)
-        density = equations.tanh_gaussian_log_prob if self._options.squashed else equations.gaussian_log_prob
-        return density(mean, log_std, self._problem.actions[rows])
+        self._generator.set_state(state["generator"].cpu())
 
     def _split(self, output: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_std = output.chunk(2, dim=-1)
@@ -82,22 +72,21 @@ class PolicyLearner:
             mean = mean.clamp(-MEAN_LIMIT, MEAN_LIMIT)
         return mean, log_std.clamp(*LOG_STD_RANGE)
 
-    def _descend(self, loss: Tensor, output: Tensor, noise: Tensor | None = None) -> float:
+    def _descend(self, mean: Tensor, log_std: Tensor, rows: Tensor, eta: Tensor | float) -> float:
+        density = equations.tanh_gaussian_log_prob if self._options.squashed else equations.gaussian_log_prob
+        loss = -(eta * density(mean, log_std, self._problem.actions[rows])).mean()
         if self._options.entropy:
-            loss = loss - self._log_temperature.exp().detach() * self._entropy(output, noise)
+            loss = loss - self._log_temperature.exp().detach() * self._entropy(mean, log_std)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), MAX_GRADIENT)
         self.optimiser.step()
         return float(loss.detach())
 
-    def _entropy(self, output: Tensor, noise: Tensor | None) -> Tensor:
+    def _entropy(self, mean: Tensor, log_std: Tensor) -> Tensor:
         """Estimate the entropy from fresh actions, and move its multiplier: up while it is below minus the actions."""
-        mean, log_std = self._split(output)
-        if noise is None:
-            noise = torch.randn(mean.shape, generator=self._generator).to(mean.device)
-        action = torch.tanh(mean + log_std.exp() * noise).clamp(-1 + 1e-6, 1 - 1e-6)
-        entropy = -equations.tanh_gaussian_log_prob(mean, log_std, action).mean()
+        noise = torch.randn(mean.shape, generator=self._generator).to(mean.device)
+        entropy = equations.tanh_gaussian_surprise(mean, log_std, noise).mean()
         self._temperature_optimiser.zero_grad()
         (self._log_temperature.exp() * (entropy.detach() + self._actions)).backward()
         self._temperature_optimiser.step()
@@ -114,12 +103,13 @@ def clone(
     if options.trajectory_weights:
         w = (per_trajectory(w, problem) / problem.length)[:, problem.trajectory]
     cumulative = w.cumsum(dim=1)
-    for _ in range(options.updates):
+    for number in range(options.updates):
         if options.resampled:
-            learner.resampled_step(draw_rows(cumulative, options.batch, generator))
+            loss = learner.resampled_step(draw_rows(cumulative, options.batch, generator))
         else:
             rows = problem.draw(options.batch, generator)
-            learner.weighted_step(rows, (w[:, rows] * problem.num_rows).float())
+            loss = learner.weighted_step(rows, (w[:, rows] * problem.num_rows).float())
+        finite({"loss/policy": loss}, f"update {number + 1} of cloning")
         schedule.step()
         advance()
     return learner.network

@@ -12,18 +12,20 @@ DEFAULT = TrainConfig()
 
 PAPER = TrainConfig(
     outer=350,
+    subset=17_000,  # of which q learns from nine tenths
+    checkpoints=4,
+    full_passes=4,
     diversity_weight=1.0,
     truncation=1.0,
     projection=("linear_velocity.x", "linear_velocity.y", "angular_velocity.z"),
     classifier=ClassifierConfig(average=1, updates=4000, lr=3e-4, gradient_penalty=10.0, reward_scale=1.0),
-    value=ValueConfig(hidden=256, expert_updates=70_000, updates=200),
+    value=ValueConfig(hidden=256, expert_updates=20_000, updates=200),  # of the expert's, the paper does not tell
     discriminator=DiscriminatorConfig(
         average=1, hidden=256, updates=200, batch=512, lr=3e-4, log_floor=-20.0, hold=0.0
     ),
     multiplier=MultiplierConfig(lr=0.2),
     policy=PolicyConfig(
-        updates=200, batch=512, lr=3e-4, resampled=False, trajectory_weights=False,
-        squashed=True, entropy=True, in_loop=True,
+        batch=512, lr=3e-4, resampled=False, trajectory_weights=False, squashed=True, entropy=True, in_loop=True,
     ),
 )  # fmt: skip
 """The printed equations and the sizes of the code they grew from; learned skills become alike."""

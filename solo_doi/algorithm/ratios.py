@@ -43,6 +43,15 @@ def normalised(delta: Tensor, config: TrainConfig) -> Tensor:
     return equations.log_weights(log_eta)
 
 
+def minibatch_ratios(delta: Tensor, config: TrainConfig) -> Tensor:
+    """Ratios (Z, B) from the temporal differences of a minibatch: with mean one, or, under chi-square, as they are.
+
+    Most of those may be nothing: made to have mean one, a minibatch without any would count in full.
+    """
+    log_eta = equations.chi_square_log_ratios(delta) if config.divergence == "chi2" else equations.log_ratios(delta)
+    return log_eta.exp()
+
+
 def per_trajectory(w: Tensor, problem: Problem) -> Tensor:
     """Weight of whole trajectories (Z, trajectories), from weights (Z, N)."""
     total = torch.zeros(len(w), len(problem.first), dtype=w.dtype, device=w.device)

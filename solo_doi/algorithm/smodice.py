@@ -14,10 +14,7 @@ from .health import finite
 from .networks import Classifier, SkillNetwork
 from .problem import Problem
 from .ratios import normalised, state_values
-from .windows import sample_windows
-
-RewardOf = Callable[[Tensor], Tensor]
-"""Transitions (B,) to rewards (Z, B)."""
+from .windows import Windows, sample_windows
 
 
 @dataclass(frozen=True)
@@ -33,11 +30,12 @@ def recover_expert(
 ) -> Expert:
     """Train classifier and dual value; `advance` is called after each of `updates(config)` updates."""
     logit = train_classifier(problem, config, generator, advance)
-    value, loss = DualValue(problem, 1, config, generator), 0.0
-    for _ in range(config.value.expert_updates):
-        loss, _, _ = value.step(lambda rows: logit[rows][None])
+    value = DualValue(problem, 1, config, generator)
+    for number in range(config.value.expert_updates):
+        batch = value.draw()
+        loss, _ = value.step(batch, logit[batch.rows][None])
+        finite({"loss/expert_value": loss}, f"update {number + 1}")
         advance()
-    finite({"loss/expert_value": loss}, 0)
     with torch.no_grad():
         values = state_values(problem, value.network)
         delta = equations.td_error(logit, values[:, problem.here], values[:, problem.there], config.gamma)
@@ -56,8 +54,7 @@ def train_classifier(
     options = config.classifier
     classifier = Classifier(problem.classifier_input.shape[1], options.hidden, generator).to(problem.device)
     optimiser = torch.optim.Adam(classifier.parameters(), lr=options.lr)
-    loss = torch.zeros(())
-    for _ in range(options.updates):
+    for number in range(options.updates):
         expert = _draw(problem.expert_input, options.batch, generator)
         offline = _draw(problem.classifier_input, options.batch, generator)
         loss = equations.classifier_loss(classifier(expert), classifier(offline))
@@ -69,11 +66,24 @@ def train_classifier(
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
+        finite({"loss/classifier": float(loss.detach())}, f"update {number + 1}")
         advance()
-    finite({"loss/classifier": float(loss.detach())}, 0)
     with torch.no_grad():
         logits = torch.cat([classifier(chunk) for chunk in problem.classifier_input.split(65536)])
     return options.reward_scale * logits
+
+
+@dataclass(frozen=True)
+class Minibatch:
+    """What one step of the dual problem works on."""
+
+    windows: Windows
+    initial: Tensor  # (I,) states that trajectories start from
+
+    @property
+    def rows(self) -> Tensor:
+        """Transitions, (B,)."""
+        return self.windows.rows.flatten()
 
 
 class DualValue:
@@ -89,15 +99,17 @@ class DualValue:
             self.network.parameters(), fused=True, lr=options.lr, weight_decay=options.weight_decay
         )
 
-    def step(self, reward_of: RewardOf) -> tuple[float, Tensor, Tensor]:
-        """Minimise the dual loss on one minibatch; return the loss, its transitions (B,) and their delta (Z, B)."""
+    def draw(self) -> Minibatch:
+        """Draw what one step works on."""
         options, problem = self.config.value, self.problem
         windows = sample_windows(problem, options.windows, options.window, self._generator)
-        rows = windows.rows.flatten()
-        reward = reward_of(rows)
         chosen = torch.randint(len(problem.first), (options.initial_batch,), generator=self._generator)
-        initial = problem.here[problem.first[chosen.to(problem.device)]]
-        states = problem.states[torch.cat([windows.states.flatten(), initial])]
+        return Minibatch(windows, problem.here[problem.first[chosen.to(problem.device)]])
+
+    def step(self, batch: Minibatch, reward: Tensor) -> tuple[float, Tensor]:
+        """Minimise the dual loss, given rewards (Z, B) of the transitions; return the loss and their delta (Z, B)."""
+        windows = batch.windows
+        states = self.problem.states[torch.cat([windows.states.flatten(), batch.initial])]
         values = self.network(states)[..., 0]
         here, there = windows.split(values[:, : windows.states.numel()])
         delta = equations.td_error(reward, here, there, self.config.gamma)
@@ -106,7 +118,7 @@ class DualValue:
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         self.optimiser.step()
-        return float(loss.detach()), rows, delta.detach()
+        return float(loss.detach()), delta.detach()
 
 
 def _draw(inputs: Tensor, count: int, generator: torch.Generator) -> Tensor:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from solo_doi.errors import SoloError
 from solo_doi.files import reason, write_hdf5, write_text, write_torch
 from solo_doi.policies.skills import SkillPolicy
 
+from . import equations
 from .config import TrainConfig
 from .diversity import Discriminator
 from .doi import Doi
@@ -26,11 +28,15 @@ from .ratios import describe
 from .smodice import Expert, recover_expert, updates
 
 STATE_FILE = "state.pt"
+STATE_VERSION = 2
+"""Of what is saved to continue from; others are refused."""
 RATIOS_FILE = "ratios.h5"
 SUMMARY_FILE = "summary.json"
 POLICY_FILE = "policy.h5"
 EXPERT_FILE = "expert.h5"
 CHECKPOINTS = "checkpoints"
+FULL = ("phi_mean", "ratio_l1_trajectory")
+"""What is logged of a full pass."""
 
 
 class TrainingLog(Protocol):
@@ -60,20 +66,22 @@ class Training:
         keep_memory()
         self.config, self.run = config, run
         self._generator = self.fresh_generator()
+        self._full_log_w: Tensor | None = None
         self.problem = Problem.build(data, expert, config, pick_device(config.device))
 
     def train(self, log: TrainingLog) -> None:
         """Run all that is not done yet."""
-        if self.config.objective == "smodice":
-            self._finish_expert(self._recover_expert(log), log)
-            return
         health = Health(self.config)
+        if self.config.objective == "smodice":
+            expert = self._recover_expert(log)
+            self._warn_at_first(expert, health, log)
+            self._finish_expert(expert, health, log)
+            return
         doi = self._resumed(health) or Doi(self.problem, self._recover_expert(log), self.config, self._generator)
-        for text in health.warnings:
-            log.warn(text)
+        self._warn_at_first(doi.expert, health, log)
         log.stage("skills", self.config.outer - doi.outer)
         while doi.outer < self.config.outer:
-            metrics = doi.step()
+            metrics = doi.step() | self._full_figures(doi)
             log.outer(doi.outer, metrics)
             for text in health.observe(metrics):
                 log.warn(text)
@@ -87,11 +95,11 @@ class Training:
     def steps_done(self) -> int:
         """Outer steps after which the saved state was written."""
         path = self.run / STATE_FILE
-        return int(_load(path)["doi"]["outer"]) if path.is_file() else 0
+        return int(_load_state(path)["doi"]["outer"]) if path.is_file() else 0
 
     def load(self, checkpoint: Path) -> Doi:
         """Return training as it was at a checkpoint."""
-        state, found = _load(checkpoint), _load(self.run / "expert.pt")
+        state, found = _load_state(checkpoint), _load(self.run / "expert.pt")
         expert = Expert(**{name: value.to(self.problem.device) for name, value in found.items()})
         if len(expert.log_w) != self.problem.num_rows:
             raise SoloError(
@@ -123,35 +131,54 @@ class Training:
         write_torch(self.run / "expert.pt", {"logit": expert.logit, "log_w": expert.log_w})
         return expert
 
+    def _full_figures(self, doi: Doi) -> dict[str, float]:
+        """Some of what the summary will say, where a full pass is due; the last one's ratios are those of the end."""
+        if doi.outer not in full_steps(self.config):
+            return {}
+        log_w = doi.full_log_weights()
+        found = describe(log_w, doi.expert.log_w, self.problem)
+        self._full_log_w = log_w if doi.outer == self.config.outer else None
+        return {f"full/{name}": cast("float", found[name]) for name in FULL}
+
+    def _warn_at_first(self, expert: Expert, health: Health, log: TrainingLog) -> None:
+        """Tell what is known before any outer step, or was told before this run was continued."""
+        health.observe_expert(float(equations.effective_samples(expert.log_w)), self.problem.num_rows)
+        for text in health.warnings:
+            log.warn(text)
+
     def _finish(self, doi: Doi, health: Health, log: TrainingLog) -> None:
         """Ratios over all of the data, what they say, and policies."""
-        log_w, expert = doi.full_log_weights(), doi.expert.log_w
+        log_w = doi.full_log_weights() if self._full_log_w is None else self._full_log_w
+        expert = doi.expert.log_w
         self._write_ratios(expert, log_w)
         summary: dict[str, Any] = describe(log_w, expert, self.problem)
-        summary |= {"sigma": doi.multipliers.sigma().tolist(), "exponent": doi.exponent().tolist()}
+        for name, values in doi.weighing().items():
+            summary |= {name: values.tolist(), f"{name}_mean": float(values.mean())}
         if isinstance(doi.diversity, Discriminator):
             summary["held_out_accuracy"] = doi.diversity.held_out_accuracy(log_w)
-        if doi.policy is None:
-            log.stage("policies", self.config.policy.updates)
-            # One network for the expert and all skills: shared layers learn from all of the data.
-            network = clone(
-                self.problem, torch.cat([expert[None], log_w]), self.config.policy, self._generator, log.advance
-            )
-            self.policy(network, slice(0, 1)).write(self.run / EXPERT_FILE)
-            self.policy(network, slice(1, None)).write(self.run / POLICY_FILE)
-        else:
-            self.policy(doi.policy.network, slice(None)).write(self.run / POLICY_FILE)
+        # One network for the expert and all skills, if those have none yet: shared layers learn from all of the data.
+        network = self._clone(torch.cat([expert[None], log_w]) if doi.policy is None else expert[None], log)
+        skills = (network, slice(1, None)) if doi.policy is None else (doi.policy.network, slice(None))
+        self.policy(network, slice(0, 1)).write(self.run / EXPERT_FILE)
+        self.policy(*skills).write(self.run / POLICY_FILE)
         self._write_summary(summary | {"warnings": health.warnings})
 
-    def _finish_expert(self, expert: Expert, log: TrainingLog) -> None:
+    def _finish_expert(self, expert: Expert, health: Health, log: TrainingLog) -> None:
         """SMODICE alone: its policy is the only skill."""
         log_w = expert.log_w[None]
         self._write_ratios(expert.log_w, log_w)
-        log.stage("policies", self.config.policy.updates)
-        network = clone(self.problem, log_w, self.config.policy, self._generator, log.advance)
+        network = self._clone(log_w, log)
         self.policy(network, slice(None)).write(self.run / EXPERT_FILE)
         self.policy(network, slice(None)).write(self.run / POLICY_FILE)
-        self._write_summary(describe(log_w, expert.log_w, self.problem) | {"warnings": []})
+        self._write_summary(describe(log_w, expert.log_w, self.problem) | {"warnings": health.warnings})
+
+    def _clone(self, log_w: Tensor, log: TrainingLog) -> SkillNetwork:
+        """Fit the policies that are cloned at the end: all, or, if skills are trained in the loop, the expert's."""
+        options = self.config.policy
+        if options.in_loop:
+            options = replace(options, updates=options.expert_updates)
+        log.stage("policies", options.updates)
+        return clone(self.problem, log_w, options, self._generator, log.advance)
 
     def _write_ratios(self, log_w_expert: Tensor, log_w: Tensor) -> None:
         arrays = {"log_w_expert": log_w_expert.cpu().numpy(), "log_w_skills": log_w.cpu().numpy()}
@@ -159,30 +186,39 @@ class Training:
         write_hdf5(self.run / RATIOS_FILE, arrays, {"meaning": meaning})
 
     def _write_summary(self, summary: dict[str, Any]) -> None:
-        content = {"eps": self.config.eps, "skills": self.config.skills, "seed": self.config.seed, **summary}
+        content = {"eps": self.config.eps, "skills": len(summary["phi"]), "seed": self.config.seed, **summary}
         write_text(self.run / SUMMARY_FILE, json.dumps(content, indent=1) + "\n")
 
     def _keep(self, doi: Doi, health: Health) -> None:
         """Save to continue from, and now and then to look at later."""
         config = self.config
-        state = {"doi": doi.state(), "generator": self._generator.get_state(), "health": health.state()}
+        state = {
+            "version": STATE_VERSION, "doi": doi.state(), "generator": self._generator.get_state(),
+            "health": health.state(),
+        }  # fmt: skip
         last = doi.outer == config.outer
         if doi.outer % config.save_every == 0 or last:
             write_torch(self.run / STATE_FILE, state)
-        if config.checkpoints and doi.outer in kept_steps(config.outer, config.checkpoints):
+        if doi.outer in kept_steps(config.outer, config.checkpoints):
             write_torch(self.run / CHECKPOINTS / f"outer_{doi.outer:04d}.pt", state)
 
     def _resumed(self, health: Health) -> Doi | None:
         path = self.run / STATE_FILE
         if not path.is_file():
             return None
-        health.load(_load(path)["health"])
+        health.load(_load_state(path)["health"])
         return self.load(path)
 
 
 def kept_steps(outer: int, count: int) -> set[int]:
     """Outer steps after which a checkpoint is kept: `count` of them, evenly spaced, the last among them."""
     return {max(1, round(outer * (number + 1) / count)) for number in range(count)}
+
+
+def full_steps(config: TrainConfig) -> set[int]:
+    """Outer steps with a full pass over the data: of those with a checkpoint, some, the last among them."""
+    kept = sorted(kept_steps(config.outer, config.checkpoints))
+    return {kept[number - 1] for number in kept_steps(len(kept), config.full_passes)} if kept else set()
 
 
 def pick_device(name: str) -> torch.device:
@@ -204,6 +240,16 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
+        anew = "Delete it to begin the run anew with --resume." if path.name == STATE_FILE else "Train the run again."
+        raise SoloError(f"{path}: cannot be read ({reason(error)}). {anew}") from error
+
+
+def _load_state(path: Path) -> dict[str, Any]:
+    """Read a saved state, or a checkpoint, which has the same content."""
+    state = _load(path)
+    if state.get("version") != STATE_VERSION:
         raise SoloError(
-            f"{path}: cannot be read ({reason(error)}). Delete {STATE_FILE} in the run to begin it anew with --resume."
-        ) from error
+            f"{path}: saved by another version of solo-train ({state.get('version', 1)}, expected {STATE_VERSION}), "
+            "which it cannot continue from. Train the run again, or use the version that its provenance.json names."
+        )
+    return state

@@ -32,7 +32,7 @@ def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transition
         following, kept = arrays["next_observations"].astype(np.float32), np.ones(len(terminals), dtype=bool)
     else:
         following = np.concatenate([observations[1:], observations[-1:]])
-        following[terminals] = observations[terminals]  # masked by the flag; must only be finite
+        following[terminals] = observations[terminals]  # was not stored: as if the last state were never left
         kept = terminals | ~timeouts
         cut = np.append(~kept[1:], False)  # the row before a dropped one is now the last
         timeouts = timeouts | (cut & ~terminals)

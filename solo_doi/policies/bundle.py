@@ -19,6 +19,8 @@ from .contract import BundleError, Contract, digest
 from .plausible import implausible
 
 CONTRACT, VECTORS, PARITY = "solo12.contract", "solo12.test_vectors", "solo12.parity"
+FILE = "skills.onnx"
+"""Name that a bundle has unless another is asked for."""
 FILE_HASH = "solo12.file_sha256"
 NO_HASH = b"0" * 64
 """What stands in the place of the hash while it is computed."""
@@ -108,19 +110,19 @@ class Bundle:
         """Raw action and joint targets (12,) of one raw observation under one skill, in memory bound once: faster."""
         if not 0 <= skill < self.num_skills:
             raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
-        self._row[0], self._row_skill[0] = observation, skill
+        self._row[:], self._row_skill[0] = observation, skill
         self._session.run_with_iobinding(self._bound)
-        action, target = self._answer
-        return action[0].copy(), target[0].copy()
+        return self._action.copy(), self._target.copy()
 
     def _bind(self) -> None:
-        self._row, self._row_skill = np.zeros((1, self.observation_size), np.float32), np.zeros(1, np.int64)
-        self._answer = np.zeros((1, NUM_JOINTS), np.float32), np.zeros((1, NUM_JOINTS), np.float32)
         self._bound = self._session.io_binding()
-        self._bound.bind_cpu_input("observation", self._row)
+        row, self._row_skill = np.zeros((1, self.observation_size), np.float32), np.zeros(1, np.int64)
+        self._bound.bind_cpu_input("observation", row)
         self._bound.bind_cpu_input("skill", self._row_skill)
-        for name, array in zip(("action", "joint_target"), self._answer, strict=True):
+        action, target = np.zeros((2, 1, NUM_JOINTS), np.float32)
+        for name, array in (("action", action), ("joint_target", target)):
             self._bound.bind_output(name, "cpu", 0, np.float32, array.shape, array.ctypes.data)
+        self._row, self._action, self._target = row[0], action[0], target[0]
 
     def excess(self, observation: np.ndarray) -> float:
         """How far the worst number of an observation is from the middle of the training range; above 1 is outside."""
@@ -169,11 +171,19 @@ def _check_graph(session: Any, contract: Contract, where: str) -> None:  # noqa:
         raise BundleError(f"{where}: its graph is of {found}, its contract of {expected}. Export it again.")
 
 
+def directory(path: Path) -> str:
+    """Say that a bundle was expected where a directory is, and which file in it may be meant."""
+    inside = path / FILE
+    return f"{path}: a directory. Expected a bundle" + (f"; did you mean {inside}?" if inside.is_file() else ".")
+
+
 def _open(path: Path) -> tuple[Any, dict[str, str]]:
     try:
         import onnxruntime
     except ImportError as error:
         raise MissingPackageError("onnxruntime", "Running a bundle", "pip install 'solo-doi[robot]'") from error
+    if path.is_dir():
+        raise BundleError(directory(path))
     if not path.is_file():
         raise BundleError(f"{path}: no such file. Expected a bundle written by solo-export.")
     options = onnxruntime.SessionOptions()

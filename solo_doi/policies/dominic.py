@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from solo_doi.errors import SoloError
-from solo_doi.files import write_torch
+from solo_doi.files import reason, write_torch
 from solo_doi.solo12.constants import NUM_JOINTS
 
 from .masked import Float32, MaskedPolicy
@@ -67,13 +67,15 @@ def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # no
 
 def _load(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
-        raise CheckpointError(f"{path}: no such file. Expected a DOMiNiC checkpoint such as model_2000.pt.")
+        found = "a directory" if path.is_dir() else "no such file"
+        raise CheckpointError(f"{path}: {found}. Expected a DOMiNiC checkpoint such as model_2000.pt.")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged bytes make the unpickler raise KeyError, IndexError, struct.error and more
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        # Not in PyTorch's words, which advise to read it unsafely.
+        why = f" ({reason(error)})" if isinstance(error, OSError) else ""
         raise CheckpointError(
-            f"{path}: not a checkpoint that can be read safely ({reason}). Expected a file written by torch.save with "
+            f"{path}: not a checkpoint that can be read safely{why}. Expected a file written by torch.save with "
             "tensors, numbers and lists only; download or export it again."
         ) from error
     if not isinstance(content, Mapping):

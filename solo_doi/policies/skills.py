@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from solo_doi.errors import SoloError
-from solo_doi.files import write_hdf5
+from solo_doi.files import reason, write_hdf5
 
 from .masked import Float32
 
@@ -70,5 +70,5 @@ class SkillPolicy:
                 return cls(**{field.name: file[field.name][()] for field in fields(cls)})
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise SoloError(
-                f"{path}: not a skill policy ({error}). Expected policy.h5 of a run of solo-train."
+                f"{path}: not a skill policy ({reason(error)}). Expected policy.h5 of a run of solo-train."
             ) from error

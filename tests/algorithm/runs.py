@@ -37,7 +37,8 @@ FLAGS = shlex.split(
     "--value.expert-updates 5 --value.updates 3 --value.hidden 8 --value.windows 4 --value.window 8 "
     "--value.initial-batch 4 "
     "--discriminator.updates 3 --discriminator.hidden 8 --discriminator.batch 32 --discriminator.members 2 "
-    "--discriminator.average 5 --discriminator.held-out 0.3 --policy.updates 5 --policy.hidden 8 --policy.batch 32"
+    "--discriminator.average 5 --discriminator.held-out 0.3 --policy.updates 5 "
+    "--policy.expert-updates 5 --policy.hidden 8 --policy.batch 32"
 )
 """What makes a run take a fraction of a second."""
 Data = tuple[Transitions, Transitions]
@@ -56,7 +57,7 @@ def tiny(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
         classifier=ClassifierConfig(average=5, **sizes),
         value=ValueConfig(expert_updates=5, updates=3, hidden=8, windows=4, window=8, initial_batch=4),
         discriminator=DiscriminatorConfig(updates=3, hidden=8, batch=32, members=2, average=5, held_out=0.3),
-        policy=PolicyConfig(**sizes),
+        policy=PolicyConfig(expert_updates=5, **sizes),
     )
     return replace(config, **changes)
 

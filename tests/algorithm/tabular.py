@@ -79,8 +79,9 @@ def rooms_mdp(rooms: int = 3, gamma: float = 0.9, seed: int = 0) -> Mdp:
     return with_uniform_data(transition, initial, gamma)
 
 
-def solve_dual(mdp: Mdp, reward: Tensor) -> tuple[Tensor, float]:
+def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor, float]:
     """Minimise the dual loss over a table of values with exact expectations; log ratios (Z, S A) and the optimum."""
+    dual = equations.chi_square_loss if divergence == "chi2" else equations.dual_loss
     states, actions = mdp.shape
     transition = torch.from_numpy(mdp.transition).reshape(states * actions, states)
     log_data, log_initial = torch.from_numpy(np.log(mdp.data)).flatten(), torch.from_numpy(np.log(mdp.initial))
@@ -91,7 +92,7 @@ def solve_dual(mdp: Mdp, reward: Tensor) -> tuple[Tensor, float]:
         return equations.td_error(reward, here, value @ transition.T, mdp.gamma)
 
     def loss() -> Tensor:
-        return equations.dual_loss(value, delta(), mdp.gamma, log_initial, log_data).sum()
+        return dual(value, delta(), mdp.gamma, log_initial, log_data).sum()
 
     optimiser = torch.optim.LBFGS(
         [value], max_iter=2000, tolerance_grad=1e-12, tolerance_change=1e-16, line_search_fn="strong_wolfe"
@@ -105,6 +106,8 @@ def solve_dual(mdp: Mdp, reward: Tensor) -> tuple[Tensor, float]:
 
     optimiser.step(closure)
     with torch.no_grad():
+        if divergence == "chi2":
+            return equations.chi_square_log_ratios(delta()), float(loss())
         return equations.log_ratios(delta(), log_data), float(loss())
 
 
@@ -138,8 +141,8 @@ def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
     return np.log(w) - log_data
 
 
-def solve_primal(mdp: Mdp, reward: np.ndarray) -> tuple[np.ndarray, float]:
-    """Maximise E_d[R] - KL(d || d_O) under the flow constraint as a convex program; occupancy (S, A) and optimum."""
+def solve_primal(mdp: Mdp, reward: np.ndarray, divergence: str = "kl") -> tuple[np.ndarray, float]:
+    """Maximise E_d[R] - D(d || d_O) under the flow constraint as a convex program; occupancy (S, A) and optimum."""
     states, actions = mdp.shape
     occupancy = cp.Variable((states, actions), nonneg=True)
     inflow = [
@@ -147,8 +150,11 @@ def solve_primal(mdp: Mdp, reward: np.ndarray) -> tuple[np.ndarray, float]:
         for s in range(states)
     ]
     flow = [cp.sum(occupancy[s]) == inflow[s] for s in range(states)]
-    divergence = cp.sum(cp.kl_div(occupancy, mdp.data))  # both sum to one: the generalised divergence is the usual
-    problem = cp.Problem(cp.Maximize(cp.sum(cp.multiply(occupancy, reward)) - divergence), flow)
+    # Both sum to one: the generalised KL divergence is the usual.
+    cost = cp.sum(cp.kl_div(occupancy, mdp.data))
+    if divergence == "chi2":
+        cost = 0.5 * cp.sum(cp.multiply(1 / mdp.data, cp.square(occupancy - mdp.data)))
+    problem = cp.Problem(cp.Maximize(cp.sum(cp.multiply(occupancy, reward)) - cost), flow)
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
     return occupancy.value, float(problem.value)
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from solo_doi import config as files
-from solo_doi.algorithm.config import ClassifierConfig, DiscriminatorConfig, PolicyConfig, TrainConfig, ValueConfig
+from solo_doi.algorithm.config import (
+    ClassifierConfig,
+    DiscriminatorConfig,
+    MultiplierConfig,
+    PolicyConfig,
+    TrainConfig,
+    ValueConfig,
+)
 from solo_doi.algorithm.presets import DEFAULT, PAPER, preset
 from solo_doi.errors import SoloError, UnknownNameError
 
@@ -21,6 +29,11 @@ from solo_doi.errors import SoloError, UnknownNameError
         ({"eps": float("inf")}, "eps is inf"),
         ({"seed": -1}, "seed is -1"),
         ({"torch_threads": 0}, "torch_threads is 0"),
+        ({"diversity_weight": math.nan}, "diversity_weight is nan: expected a finite number"),
+        ({"multiplier": MultiplierConfig(lr=-1.0)}, "multiplier.lr is -1.0: expected above 0"),
+        ({"discriminator": DiscriminatorConfig(updates=0)}, "discriminator.updates is 0: expected 1 or more"),
+        ({"classifier": ClassifierConfig(average=0)}, "classifier.average is 0: expected 1 or more"),
+        ({"reach": 0.0}, "reach is 0.0: expected above 0"),
         ({"classifier": ClassifierConfig(terms=())}, r"classifier\.terms is \(\): expected one term or more"),
         ({"discriminator": DiscriminatorConfig(terms=())}, r"discriminator\.terms is \(\)"),
         ({"classifier": ClassifierConfig(batch=0)}, r"classifier\.batch is 0: expected 1 or more"),
@@ -51,8 +64,12 @@ from solo_doi.errors import SoloError, UnknownNameError
         ({"data_pull": 0.0, "multipliers": "fixed:0"}, "data_pull 0 with sigma 0"),
         ({"subset": 99}, "subset is 99: expected 100 rows or more"),
         ({"save_every": 0}, "save_every is 0"),
+        ({"checkpoints": -1}, "checkpoints is -1: expected 0 or more"),
+        ({"full_passes": -1}, "full_passes is -1: expected 0 or more"),
         ({"discriminator": DiscriminatorConfig(hold=1.0)}, r"discriminator\.hold is 1\.0"),
         ({"discriminator": DiscriminatorConfig(held_out=0.6)}, r"discriminator\.held_out is 0\.6"),
+        ({"policy": PolicyConfig(updates=0)}, r"policy\.updates is 0: expected 1 or more"),
+        ({"policy": PolicyConfig(expert_updates=0)}, r"policy\.expert_updates is 0: expected 1 or more"),
         (
             {"policy": PolicyConfig(entropy=True)},
             r"policy\.entropy is True: expected off unless policy\.squashed is on",
@@ -143,7 +160,7 @@ def test_the_papers_preset_is_what_is_printed() -> None:
     assert PAPER.classifier.average == PAPER.discriminator.average == 1
     assert (PAPER.multipliers, PAPER.objective, PAPER.divergence) == ("learned", "doi", "kl")
     assert PAPER.discriminator.hold == 0
-    assert PAPER.value.updates == PAPER.discriminator.updates == PAPER.policy.updates == 200
+    assert PAPER.value.updates == PAPER.discriminator.updates == 200
     assert PAPER.policy.in_loop
     assert PAPER.policy.entropy
     assert not PAPER.policy.resampled

@@ -208,6 +208,22 @@ def test_force_is_not_zero_in_the_beginning() -> None:
     assert force().term(torch.arange(4), 0).abs().max() > 0.01
 
 
+def test_a_force_that_continues_lies_where_its_problem_does() -> None:
+    """A saved state is read into the processor's memory, whatever device it came from."""
+    config = small_config(skills=2, diversity="van_der_waals")
+    problem = build(table(np.arange(4.0)[:, None]), config)
+    elsewhere = VanDerWaals(
+        replace(problem, discriminator_input=problem.discriminator_input.to("meta")), config, seeded()
+    )
+    saved = force().state_dict()
+    elsewhere.load_state_dict(saved)
+    assert elsewhere.expected.device == torch.device("meta")
+    here = force()
+    here.load_state_dict(saved)
+    here.expected += 1
+    assert not torch.equal(here.expected, saved["expected"])  # what was read is a copy
+
+
 @pytest.mark.parametrize("kind", ["discriminator", "van_der_waals"])
 def test_what_is_learned_can_be_carried_over(kind: str) -> None:
     """Parts out of one and into another: the same reward from then on."""

@@ -52,6 +52,20 @@ def test_tanh_gaussian_agrees_with_the_library() -> None:
     close(found, library.log_prob(action).sum(-1), rtol=1e-6, atol=1e-6)
 
 
+def test_surprise_is_minus_the_log_density_of_the_action_drawn() -> None:
+    """In value, and in slope with respect to mean and deviation, through the action as well."""
+    mean, log_std = (torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1))
+    noise = torch.randn(50, 3, generator=seeded(2), dtype=torch.float64)
+    parameters = mean.requires_grad_(), log_std.requires_grad_()
+    found = equations.tanh_gaussian_surprise(mean, log_std, noise)
+    drawn = torch.tanh(mean + log_std.exp() * noise)
+    expected = -equations.tanh_gaussian_log_prob(mean, log_std, drawn)
+    close(found, expected, rtol=1e-6, atol=1e-6)
+    slopes = (torch.autograd.grad(each.sum(), parameters) for each in (found, expected))
+    for ours, theirs in zip(*slopes, strict=True):
+        close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
 @given(st.floats(-0.999, 0.999), st.floats(-7.24, 7.24), st.floats(-5, 2))
 def test_policy_densities_are_finite_in_single_precision(action: float, mean: float, log_std: float) -> None:
     """For every action the data can have and every output the policy may give, with finite gradients."""

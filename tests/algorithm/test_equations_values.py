@@ -154,16 +154,23 @@ def test_truncation_is_of_each_skill_by_itself() -> None:
 
 @given(st.floats(-5, 5))
 def test_conjugate_is_the_largest_gap_below_the_divergence(y: float) -> None:
-    """f*(y) = max over x of x y - (x - 1)^2 / 2, on a fine grid of x; the maximum is at y + 1."""
-    x = torch.linspace(-10, 10, 20_001, dtype=torch.float64)
+    """f*(y) = max over x >= 0 of x y - (x - 1)^2 / 2, on a fine grid; the maximum is at y + 1, or at 0 below -1."""
+    x = torch.linspace(0, 10, 10_001, dtype=torch.float64)
     gap = x * y - 0.5 * (x - 1).square()
     close(equations.chi_square_conjugate(tensor(y))[0], gap.max(), rtol=0, atol=1e-6)
-    assert abs(float(x[gap.argmax()]) - (y + 1)) <= 1e-3
+    assert abs(float(x[gap.argmax()]) - max(0.0, y + 1)) <= 1e-3
 
 
 def test_chi_square_loss_by_hand() -> None:
-    """Half of the mean of 2 and 4; f* of 1 and -1 are 1.5 and -0.5, on average 0.5."""
+    """Half of the mean of 2 and 4; f* of 1 and -1 are 1.5 and -0.5, on average 0.5; of -9 it is -0.5, too."""
     close(equations.chi_square_loss(tensor(2, 4), tensor(1, -1), 0.5), tensor(2)[0])
+    close(equations.chi_square_loss(tensor(2, 4), tensor(1, -9), 0.5), tensor(2)[0])
+
+
+def test_chi_square_loss_with_exact_expectations_by_hand() -> None:
+    """Initial states with 1/4 and 3/4: half of 3.5; f* of 1 and -1 with the same: 0.375 - 0.375."""
+    probability = log_of(0.25, 0.75)
+    close(equations.chi_square_loss(tensor(2, 4), tensor(1, -1), 0.5, probability, probability), tensor(1.75)[0])
 
 
 def test_chi_square_ratios_by_hand() -> None:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from math import inf, nan
+from pathlib import Path
 
 import pytest
+import torch
 
+from solo_doi.algorithm import equations
 from solo_doi.algorithm.config import TrainConfig
 from solo_doi.algorithm.health import PATIENCE, Health, TrainingError, finite
+from solo_doi.algorithm.ratios import normalised
+from solo_doi.metrics_log import read_metrics
 
+from .small import seeded
+
+SHIPPED = Path(__file__).parents[2] / "solo_doi" / "skills" / "locomotion"
 SKILLS = 3
 BAD = {
     "exponent": {"exponent/0": 0.9, "exponent/1": 0.8, "exponent/2": 0.5},
-    "weights": {"effective_share/1": 0.0005},
+    "weights": {"effective_share/1": 0.0015},
     "discriminator": {"discriminator_accuracy": 0.4},
 }
 TEXT = {
-    "exponent": "is 0.90, below 1: they can only become alike. Raise diversity_weight or eps",
-    "weights": "a skill's weights rest on 0.05% of the data",
+    "exponent": "is below 1 for skills 0 (0.90), 1 (0.80), 2 (0.50): what sets them apart fades. Raise",
+    "weights": "a skill's weights rest on 0.15% of the data",
     "discriminator": "the discriminator names skills no better than chance",
 }
 
@@ -49,6 +57,13 @@ def test_a_healthy_run_is_left_alone() -> None:
     assert watched.warnings == []
 
 
+def test_the_run_of_the_shipped_skills_is_left_alone() -> None:
+    """The default at eps 2, as it was logged."""
+    watched, lines = Health(TrainConfig()), read_metrics(SHIPPED)
+    assert len(lines) == TrainConfig().outer
+    assert [watched.observe(line) for line in lines] == [[]] * len(lines)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_a_complaint_is_made_once_after_patience(name: str) -> None:
     """Nothing for 19 steps, one text in the twentieth, and no other ever after; it is kept for the summary."""
@@ -71,7 +86,7 @@ def test_what_passes_in_time_is_not_told(name: str) -> None:
 def test_what_comes_back_is_not_told_again() -> None:
     """Also with other numbers in its text."""
     watched = health()
-    told(watched, PATIENCE, **{"effective_share/0": 0.0005, **BAD["exponent"]})
+    told(watched, PATIENCE, **{"effective_share/0": 0.0015, **BAD["exponent"]})
     told(watched, 1)
     again = told(
         watched, PATIENCE, **{"effective_share/0": 0.0008, "exponent/0": 0.1, "exponent/1": 0.2, "exponent/2": 0.3}
@@ -86,9 +101,15 @@ def test_two_complaints_may_come_together() -> None:
     assert len(complaints[-1]) == 2
 
 
-def test_one_skill_that_may_differ_is_enough() -> None:
-    """The exponent that counts is the largest."""
-    assert told(health(), PATIENCE, **{"exponent/0": 0.1, "exponent/1": 1.2, "exponent/2": 0.1})[-1] == []
+def test_a_skill_that_must_become_like_the_others_is_named() -> None:
+    """One is enough, and who may differ is not."""
+    (complaint,) = told(health(), PATIENCE, **{"exponent/0": 2.0, "exponent/1": 0.75, "exponent/2": 1.0})[-1]
+    assert "is below 1 for skill 1 (0.75): what sets them apart fades." in complaint
+
+
+def test_a_force_has_no_exponent() -> None:
+    """It is about log-odds of a discriminator."""
+    assert told(health(diversity="van_der_waals"), PATIENCE, **BAD["exponent"])[-1] == []
 
 
 def test_chance_is_no_complaint_while_skills_must_be_alike() -> None:
@@ -107,12 +128,52 @@ def test_without_a_discriminator_there_is_no_accuracy_to_complain_about() -> Non
         assert watched.observe(step) == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({"multipliers": "fixed:0.9"}, "Raise diversity_weight, or lower SIGMA of --multipliers fixed:SIGMA, if"),
+        ({"objective": "unconstrained:0.5"}, "Raise ALPHA of --objective unconstrained:ALPHA if"),
+        ({}, "Raise diversity_weight or eps if"),
+    ],
+)
+def test_advice_names_what_has_an_effect(changes: dict[str, str], advice: str) -> None:
+    """What is not learned is no less below one."""
+    (complaint,) = told(health(**changes), PATIENCE, **BAD["exponent"])[-1]
+    assert f"{advice} they should differ." in complaint
+
+
 @pytest.mark.parametrize("changes", [{"multipliers": "fixed:0.9"}, {"objective": "unconstrained:0.5"}])
-def test_exponents_that_the_user_chose_are_no_complaint(changes: dict[str, str]) -> None:
-    """Nor is eps, which plays no part."""
-    watched = health(eps=0.5, **changes)
-    assert told(watched, PATIENCE, **BAD["exponent"])[-1] == []
-    assert watched.warnings == []
+def test_eps_is_no_complaint_where_it_plays_no_part(changes: dict[str, str]) -> None:
+    """It may be anything."""
+    assert health(eps=0.5, **changes).warnings == []
+
+
+def test_a_short_run_is_told_before_it_ends() -> None:
+    """What lasts for all of three steps is told in the last."""
+    complaints = told(health(outer=3), 3, **BAD["exponent"])
+    assert [len(each) for each in complaints] == [0, 0, 1]
+
+
+# --- Weights -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("spread", "collapsed"), [(1.0, False), (1e4, True)])
+@pytest.mark.parametrize("truncation", [0.5, 0.9, 0.999, 1.0])
+@pytest.mark.parametrize("rows", [100, 15_000])
+def test_collapsed_weights_are_told_whatever_truncation_makes_of_them(
+    rows: int, truncation: float, spread: float, collapsed: bool
+) -> None:
+    """Weights as training computes them: one row has all of it, with as many as truncation makes equal to it."""
+    config = TrainConfig(skills=SKILLS, subset=rows, truncation=truncation)
+    log_w = normalised(spread * torch.randn(rows, generator=seeded()), config)
+    samples = float(equations.effective_samples(log_w))
+    watched = Health(config)
+    shares = {f"effective_share/{skill}": samples / rows for skill in range(SKILLS)}
+    complaints = told(watched, PATIENCE, **shares)[-1]
+    assert [TEXT["weights"][:25] in complaint for complaint in complaints] == [True] * collapsed
+    watched.observe_expert(samples, rows)
+    watched.observe_expert(samples, rows)  # as when a run is continued
+    assert sum("the expert's weights rest on" in text for text in watched.warnings) == collapsed
 
 
 @pytest.mark.parametrize(("eps", "warned"), [(0.5, True), (1.09, True), (1.1, False), (2.0, False), (0.0, False)])
@@ -127,9 +188,9 @@ def test_a_constraint_below_log_of_the_skills_is_told_at_once(eps: float, warned
 def test_what_is_no_number_ends_training(value: float) -> None:
     """The metric, its value and the step are named."""
     with pytest.raises(TrainingError, match=rf"^loss/value became {value} in outer step 7\."):
-        finite({"phi/0": 1.0, "loss/value": value}, 7)
+        finite({"phi/0": 1.0, "loss/value": value}, "outer step 7")
 
 
 def test_numbers_pass() -> None:
     """Unchanged."""
-    assert finite({"phi/0": 1.0, "loss/value": -1e30}, 7) == {"phi/0": 1.0, "loss/value": -1e30}
+    assert finite({"phi/0": 1.0, "loss/value": -1e30}, "outer step 7") == {"phi/0": 1.0, "loss/value": -1e30}

@@ -26,7 +26,7 @@ SETTINGS = {
     "task": "gym",
     "gamma": "0.9",
     "skills": "3",
-    "diversity-weight": "6",
+    "diversity-weight": "15",
     "eps": "0.8",
     "outer": "80",
     "truncation": "1",
@@ -165,9 +165,12 @@ def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
         assert phi == pytest.approx(exact_phi, rel=0.1)
 
 
-def test_constraints_are_kept(run: Path) -> None:
-    """No skill's divergence, over all samples, is more than a tenth above eps."""
+def test_constraints_are_kept_by_skills_that_differ(run: Path) -> None:
+    """No skill's divergence, over all samples, is more than a tenth above eps, nor are skills the expert or alike."""
     with h5py.File(run / "ratios.h5") as file:
         log_w, expert = file["log_w_skills"][:], file["log_w_expert"][:]
     phi = (np.exp(log_w) * (log_w - expert)).sum(1)
     assert (phi <= 1.1 * float(SETTINGS["eps"])).all()
+    assert (phi >= 0.5 * float(SETTINGS["eps"])).all()
+    distance = [np.abs(np.exp(log_w[one]) - np.exp(log_w[other])).sum() for one, other in ((0, 1), (0, 2), (1, 2))]
+    assert min(distance) >= 0.5  # of 2; skills that are alike have none

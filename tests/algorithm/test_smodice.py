@@ -87,7 +87,9 @@ def assert_step_is_of_the_dual_problem(problem: Problem, config: TrainConfig, sk
     reward = torch.randn(skills, problem.num_rows, generator=seeded(3))
     value = DualValue(problem, skills, config, seeded(1))
     before = deepcopy(value.network)
-    loss, rows, delta = value.step(lambda rows: reward[:, rows])
+    batch = value.draw()
+    rows = batch.rows
+    loss, delta = value.step(batch, reward[:, rows])
     assert rows.shape == (30,)
     with torch.no_grad():
         values = before(problem.states)[..., 0]
@@ -121,7 +123,7 @@ def test_initial_states_are_the_first_of_trajectories() -> None:
     value = DualValue(problem, 1, config, seeded(1))
     seen: list[Tensor] = []
     value.network.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-    value.step(lambda rows: torch.zeros(1, len(rows)))
+    value.step(value.draw(), torch.zeros(1, 30))
     starts = problem.states[problem.here[problem.first]]
     initial = seen[0][-config.value.initial_batch :]
     assert all((starts == state).all(dim=1).any() for state in initial)
@@ -129,21 +131,12 @@ def test_initial_states_are_the_first_of_trajectories() -> None:
 
 
 def test_skills_share_a_minibatch_and_not_their_rewards() -> None:
-    """The reward function is asked once, for all transitions of the minibatch."""
+    """Two skills with one value differ by their rewards alone."""
     config = stepping()
-    problem = build(ragged((8, 12)), config)
-    asked: list[Tensor] = []
-
-    def reward_of(rows: Tensor) -> Tensor:
-        asked.append(rows)
-        return torch.stack([torch.zeros(len(rows)), torch.full((len(rows),), 5.0)])
-
-    value = DualValue(problem, 2, config, seeded(1))
+    value = DualValue(build(ragged((8, 12)), config), 2, config, seeded(1))
     with torch.no_grad():
-        value.network.skill.copy_(value.network.skill[:1].clone().expand(2, -1))  # both skills have one value
-    _, rows, delta = value.step(reward_of)
-    assert len(asked) == 1
-    assert torch.equal(asked[0], rows)
+        value.network.skill.copy_(value.network.skill[:1].clone().expand(2, -1))
+    _, delta = value.step(value.draw(), torch.stack([torch.zeros(30), torch.full((30,), 5.0)]))
     close(delta[1] - delta[0], torch.full((30,), 5.0), rtol=0, atol=1e-5)
 
 

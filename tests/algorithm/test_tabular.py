@@ -38,19 +38,26 @@ def recovered_expert(mdp: Mdp, seed: int = 5) -> np.ndarray:
     return solve_dual(mdp, torch.from_numpy(preference).repeat_interleave(actions)[None])[0][0].numpy()
 
 
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
 @pytest.mark.parametrize(
     ("states", "actions", "gamma", "seed"), [(4, 2, 0.9, 0), (6, 3, 0.9, 1), (10, 4, 0.99, 2), (20, 3, 0.95, 3)]
 )
-def test_the_dual_equals_the_convex_program(states: int, actions: int, gamma: float, seed: int) -> None:
-    """Same ratios, same optimum, and the occupancy they stand for is one that a policy can have."""
+def test_the_dual_equals_the_convex_program(
+    states: int, actions: int, gamma: float, seed: int, divergence: str
+) -> None:
+    """Same ratios, same optimum, and the occupancy they stand for is one that a policy can have.
+
+    Under chi-square some ratios are nothing at all: there the temporal difference is below -1.
+    """
     mdp = random_mdp(states, actions, gamma, seed)
     reward = 2 * np.random.default_rng(seed).normal(size=(states, actions))
-    log_eta, dual = solve_dual(mdp, torch.from_numpy(reward).reshape(1, -1))
-    occupancy, primal = solve_primal(mdp, reward)
+    log_eta, dual = solve_dual(mdp, torch.from_numpy(reward).reshape(1, -1), divergence)
+    occupancy, primal = solve_primal(mdp, reward, divergence)
     ratios = np.exp(log_eta[0].numpy()).reshape(states, actions)
     np.testing.assert_allclose(ratios, occupancy / mdp.data, atol=1e-4)
     assert mdp.flow_residual(mdp.data * ratios) <= 1e-6
     assert abs(dual - primal) <= 1e-6
+    assert (ratios.min() < 1e-9) == (divergence == "chi2" and states > 4)
 
 
 def test_skills_solved_together_are_solved_as_if_alone() -> None:
@@ -70,19 +77,27 @@ def test_newton_finds_the_same_ratios() -> None:
     np.testing.assert_allclose(fast, solve_dual(mdp, torch.from_numpy(reward)[None])[0][0], atol=1e-6)
 
 
-@pytest.mark.parametrize("eps", [0.5, 1.0])
-def test_the_default_preset_solves_the_constrained_problem(eps: float) -> None:
-    """Every skill keeps its constraint, and skills differ nearly as much as any solver can make them.
-
-    eps 0.5 is below log 3, where multipliers chase a moving discriminator forever: holding it at the end cures that.
-    """
+def assert_solved(config: TrainConfig) -> None:
+    """Every skill keeps its constraint, and skills differ nearly as much as any solver can make them."""
     mdp = rooms_mdp()
-    expert = recovered_expert(mdp)
-    outcome = train_exactly(mdp, expert, TrainConfig(eps=eps, skills=SKILLS, outer=400))
-    assert (outcome.phi <= eps + 1e-2).all()
-    assert outcome.information >= 0.9 * best(eps)
-    if eps == 1.0:
-        assert best(eps) >= 0.5 * math.log(SKILLS)
+    outcome = train_exactly(mdp, recovered_expert(mdp), config)
+    assert (outcome.phi <= config.eps + 1e-2).all()
+    assert outcome.information >= 0.9 * best(config.eps)
+
+
+@pytest.mark.parametrize("eps", [0.7, 1.0])
+def test_the_default_preset_solves_the_constrained_problem_in_its_own_number_of_steps(eps: float) -> None:
+    """120 outer steps; both are below log 3, where multipliers chase a moving discriminator until it is held.
+
+    Of seeds 0 to 2, phi ends between 0.08 below and 0.002 above eps, with 94 to 99.7 % of the best information.
+    """
+    assert_solved(TrainConfig(eps=eps, skills=SKILLS))
+    assert best(1.0) >= 0.5 * math.log(SKILLS)
+
+
+def test_a_tight_constraint_takes_the_default_preset_400_steps() -> None:
+    """With eps 0.5 the hold of 120 steps is too short: phi ends up to 0.40 above eps; with 400, within 0.004."""
+    assert_solved(TrainConfig(eps=0.5, skills=SKILLS, outer=400))
 
 
 def test_without_pull_to_the_data_the_method_is_the_exact_lagrangian() -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from solo_doi.algorithm.config import PolicyConfig, TrainConfig
+from solo_doi.algorithm.policy import clone
+from solo_doi.algorithm.training import Training
 from solo_doi.policies.skills import SkillPolicy
 
 from .runs import ROWS, Data, arrays_of, changed, metrics_of, summary_of, tiny, train
@@ -71,6 +73,19 @@ def test_without_constraint_multipliers_play_no_part(data: Data, tmp_path: Path)
         config = tiny(objective="unconstrained:5", multipliers=multipliers)
         np.testing.assert_array_equal(learned, ratios(config, data, tmp_path / multipliers))
     assert (learned != ratios(tiny(objective="unconstrained:0"), data, tmp_path / "none")).any()
+    summary = summary_of(tmp_path / "learned")
+    assert not any("sigma" in name for told in (summary, *metrics_of(tmp_path / "learned")) for name in told)
+    assert summary["exponent"] == pytest.approx([5 / 3] * 3)
+
+
+def test_flags_of_terminal_states_play_no_part(data: Data, run: Path, tmp_path: Path) -> None:
+    """Values of what they lead to count as they do where a trajectory was cut."""
+    coverage, expert = data
+    ends = np.isin(np.arange(ROWS), np.append(coverage.starts[1:], ROWS) - 1)
+    ended = replace(coverage, terminals=ends, timeouts=np.zeros(ROWS, dtype=bool))
+    np.testing.assert_array_equal(
+        ratios(tiny(), (ended, expert), tmp_path), arrays_of(run / "ratios.h5")["log_w_skills"]
+    )
 
 
 def test_the_divergence_changes_expert_and_skills(data: Data, run: Path, tmp_path: Path) -> None:
@@ -127,12 +142,57 @@ def test_every_way_to_clone_gives_other_policies_from_the_same_ratios(
     data: Data, run: Path, tmp_path: Path, name: str
 ) -> None:
     """Nothing depends on policies, unless they are trained in the loop and draw numbers there."""
-    config = tiny(policy=replace(POLICIES[name], updates=5, hidden=8, batch=32))
+    config = tiny(policy=replace(POLICIES[name], updates=5, expert_updates=5, hidden=8, batch=32))
     log_w = ratios(config, data, tmp_path)
     if not config.policy.in_loop:
         np.testing.assert_array_equal(log_w, arrays_of(run / "ratios.h5")["log_w_skills"])
+    expert, same = (arrays_of(path / "ratios.h5")["log_w_expert"] for path in (tmp_path, run))
+    np.testing.assert_array_equal(expert, same)
     assert (arrays_of(tmp_path / "policy.h5")["head"] != arrays_of(run / "policy.h5")["head"]).any()
     assert SkillPolicy.read(tmp_path / "policy.h5").num_skills == 3
     assert SkillPolicy.read(tmp_path / "policy.h5").squashed == config.policy.squashed
-    assert (tmp_path / "expert.h5").exists() != config.policy.in_loop
+    assert SkillPolicy.read(tmp_path / "expert.h5").num_skills == 1
     assert ("loss/policy" in metrics_of(tmp_path)[-1]) == config.policy.in_loop
+
+
+@pytest.mark.parametrize("name", ["in loop", "in loop as printed"])
+def test_policies_learn_in_the_loop(data: Data, tmp_path: Path, name: str) -> None:
+    """Their loss falls, from step to step and against policies that hardly move, and what is written has moved."""
+    heads, losses = [], []
+    for lr in (1e-2, 1e-12):
+        policy = replace(POLICIES[name], expert_updates=5, hidden=8, lr=lr)
+        ratios(tiny(outer=20, policy=policy), data, tmp_path / str(lr))
+        heads.append(arrays_of(tmp_path / str(lr) / "policy.h5")["head"])
+        losses.append(metrics_of(tmp_path / str(lr))[-1]["loss/policy"])
+    assert losses[0] < metrics_of(tmp_path / "0.01")[0]["loss/policy"] - 0.1
+    assert losses[0] < losses[1] - 0.1
+    assert np.abs(heads[0] - heads[1]).max() > 0.1
+
+
+@pytest.mark.parametrize("in_loop", [False, True])
+@pytest.mark.parametrize("objective", ["doi", "smodice"])
+def test_the_experts_policy_has_updates_of_its_own_where_skills_are_trained_in_the_loop(
+    data: Data, tmp_path: Path, objective: str, in_loop: bool
+) -> None:
+    """More of the kind that counts give another expert, more of the other change nothing."""
+    experts = []
+    for name, updates in (("both", {}), ("after", {"updates": 9}), ("expert", {"expert_updates": 9})):
+        train(changed(tiny(objective=objective), "policy", in_loop=in_loop, **updates), *data, tmp_path / name)
+        experts.append(arrays_of(tmp_path / name / "expert.h5")["head"])
+    both, after, expert = experts
+    assert np.array_equal(both, after) == in_loop
+    assert np.array_equal(both, expert) != in_loop
+
+
+def test_the_expert_beside_skills_in_the_loop_is_cloned_from_its_own_ratios(data: Data, tmp_path: Path) -> None:
+    """The same policy by hand, from the state the loop ended in."""
+    config = changed(tiny(), "policy", in_loop=True, expert_updates=9)
+    train(config, *data, tmp_path)
+    training = Training(config, *data, tmp_path)
+    expert = training.load(tmp_path / "state.pt").expert
+    options = replace(config.policy, updates=9)
+    network = clone(training.problem, expert.log_w[None], options, training._generator, lambda: None)
+    training.policy(network, slice(None)).write(tmp_path / "by_hand.h5")
+    written = arrays_of(tmp_path / "expert.h5")
+    for name, array in arrays_of(tmp_path / "by_hand.h5").items():
+        np.testing.assert_array_equal(array, written[name])

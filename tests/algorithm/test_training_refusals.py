@@ -36,10 +36,15 @@ def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
 
 
 def test_training_that_diverges_ends_with_what_to_change(data: Data, tmp_path: Path) -> None:
-    """NaN does not spread into a policy."""
-    for part, changes in (("value", {"lr": 1e30}), ("classifier", {"reward_scale": math.nan})):
-        path = tmp_path / part
-        with pytest.raises(TrainingError, match=r"became nan.*Lower value\.lr"):
+    """NaN does not spread into a policy, nor come from its own training, in the loop or after it."""
+    for name, part, changes, found in (
+        ("value", "value", {"lr": 1e30}, r"loss/expert_value became nan in update 2\. Lower value\.lr"),
+        ("logit", "classifier", {"reward_scale": math.nan}, r"became nan.* Lower .*classifier\.reward_scale"),
+        ("policy", "policy", {"lr": 1e30}, r"loss/policy became (nan|inf) in update . of cloning\. Lower policy\.lr"),
+        ("loop", "policy", {"lr": 1e30, "in_loop": True}, r"loss/policy became .* in outer step 1\. Lower policy\.lr"),
+    ):
+        path = tmp_path / name
+        with pytest.raises(TrainingError, match=found):
             train(changed(tiny(), part, **changes), *data, path)
         assert not (path / "policy.h5").exists()
     with pytest.raises(TrainingError, match="loss/value became nan in outer step 1"):

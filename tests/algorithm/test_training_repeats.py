@@ -80,12 +80,15 @@ class StoppingLog(TrainLog):
             raise Stopped
 
 
+PRINTED = PolicyConfig(squashed=True, entropy=True, in_loop=True, expert_updates=5, hidden=8, batch=32)
+
+
 @pytest.mark.parametrize(
     ("changes", "after"),
     [
         *(({}, after) for after in ("expert", 1, 2, 3, 4, "policies")),
         ({"diversity": "van_der_waals"}, 3),
-        ({"policy": PolicyConfig(squashed=True, entropy=True, in_loop=True, hidden=8, batch=32)}, 3),
+        *(({"policy": PRINTED}, after) for after in (3, "policies")),
     ],
 )
 def test_a_stopped_run_continues_as_if_it_had_not_been(

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from solo_doi.algorithm.training import Training, kept_steps
+from solo_doi.algorithm.config import TrainConfig
+from solo_doi.algorithm.ratios import describe
+from solo_doi.algorithm.training import Training, full_steps, kept_steps
 from solo_doi.policies.skills import SkillPolicy
 
 from .runs import ROWS, Data, arrays_of, changed, metrics_of, summary_of, tiny, train
@@ -84,8 +86,17 @@ def test_the_summary_says_what_the_ratios_say(data: Data, run: Path) -> None:
     last = metrics_of(run)[-1]
     for name in ("sigma", "exponent"):
         assert summary[name] == [last[f"{name}/{skill}"] for skill in range(3)]
+        assert summary[f"{name}_mean"] == pytest.approx(np.mean(summary[name]))
     assert 0 <= summary["held_out_accuracy"] <= 1
     assert {name: summary[name] for name in ("eps", "skills", "seed")} == {"eps": 2.0, "skills": 3, "seed": 1}
+
+
+@pytest.mark.parametrize("objective", ["doi", "smodice"])
+def test_an_expert_of_a_few_rows_is_told(data: Data, tmp_path: Path, objective: str) -> None:
+    """Logits a million times too large leave one row all of the weight; smodice, too, has warnings."""
+    config = changed(tiny(objective=objective, truncation=1.0), "classifier", reward_scale=1e6)
+    train(config, *data, tmp_path)
+    assert summary_of(tmp_path)["warnings"][0].startswith("the expert's weights rest on 0.3")
 
 
 def test_nothing_is_said_of_accuracy_where_nothing_is_held_out(data: Data, tmp_path: Path) -> None:
@@ -141,13 +152,45 @@ def test_checkpoints_are_evenly_spaced_and_end_with_the_run(outer: int, count: i
     assert sorted(kept_steps(outer, count)) == expected
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, [45, 75, 120]),
+        ({"full_passes": 1}, [120]),
+        ({"full_passes": 8}, [15, 30, 45, 60, 75, 90, 105, 120]),
+        ({"full_passes": 99, "checkpoints": 2}, [60, 120]),
+        ({"full_passes": 0}, []),
+        ({"checkpoints": 0}, []),
+    ],
+)
+def test_full_passes_are_at_checkpoints(changes: dict[str, int], expected: list[int]) -> None:
+    """Evenly spaced among them, and at the end."""
+    assert sorted(full_steps(TrainConfig(**changes))) == expected  # type: ignore[arg-type]
+
+
+def test_full_passes_are_logged(data: Data, run: Path, tmp_path: Path) -> None:
+    """At both checkpoints what the saved state says of all data, at the last what the summary says; or not at all."""
+    summary, lines = summary_of(run), metrics_of(run)
+    assert [line["outer"] for line in lines if "full/phi_mean" in line] == [2, 4]
+    assert {lines[-1][f"full/{name}"] == summary[name] for name in ("phi_mean", "ratio_l1_trajectory")} == {True}
+    training = Training(tiny(), *data, run)
+    doi = training.load(run / "checkpoints" / "outer_0002.pt")
+    found = describe(doi.full_log_weights(), doi.expert.log_w, training.problem)
+    assert lines[1]["full/phi_mean"] == found["phi_mean"]
+    assert lines[1]["full/ratio_l1_trajectory"] == found["ratio_l1_trajectory"]
+    train(tiny(full_passes=0), *data, tmp_path)
+    assert not any(name.startswith("full/") for line in metrics_of(tmp_path) for name in line)
+    assert summary_of(tmp_path) == summary
+
+
 def test_checkpoints_hold_training_as_it_was(data: Data, run: Path) -> None:
     """From the first of two, the second is reached bit for bit."""
     assert sorted(path.name for path in run.glob("checkpoints/*")) == ["outer_0002.pt", "outer_0004.pt"]
     doi = Training(tiny(), *data, run).load(run / "checkpoints" / "outer_0002.pt")
     assert doi.outer == 2
     for line in metrics_of(run)[2:]:
-        assert {"outer": doi.outer + 1} | doi.step() == line
+        full = {name: value for name, value in line.items() if name.startswith("full/")}
+        assert {"outer": doi.outer + 1} | doi.step() | full == line
 
 
 def test_no_checkpoints_are_kept_if_none_are_asked_for(data: Data, tmp_path: Path) -> None:

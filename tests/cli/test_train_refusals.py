@@ -46,7 +46,7 @@ def foreign(path: Path, **changes: object) -> Path:
         ("--objective unconstrained:inf", "objective is unconstrained:inf: expected a finite weight."),
         ("--eps -1", "eps is -1.0: expected 0 or more."),
         ("--eps=-0.5", "eps is -0.5: expected 0 or more."),
-        ("--eps nan", "eps is nan: expected 0 or more."),
+        ("--eps nan", "eps is nan: expected a finite number."),
         ("--skills 1", "skills is 1: expected 2 or more; smodice needs 1."),
         ("--seed -1", "seed is -1: expected 0 or more"),
         ("--outer 0", "outer is 0: expected 1 or more."),

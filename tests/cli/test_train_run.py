@@ -99,12 +99,11 @@ def test_the_paper_preset_shrunk_by_flags_runs_through(command: SoloTrain, words
     """What flags do not set is as printed; the last of two presets counts."""
     run = command.run(*words)
     config, printed = configuration.read(RunConfig, run / "config.yaml"), preset("paper", "locomotion")
-    assert config.policy == replace(printed.policy, updates=5, hidden=8, batch=32)
+    assert config.policy == replace(printed.policy, updates=5, expert_updates=5, hidden=8, batch=32)
     assert config.projection == printed.projection
     assert config.diversity_weight == printed.diversity_weight != tiny().diversity_weight
     assert "loss/policy" in metrics_of(run)[0]
-    assert not (run / "expert.h5").exists()
-    assert SkillPolicy.read(run / "policy.h5").squashed
+    assert all(SkillPolicy.read(run / name).squashed for name in ("policy.h5", "expert.h5"))
 
 
 def test_options_of_the_command_line_reach_training(command: SoloTrain) -> None:

@@ -76,6 +76,8 @@ def test_help_tells_what_a_field_means(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         config.from_command_line(PretrainCommand, "solo-pretrain", ["--help"])
     text = capsys.readouterr().out
+    assert "Train a locomotion expert, or skills that walk in different ways, from nothing.\n" in text
+    assert "--config FILE" in text
     assert "--num-skills" in text
     assert "which never trades the task for diversity" in " ".join(text.replace("│", " ").split())
 

@@ -12,6 +12,8 @@ from collect.dominic.cli import PretrainCommand
 from collect.dominic.config import PretrainConfig
 from solo_doi import config
 from solo_doi.cli import RunConfig
+from solo_doi.sweep import Job
+from solo_doi.sweep_checks import resolved
 
 ROOT = Path(__file__).parents[2]
 KINDS: dict[str, type[Any]] = {"pretrain": PretrainCommand}
@@ -28,6 +30,7 @@ def test_every_shipped_file_loads_and_changes_something(path: Path) -> None:
     if kind is None:
         pytest.skip(f"no configuration class is known here for {path.parent.name}")
     loaded = config.read(kind, path)
+    loaded.check()
     assert loaded != kind()
 
 
@@ -39,9 +42,7 @@ def shipped_variants() -> list[tuple[Path, str, dict[str, Any]]]:
 @pytest.mark.parametrize(("path", "name", "settings"), shipped_variants(), ids=lambda value: str(value)[-30:])
 def test_every_shipped_variant_can_be_trained(path: Path, name: str, settings: dict[str, Any]) -> None:
     """Each is a valid configuration, other than what is trained without a sweep."""
-    result = config.from_dict(RunConfig, settings, f"{path}: {name}", RunConfig())
-    result.check()
-    assert result != RunConfig()
+    assert resolved(Job(name, settings, path)) != RunConfig()
 
 
 def test_shipped_variants_differ_from_each_other() -> None:
@@ -49,8 +50,8 @@ def test_shipped_variants_differ_from_each_other() -> None:
     assert len(SWEEPS) >= 2
     for path in SWEEPS:
         variants = yaml.safe_load(path.read_text())
-        resolved = [config.from_dict(RunConfig, settings, str(path), RunConfig()) for settings in variants.values()]
-        assert all(one not in resolved[:number] for number, one in enumerate(resolved))
+        configs = [resolved(Job(name, settings, path)) for name, settings in variants.items()]
+        assert all(one not in configs[:number] for number, one in enumerate(configs))
 
 
 def test_the_default_pretraining_is_read_back(tmp_path: Path) -> None:

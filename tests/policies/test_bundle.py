@@ -139,8 +139,10 @@ def test_sealed_bytes_that_are_no_model_are_refused(tmp_path: Path) -> None:
 
 def test_no_file_a_directory_and_an_empty_file_are_refused(tmp_path: Path) -> None:
     """With a word on what was expected."""
-    for path in (tmp_path / "absent.onnx", tmp_path):
-        assert "no such file. Expected a bundle written by solo-export" in refusal(path)
+    assert "no such file. Expected a bundle written by solo-export" in refusal(tmp_path / "absent.onnx")
+    assert refusal(tmp_path) == f"{tmp_path}: a directory. Expected a bundle."
+    (tmp_path / "skills.onnx").touch()
+    assert refusal(tmp_path).endswith(f"a directory. Expected a bundle; did you mean {tmp_path}/skills.onnx?")
     assert_unsealed(tmp_path / "empty.onnx", b"")
 
 
