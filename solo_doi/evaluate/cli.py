@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,7 +43,7 @@ class EvalCommand(EvalConfig):
     out: Path | None = None
     """Where results go: RUN/evaluation or NAME.evaluation beside NAME.onnx; runs/comparison if runs are compared."""
     again: bool = False
-    """Evaluate anew what was evaluated with the same settings before."""
+    """Evaluate anew what was evaluated with the same settings before. What a run has is made again, never dropped."""
     pictures: Annotated[bool, tyro.conf.FlagConversionOff] = True
     """Draw figures and film strips, and write the report."""
 
@@ -65,17 +64,16 @@ def evaluate_all(command: EvalCommand) -> None:
     runs = command.runs or (SHIPPED,)
     if len(runs) > 1 and command.out is not None and not command.compare:
         raise SoloError(f"{command.out}: cannot hold the results of {len(runs)} runs. Leave --out, or add --compare.")
-    _check(runs, config)
+    plans = {run: _plan(run, command, config) for run in runs}  # all of them looked at before any is rolled out
     done: dict[Path, dict[str, Any]] = {}
-    for run in runs:
-        out = _place(run) if command.compare or command.out is None else command.out
+    for run, (out, config) in plans.items():
         metrics = _evaluate(run, command, config, out)
         print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
         _show(metrics)
         if command.select:
             kept = out if run == SHIPPED or is_bundle(run) else run
-            write_text(kept / SELECTION_FILE, json.dumps({"selected": metrics["selected"]}) + "\n")
-            print(f"selected skills: {metrics['selected']}")
+            write_text(kept / SELECTION_FILE, json.dumps(metrics["selection"], indent=1) + "\n")
+            print(f"selected skills: {metrics['selected']}: {metrics['selection']['rule']}")
         done[run] = metrics
     if command.compare:
         from .compare import compare
@@ -88,19 +86,25 @@ def _place(run: Path) -> Path:
     return run.with_suffix(".evaluation") if is_bundle(run) else run / "evaluation"
 
 
-def _check(runs: Sequence[Path], config: EvalConfig) -> None:
-    from .source import read_source  # heavy: after the flags are checked
+def _plan(run: Path, command: EvalCommand, config: EvalConfig) -> tuple[Path, EvalConfig]:
+    """Where results go, and what is made: what was made there before, too."""
+    from .kept import read_earlier, with_earlier  # heavy: after the flags are checked
+    from .source import read_source
 
-    for run in runs:  # all of them, before any is rolled out
-        read_source(run, config)
+    out = _place(run) if command.compare or command.out is None else command.out
+    config = with_earlier(config, read_earlier(run, out), out)
+    read_source(run, config)
+    return out, config
 
 
 def _evaluate(run: Path, command: EvalCommand, config: EvalConfig, out: Path) -> dict[str, Any]:
-    from .run import evaluate_run, evaluated_before
+    from .kept import has_all, read_earlier, same_settings
+    from .run import evaluate_run
 
-    expert = command.expert or shipped_expert()
-    before = None if command.again else evaluated_before(run, expert, config, out)
-    return before or evaluate_run(run, expert, config, out)
+    expert, before = command.expert or shipped_expert(), read_earlier(run, out)
+    if command.again or not (before and same_settings(before, run, expert, config)):
+        return evaluate_run(run, expert, config, out)
+    return before if has_all(before, config, out) else evaluate_run(run, expert, config, out, before)
 
 
 def shipped_expert() -> Path:
@@ -113,17 +117,19 @@ def shipped_expert() -> Path:
 
 
 def _show(metrics: dict[str, Any]) -> None:
+    rows = {skill["skill"]: skill for skill in metrics["skills"]}
+    rows |= {"smodice": metrics["smodice"]} if "smodice" in metrics else {}
     table = Table("skill", "return %", "vx", "falls", "height mm", "± mm", "lift mm", "stride Hz", "pairs")
-    for skill in [*metrics["skills"], metrics["expert"]]:
+    for name, skill in (rows | {"expert": metrics["expert"]}).items():
         table.add_row(
-            str(skill.get("skill", "expert")), f"{skill.get('return_pct', 100):.0f}", f"{skill['vx']:.2f}",
+            str(name), f"{skill.get('return_pct', 100):.0f}", f"{skill['vx']:.2f}",
             str(skill["falls"]), f"{1000 * skill['height_mean']:.0f}", f"{1000 * skill['height_std']:.1f}",
             f"{1000 * skill['clearance']:.0f}", f"{skill['frequency']:.1f}", f"{skill['pair_phase']:.2f}",
         )  # fmt: skip
     Console().print(table)
     if "told_apart" in metrics:
         names = (
-            "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart", "visibly_different",
-            "transfer_score",
+            "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart", "silhouette",
+            "visibly_different", "transfer_score",
         )  # fmt: skip
         print(" · ".join(f"{name} {show(metrics[name])}" for name in names if name in metrics))

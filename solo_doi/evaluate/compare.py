@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from solo_doi import config as configuration
+from solo_doi.cli import CONFIG_FILE
 from solo_doi.files import write_text
 from solo_doi.metrics_log import read_metrics
 
@@ -25,6 +27,7 @@ MEASURES = {
     "height_std": "height spread [m]",
     "told_apart": "told apart",
     "mutual_information": "information [nats]",
+    "silhouette": "silhouette",
     "visibly_different": "visibly different skills",
 }
 SHORT = {
@@ -36,6 +39,8 @@ SHORT = {
 }
 """Labels that fit an axis."""
 BARS = ("return_pct_mean", "ratio_l1_trajectory", "height_std")
+UNLIKE = frozenset({"seed", "data", "expert", "torch_threads", "device", "save_every", "checkpoints", "full_passes"})
+"""Settings that runs of one kind may differ in."""
 TABLE_FILE = "compare.md"
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -54,6 +59,27 @@ def label(metrics: dict[str, Any]) -> str:
     return f"eps {metrics['eps']:g}"
 
 
+def labels(runs: Mapping[Path, dict[str, Any]]) -> dict[Path, str]:
+    """Name every run; with the settings in which runs of one name differ, which are not of one kind then."""
+    names = {run: label(metrics) for run, metrics in runs.items()}
+    found = {run: settings(run, metrics) for run, metrics in runs.items()}
+    for run, name in [*names.items()]:
+        same = [found[other] for other in runs if label(runs[other]) == name]
+        differing = [key for key, value in found[run].items() if any(other.get(key) != value for other in same)]
+        names[run] = ", ".join([name, *(f"{key} {show(found[run][key])}" for key in differing)])
+    return names
+
+
+def settings(run: Path, metrics: dict[str, Any]) -> dict[str, Any]:
+    """All that makes a run what it is, by dotted names, but for seed, places and speed; a bundle tells nothing."""
+    if "objective" not in metrics:
+        return {}
+    config = configuration.load(run / CONFIG_FILE) if (run / CONFIG_FILE).is_file() else {"eps": metrics["eps"]}
+    parts = {name: value if isinstance(value, dict) else {"": value} for name, value in config.items()}
+    flat = {f"{name}.{key}".strip("."): value for name, part in parts.items() for key, value in part.items()}
+    return {name: value for name, value in flat.items() if name not in UNLIKE}
+
+
 def value(metrics: dict[str, Any], name: str) -> float:
     """One measure of one run, NaN if it has none."""
     if name == "visibly_different" and name in metrics:
@@ -68,8 +94,9 @@ def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
     """Write table, figures and a page about evaluated runs; return the page."""
     out.mkdir(parents=True, exist_ok=True)
     groups: dict[str, list[dict[str, Any]]] = {}
-    for metrics in runs.values():
-        groups.setdefault(label(metrics), []).append(metrics)
+    names = labels(runs)
+    for run, metrics in runs.items():
+        groups.setdefault(names[run], []).append(metrics)
     rows = [
         {"": name, "runs": len(group)} | {MEASURES[m]: spread(group, m) for m in MEASURES}
         for name, group in groups.items()
@@ -84,9 +111,7 @@ def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
     report.figure(
         _by_group(groups, out / "groups"), "Return, distance of ratios and spread of heights, with quartiles."
     )
-    curves = [
-        Curve(label(metrics), run.name, *curve) for run, metrics in runs.items() for curve in _curves(run, metrics)
-    ]
+    curves = [Curve(names[run], run.name, *curve) for run, metrics in runs.items() for curve in _curves(run, metrics)]
     if curves:
         report.figure(_over_steps(curves, out / "over_steps"), "What skills become over training; every line is a run.")
     report.write(out / "report.html")
@@ -137,6 +162,7 @@ def _curves(run: Path, metrics: dict[str, Any]) -> Iterator[tuple[str, list[tupl
         "ratio_l1": read_metrics(run),
         "sf_l2_standardised": metrics.get("history", []),
         "return_pct_mean": metrics.get("history", []),
+        "height_std": metrics.get("history", []),
     }
     for measure, lines in sources.items():
         if points := [(line["outer"], line[measure]) for line in lines if measure in line]:

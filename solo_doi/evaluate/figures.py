@@ -79,20 +79,24 @@ def over_training(lines: list[dict[str, float]], skills: int, eps: float, path: 
     return save(figure, path, ["outer", *names], zip(steps, *found.values(), strict=True))
 
 
+BARS = {
+    "return_pct": "return [% of expert]", "vx": "velocity [m/s]", "energy": "energy [J/m]",
+    "height_mean": "height [m]", "clearance": "clearance [m]", "pair_phase": "phase of pairs [cycles]",
+}  # fmt: skip
+
+
 def skill_bars(metrics: dict[str, Any], path: Path) -> Path:
-    """Return, velocity, height and foot clearance of every skill, with bootstrap intervals."""
-    kinds = {"reward": "return", "vx": "velocity [m/s]", "height_mean": "height [m]", "clearance": "clearance [m]"}
-    figure, axes = panels(2, 2, height=2.0)
+    """Return, velocity, energy, height, foot clearance and phase of every skill, with bootstrap intervals."""
+    figure, axes = panels(2, 3, height=2.0)
     rows: list[list[object]] = []
-    for axis, (name, label) in zip(axes.ravel(), kinds.items(), strict=True):
+    for axis, (name, label) in zip(axes.ravel(), BARS.items(), strict=True):
         for skill in metrics["skills"]:
-            value = skill["return" if name == "reward" else name]
+            value = skill[name]
             low, high = skill["intervals"][name]
             error = [[max(0.0, value - low)], [max(0.0, high - value)]]
             axis.bar(skill["skill"], value, color=colour(skill["skill"]), yerr=error, capsize=2)
             rows.append([name, skill["skill"], value, low, high])
-        reference = metrics["expert"]["return" if name == "reward" else name]
-        axis.axhline(reference, color="black", lw=0.8, ls="--")
+        axis.axhline(metrics["expert"].get(name, 100.0), color="black", lw=0.8, ls="--")
         axis.set_title(label, fontsize=9, loc="left")
         if name == "height_mean":
             axis.set_ylim(0.15, None)
@@ -100,18 +104,20 @@ def skill_bars(metrics: dict[str, Any], path: Path) -> Path:
     return save(figure, path, ["measure", "skill", "value", "low", "high"], rows)
 
 
-def embedding(points: list[np.ndarray], path: Path) -> Path:
-    """UMAP of the expert (first) and of every skill."""
+def embedding(points: list[np.ndarray], skills: int, path: Path) -> Path:
+    """UMAP of the expert (first), of every skill, and of the expert as SMODICE recovered it, if it is there."""
     figure, axes = panels(height=3.6)
     axis: Axes = axes[0, 0]
     axis.scatter(points[0][:, 0], points[0][:, 1], s=8, color="lightgrey", label="expert")
-    for skill, group in enumerate(points[1:]):
+    for group in points[1 + skills :]:
+        axis.scatter(group[:, 0], group[:, 1], s=10, color="black", marker="x", lw=0.8, label="SMODICE")
+    for skill, group in enumerate(points[1 : 1 + skills]):
         axis.scatter(group[:, 0], group[:, 1], s=10, color=colour(skill), label=f"skill {skill}")
     axis.legend(fontsize=7)
     axis.set(xticks=[], yticks=[])
     axis.set_title("UMAP of successor features, fitted on the expert", fontsize=9, loc="left")
-    names = ["expert", *(f"skill {skill}" for skill in range(len(points) - 1))]
-    rows = ([name, *point] for name, group in zip(names, points, strict=True) for point in group)
+    names = ["expert", *(f"skill {skill}" for skill in range(skills)), "SMODICE"]
+    rows = ([name, *point] for name, group in zip(names, points, strict=False) for point in group)
     return save(figure, path, ["group", "x", "y"], rows)
 
 

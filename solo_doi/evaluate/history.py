@@ -6,9 +6,11 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from solo_doi.algorithm.policy import clone
 from solo_doi.algorithm.training import CHECKPOINTS, Training
-from solo_doi.cli import RunConfig, read_data
+from solo_doi.cli import RunConfig, read_same_data
 from solo_doi.errors import SoloError
 from solo_doi.policies.skills import SkillPolicy
 
@@ -38,7 +40,7 @@ def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, Ski
     for checkpoint in kept_checkpoints(run):
         cached = checkpoint.with_suffix(".policy.h5")
         if not cached.is_file():
-            training = training or Training(trained, *read_data(trained), run)
+            training = training or Training(trained, *read_same_data(run, trained), run)
             _extract(training, checkpoint).write(cached)
         found.append((int(checkpoint.stem.split("_")[1]), SkillPolicy.read(cached)))
     return found
@@ -57,5 +59,6 @@ def _extract(training: Training, checkpoint: Path) -> SkillPolicy:
     if doi.policy is not None:  # trained in the loop: it is there already
         return training.policy(doi.policy.network, slice(None))
     generator = training.fresh_generator()
-    network = clone(training.problem, doi.full_log_weights(), training.config.policy, generator, lambda: None)
-    return training.policy(network, slice(None))
+    log_w = torch.cat([doi.expert.log_w[None], doi.full_log_weights()])  # beside the expert, as at the end of the run
+    network = clone(training.problem, log_w, training.config.policy, generator, lambda: None)
+    return training.policy(network, slice(1, None))

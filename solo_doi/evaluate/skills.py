@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,12 +13,8 @@ from .estimated import estimated_task
 from .rollout import Recording, evaluation_task, record
 from .walk import Walk, measure
 
-CONDITIONS = tuple(itertools.product(("mujoco", "pybullet"), ("none", "robust"), ("known", "estimated")))
-"""Where transfer is looked at: simulator, randomisation, and how velocity and tilt of the base are come by."""
 SUCCESS_SPEED = 0.8
 """A rollout succeeds if the robot does not fall and reaches this share of the commanded velocity."""
-ROBUST_SHARE = 0.9
-"""A skill is selected if this share of its rollouts succeeds, in every condition."""
 
 
 class Policy(Protocol):
@@ -41,6 +36,8 @@ class Evaluation:
     walks: list[Walk]
     films: list[Recording]
     """One undisturbed robot per skill."""
+    recovered: Walk | None = None
+    """The expert as SMODICE recovered it from the data, if the run has it."""
 
 
 def roll_out(
@@ -60,14 +57,15 @@ def roll_out(
         return record(task, lambda seen: policy.mean_action(seen.astype(np.float32), skill), config.steps)
 
 
-def evaluate(policy: Policy, expert: Policy, config: EvalConfig) -> Evaluation:
-    """Roll out every skill, and the expert."""
+def evaluate(policy: Policy, expert: Policy, config: EvalConfig, recovered: Policy | None = None) -> Evaluation:
+    """Roll out every skill, the expert, and the expert as it was recovered."""
     skills = range(policy.num_skills)
     films = [roll_out(policy, skill, config, "mujoco", "none", 1) for skill in skills] if config.pictures else []
     return Evaluation(
         expert=measure(roll_out(expert, 0, config), COMMANDED),
         walks=[measure(roll_out(policy, skill, config), COMMANDED) for skill in skills],
         films=films,
+        recovered=measure(roll_out(recovered, 0, config), COMMANDED) if recovered else None,
     )
 
 
@@ -75,18 +73,11 @@ def describe_skills(evaluation: Evaluation) -> dict[str, Any]:
     """Every number about the skills of an evaluation, ready for JSON."""
     expert, walks = evaluation.expert, evaluation.walks
     scale = feature_scale(expert)
-    reference = expert.reward.mean()
-    skills: list[dict[str, Any]] = [
-        {
-            "skill": number,
-            **walk.means(),
-            "return_pct": float(100 * walk.reward.mean() / reference),
-            "success": success(walk),
-            "intervals": walk.intervals(),
-        }
-        for number, walk in enumerate(walks)
-    ]
-    described = {"expert": expert.means() | {"success": success(expert)}, "skills": skills}
+    skills = [{"skill": number, **_beside(walk, expert)} for number, walk in enumerate(walks)]
+    described: dict[str, Any] = {"expert": expert.means() | {"success": success(expert)}, "skills": skills}
+    if evaluation.recovered is not None:
+        vx_pct = 100 * evaluation.recovered.vx.mean() / expert.vx.mean()
+        described["smodice"] = _beside(evaluation.recovered, expert) | {"vx_pct": float(vx_pct)}
     if len(walks) == 1:
         return described
     accuracy, information = diversity.told_apart(walks, scale)
@@ -99,6 +90,17 @@ def describe_skills(evaluation: Evaluation) -> dict[str, Any]:
         "told_apart": accuracy,
         "mutual_information": information,
         "visibly_different": diversity.visibly_different(walks),
+        "spread": diversity.spread(walks),
+    }
+
+
+def _beside(walk: Walk, expert: Walk) -> dict[str, Any]:
+    """Numbers of a walk, and of its return beside the expert's."""
+    return {
+        **walk.means(),
+        "return_pct": float(100 * walk.reward.mean() / expert.reward.mean()),
+        "success": success(walk),
+        "intervals": walk.intervals(expert),
     }
 
 
@@ -111,35 +113,3 @@ def feature_scale(expert: Walk) -> np.ndarray:
 def success(walk: Walk) -> float:
     """Share of rollouts that succeed."""
     return float((~walk.fallen & (walk.vx >= SUCCESS_SPEED * COMMANDED)).mean())
-
-
-def transfer(policy: Policy, config: EvalConfig) -> list[dict[str, Any]]:
-    """Velocity, falls and success of every skill in every condition."""
-    rows = []
-    for sim, randomisation, base in CONDITIONS:
-        estimator = base == "estimated"
-        robots = config.estimator_episodes if estimator else config.episodes
-        for skill in range(policy.num_skills):
-            walk = measure(roll_out(policy, skill, config, sim, randomisation, robots, estimator=estimator), COMMANDED)
-            numbers = {"vx": float(walk.vx.mean()), "falls": int(walk.fallen.sum()), "success": success(walk)}
-            place = {"sim": sim, "randomisation": randomisation, "base": base}
-            rows.append({**place, "skill": skill, "rollouts": robots, **numbers})
-    return rows
-
-
-def select(rows: list[dict[str, Any]]) -> list[int]:
-    """Return the robust skills: enough rollouts succeed, in every condition."""
-    return [skill for skill, share in sorted(worst_success(rows).items()) if share >= ROBUST_SHARE]
-
-
-def transfer_score(rows: list[dict[str, Any]]) -> float:
-    """Mean over skills of the share of rollouts that succeed in the skill's worst condition."""
-    return float(np.mean(list(worst_success(rows).values())))
-
-
-def worst_success(rows: list[dict[str, Any]]) -> dict[int, float]:
-    """Share of rollouts of every skill that succeed where fewest do."""
-    worst: dict[int, float] = {}
-    for row in rows:
-        worst[row["skill"]] = min(row["success"], worst.get(row["skill"], 1.0))
-    return worst

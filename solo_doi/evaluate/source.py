@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import h5py
+
 from solo_doi import config as configuration
-from solo_doi.algorithm.training import POLICY_FILE, SUMMARY_FILE
+from solo_doi.algorithm.training import EXPERT_FILE, POLICY_FILE, RATIOS_FILE, SUMMARY_FILE
 from solo_doi.cli import CONFIG_FILE, RunConfig
 from solo_doi.errors import SoloError
+from solo_doi.files import reason
+from solo_doi.metrics_log import read_metrics
 from solo_doi.policies.bundle import Bundle
 from solo_doi.policies.skills import SkillPolicy
 
@@ -19,6 +23,8 @@ from .history import kept_checkpoints
 from .skills import Policy
 
 FROM_TRAINING = ("phi", "sigma", "ratio_l1", "ratio_l1_trajectory", "held_out_accuracy", "effective_share", "warnings")
+RATIOS = "log_w_skills"
+WITHOUT_RATIOS = "Train the run again, or remove the file to evaluate without its figure."
 TASK = "locomotion"
 """What skills are evaluated at."""
 
@@ -29,6 +35,8 @@ class Source:
 
     path: Path
     policy: Policy
+    recovered: Policy | None
+    """The expert as SMODICE recovered it beside the skills, if the run has it."""
     trained: RunConfig | None
     """Settings of the run; a bundle does not have them."""
     told: dict[str, Any]
@@ -46,11 +54,17 @@ def read_source(path: Path, config: EvalConfig) -> Source:
         return _read_bundle(path, config)
     summary, policy = read_summary(path), SkillPolicy.read(policy_file(path))
     trained: RunConfig = configuration.read(RunConfig, path / CONFIG_FILE)
+    if trained.task != TASK:
+        raise SoloError(f"{path}: trained for task {trained.task!r}, skills are evaluated at {TASK!r}.")
+    recovered = SkillPolicy.read(path / EXPERT_FILE) if (path / EXPERT_FILE).is_file() else None
+    read_metrics(path)
+    if config.pictures:
+        _check_ratios(path / RATIOS_FILE, policy.num_skills)
     if config.history:
         kept_checkpoints(path)
     settings = {name: getattr(trained, name) for name in ("eps", "objective", "multipliers", "seed")}
     numbers = {name: summary[name] for name in FROM_TRAINING if name in summary}
-    return Source(path, policy, trained, {"run": path.resolve().name, **settings, **numbers})
+    return Source(path, policy, recovered, trained, {"run": path.resolve().name, **settings, **numbers})
 
 
 def read_summary(run: Path) -> dict[str, Any]:
@@ -65,6 +79,19 @@ def read_summary(run: Path) -> dict[str, Any]:
         raise SoloError(f"{run / SUMMARY_FILE}: not valid JSON ({error}). Train the run again.") from error
 
 
+def _check_ratios(path: Path, skills: int) -> None:
+    """Refuse ratios that could not be drawn; the shipped run comes without: they are as large as data."""
+    if not path.is_file():
+        return
+    try:
+        with h5py.File(path) as file:
+            shape = file[RATIOS].shape
+    except (OSError, KeyError, AttributeError) as error:
+        raise SoloError(f"{path}: not the ratios of a run ({reason(error)}). {WITHOUT_RATIOS}") from error
+    if len(shape) != 2 or shape[0] != skills or not shape[1]:
+        raise SoloError(f"{path}: {RATIOS} has shape {shape}, expected ({skills}, transitions). {WITHOUT_RATIOS}")
+
+
 def _read_bundle(path: Path, config: EvalConfig) -> Source:
     bundle = Bundle(path)
     if bundle.contract.task != TASK:
@@ -73,5 +100,9 @@ def _read_bundle(path: Path, config: EvalConfig) -> Source:
         raise SoloError(f"{path}: a bundle has no checkpoints. Use --history on the run it was exported from.")
     made_from = bundle.contract.made_from
     return Source(
-        path, bundle, None, {"run": path.name, "exported_from": made_from.get("run") or made_from.get("checkpoint")}
+        path,
+        bundle,
+        None,
+        None,
+        {"run": path.name, "exported_from": made_from.get("run") or made_from.get("checkpoint")},
     )

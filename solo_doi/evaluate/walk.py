@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,20 +58,26 @@ class Walk:
     def means(self) -> dict[str, float]:
         """Averages over robots; over those on their feet for the gait, unless none is. Phases: medians."""
         up = self.counted
-        gait = {name: float(np.median(getattr(self, name)[up])) for name in MEDIANS}
-        shape = {name: float(getattr(self, name)[up].mean()) for name in SHAPE}
+        gait = {name: float(average(getattr(self, name)[up])) for name, average in AVERAGES.items()}
         whole = {"return": float(self.reward.mean()), "vx": float(self.vx.mean()), "power": float(self.power.mean())}
         whole["energy"] = whole["power"] / max(whole["vx"], SLOWEST)
-        return {**whole, "falls": int(self.fallen.sum()), **shape, **gait}
+        return {**whole, "falls": int(self.fallen.sum()), **gait}
 
-    def intervals(self) -> dict[str, tuple[float, float]]:
-        """95 % intervals of some of these averages, over the same robots."""
-        whole = {name: interval(getattr(self, name)) for name in ("reward", "vx")}
-        return whole | {name: interval(getattr(self, name)[self.counted]) for name in ("height_mean", "clearance")}
+    def intervals(self, expert: Walk) -> dict[str, tuple[float, float]]:
+        """95 % intervals of these averages over the same robots; of the return as a share of the expert's, in pairs."""
+        whole = {"return": interval(self.reward), "vx": interval(self.vx)}
+        gait = {name: interval(getattr(self, name)[self.counted], average) for name, average in AVERAGES.items()}
+        robots = resampled(len(self))  # a robot's own power and velocity, in the domain it shares with the expert
+        shares = 100 * self.reward[robots].mean(1) / expert.reward[robots].mean(1)
+        energies = self.power[robots].mean(1) / np.maximum(self.vx[robots].mean(1), SLOWEST)
+        return whole | {"return_pct": middle(shares), "energy": middle(energies)} | gait
 
 
-SHAPE = ("height_mean", "height_std", "clearance")
-MEDIANS = ("frequency", "diagonal_phase", "pair_phase")
+AVERAGES: dict[str, Callable[..., np.ndarray]] = {
+    "height_mean": np.mean, "height_std": np.mean, "clearance": np.mean,
+    "frequency": np.median, "diagonal_phase": np.median, "pair_phase": np.median,
+}  # fmt: skip
+"""How measures of the gait are averaged over robots: where one that stumbles is far off all others, by the median."""
 
 
 def measure(recording: Recording, commanded: float) -> Walk:
@@ -107,8 +114,19 @@ def successor_features(recording: Recording) -> np.ndarray:
     return np.einsum("t,tnf->nf", weights / weights.sum(), features)
 
 
-def interval(values: np.ndarray, seed: int = 0, resamples: int = 2000) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of a mean over robots."""
-    draws = np.random.default_rng(seed).integers(0, len(values), (resamples, len(values)))
-    low, high = np.quantile(values[draws].mean(1), [0.025, 0.975])
+def interval(
+    values: np.ndarray, average: Callable[..., np.ndarray] = np.mean, seed: int = 0, resamples: int = 2000
+) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of a mean, or another average, over robots."""
+    return middle(average(values[resampled(len(values), seed, resamples)], axis=1))
+
+
+def resampled(count: int, seed: int = 0, resamples: int = 2000) -> np.ndarray:
+    """Return numbers of robots, drawn anew with replacement, (resamples, count)."""
+    return np.random.default_rng(seed).integers(0, count, (resamples, count))
+
+
+def middle(values: np.ndarray) -> tuple[float, float]:
+    """Where the middle 95 % of values begin and end."""
+    low, high = np.quantile(values, [0.025, 0.975])
     return float(low), float(high)

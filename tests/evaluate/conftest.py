@@ -15,17 +15,18 @@ import pytest
 from solo_doi import config as configuration
 from solo_doi.cli import TrainCommand, train
 from solo_doi.errors import MissingPackageError
-from solo_doi.evaluate import pictures, skills
+from solo_doi.evaluate import diversity, pictures, selection
 from solo_doi.evaluate import run as run_module
 from solo_doi.evaluate.cli import main
 from solo_doi.evaluate.render import render
 from solo_doi.evaluate.rollout import Recording
+from solo_doi.evaluate.walk import Walk
 from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, write_made_up
 from tests.command import Command
 
 from .recordings import walking
-from .walks import RollOuts, stand_in
+from .walks import MAPPED, RollOuts, stand_in
 
 FEW = ("--episodes", "4", "--steps", "100")
 """The least that can be evaluated."""
@@ -73,6 +74,23 @@ def roll_outs(monkeypatch: pytest.MonkeyPatch) -> RollOuts:
     return stand_in(monkeypatch.setattr)
 
 
+@pytest.fixture(autouse=True)
+def fresh_expert() -> None:
+    """What a test made of the expert's rollouts is not another's."""
+    run_module.many_of_the_expert.cache_clear()
+
+
+@pytest.fixture
+def no_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UMAP takes long; any points of few robots do."""
+    monkeypatch.setattr(run_module, "EXPERT_ROBOTS", MAPPED)
+
+    def points(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) -> list[np.ndarray]:
+        return [np.array(walk.successor[:, :2]) for walk in (expert, *others)]
+
+    monkeypatch.setattr(diversity, "embed", points)
+
+
 @pytest.fixture
 def no_film(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rendering takes long; any picture does."""
@@ -108,7 +126,8 @@ def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFac
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_module, "EXPERT_ROBOTS", 20)
         if importlib.util.find_spec("pybullet") is None:  # newer Pythons have none
-            patch.setattr(skills, "CONDITIONS", (("mujoco", "none"), ("mujoco", "robust")))
+            mujoco = tuple(condition for condition in selection.CONDITIONS if condition[0] == "mujoco")
+            patch.setattr(selection, "CONDITIONS", mujoco)
         patch.setattr(sys, "argv", ["solo-eval", str(run), *FEW, "--select", "--history"])
         main()
     return run

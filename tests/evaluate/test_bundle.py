@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solo_doi.evaluate import diversity
-from solo_doi.evaluate import run as run_module
 from solo_doi.evaluate.compare import label
 from solo_doi.evaluate.config import EvalConfig
-from solo_doi.evaluate.skills import CONDITIONS, roll_out
+from solo_doi.evaluate.selection import CONDITIONS
+from solo_doi.evaluate.skills import roll_out
 from solo_doi.evaluate.source import FROM_TRAINING
-from solo_doi.evaluate.walk import Walk
 from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.observation import LAYOUTS
 from tests.policies.bundles import SKILLS, skill_policy, write
@@ -25,6 +23,7 @@ from .test_report import Page
 from .walks import RollOuts
 
 NUMBERS = (*FEW, "--pictures", "False")
+pytestmark = pytest.mark.usefixtures("no_map")
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ def test_numbers_of_a_bundle_are_those_of_its_rollouts(here: Path, solo_eval: Ev
     assert [skill["skill"] for skill in metrics["skills"]] == list(range(SKILLS))
     assert metrics["height_std"] > 0.01
     assert not metrics.keys() & {*FROM_TRAINING, "eps", "seed", "history"}
-    assert len(roll_outs.asked) == 1 + SKILLS
+    assert len(roll_outs.measured) == 1 + SKILLS
 
 
 def test_results_lie_beside_a_bundle(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
@@ -67,7 +66,7 @@ def test_results_lie_beside_a_bundle(here: Path, solo_eval: Evaluate, roll_outs:
         code, output, _ = solo_eval("skills.onnx", *NUMBERS, "--select")
         assert code == 0
         assert "selected skills" in output
-    assert len(roll_outs.asked) == 1 + SKILLS * (1 + len(CONDITIONS))
+    assert len(roll_outs.measured) == 1 + SKILLS * (1 + len(CONDITIONS))
     selected = json.loads(Path("skills.evaluation/selection.json").read_text())["selected"]
     assert selected == metrics_of("skills.evaluation")["selected"]
 
@@ -79,18 +78,12 @@ def test_another_bundle_of_the_same_name_is_evaluated_anew(
     assert solo_eval("skills.onnx", *NUMBERS)[0] == 0
     write(here, skill_policy(squashed=True))
     assert solo_eval("skills.onnx", *NUMBERS)[0] == 0
-    assert len(roll_outs.asked) == 2 * (1 + SKILLS)
+    assert len(roll_outs.measured) == 2 * (1 + SKILLS)
 
 
 @pytest.mark.usefixtures("roll_outs", "no_film")
-def test_the_page_says_what_is_absent(here: Path, solo_eval: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_says_what_is_absent(here: Path, solo_eval: Evaluate) -> None:
     """And where it is; figures of training are left out."""
-
-    def points(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) -> list[np.ndarray]:
-        return [np.array(walk.successor[:, :2]) for walk in (expert, *others)]
-
-    monkeypatch.setattr(run_module, "EXPERT_ROBOTS", 5)
-    monkeypatch.setattr(diversity, "embed", points)  # UMAP takes long
     assert solo_eval("skills.onnx", *FEW)[0] == 0
     found = {path.name for path in Path("skills.evaluation").iterdir()}
     assert {"report.html", "skills.png", "umap.png", "gait.png", "film.png"} <= found

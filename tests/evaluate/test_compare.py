@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solo_doi.evaluate.compare import MEASURES, compare, label, spread, value
+from solo_doi.evaluate.compare import MEASURES, compare, label, labels, spread, value
 from solo_doi.evaluate.report import show
 
 from .browser import PHONE, on_a_phone
@@ -64,6 +64,21 @@ def table(path: Path) -> dict[str, dict[str, str]]:
 def test_runs_that_differ_by_seed_alone_have_one_name(changes: dict[str, Any], name: str) -> None:
     """By eps, unless multipliers or objective make it meaningless."""
     assert label(metrics(1, **changes)) == label(metrics(2, **changes)) == name
+
+
+def test_variants_of_different_eps_are_groups_of_their_own(tmp_path: Path) -> None:
+    """In table and figures; the eps of a variant that has but one is not told."""
+    found = [
+        metrics(1, run="no hold-eps0-seed1", eps=0.0), metrics(2, run="no hold-eps2-seed1"),
+        metrics(3, run="no hold-eps2-seed2"), metrics(4, run="short-eps2-seed1"),
+    ]  # fmt: skip
+    runs = {tmp_path / run["run"]: run for run in found}
+    compare(runs, tmp_path / "out")
+    rows = table(tmp_path / "out" / "compare.md")
+    counts = {name: row["runs"] for name, row in rows.items()}
+    assert counts == {"no hold, eps 0": "1", "no hold, eps 2": "2", "short": "1"}
+    with (tmp_path / "out" / "trade_off.csv").open(newline="") as file:
+        assert {row["group"] for row in csv.DictReader(file)} == counts.keys()
 
 
 def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
@@ -172,3 +187,16 @@ def test_the_page_has_the_table_and_fits_a_phone(tmp_path: Path) -> None:
     found = on_a_phone(path, tmp_path / "browser")
     assert found["content"] <= PHONE
     assert [natural > 300 for natural, _ in found["pictures"]] == [True, True]
+
+
+def test_runs_of_one_name_with_other_settings_are_not_pooled(tmp_path: Path) -> None:
+    """Half as long is another kind; seed, places and speed are not."""
+    runs: dict[Path, dict[str, Any]] = {}
+    for seed, (outer, threads) in enumerate([(60, 1), (60, 2), (120, 1)]):
+        run = tmp_path / f"run{seed}"
+        run.mkdir()
+        (run / "config.yaml").write_text(
+            f"outer: {outer}\nseed: {seed}\ntorch_threads: {threads}\nvalue: {{lr: 1.0}}\n"
+        )
+        runs[run] = metrics(seed)
+    assert [*labels(runs).values()] == ["eps 2, outer 60", "eps 2, outer 60", "eps 2, outer 120"]

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from solo_doi.evaluate import cli
-from solo_doi.evaluate.cli import shipped_expert
-from solo_doi.evaluate.skills import CONDITIONS
+from solo_doi.evaluate.selection import CONDITIONS
 
 from .conftest import FEW, Evaluate
 from .walks import RollOuts
 
 SKILLS = 3
 NUMBERS = (*FEW, "--pictures", "False")
-ONCE = 1 + SKILLS
-"""Rollouts of one evaluation: the expert's and each skill's."""
+ONCE = 2 + SKILLS
+"""Rollouts of one evaluation: the expert's, as it is and as it was recovered, and each skill's."""
+pytestmark = pytest.mark.usefixtures("no_map")
 
 
 @pytest.fixture
@@ -165,6 +165,35 @@ def test_an_interrupt_is_one_line(here: Path, solo_eval: Evaluate, monkeypatch: 
     assert errors.count("\n") == 1
 
 
+@pytest.mark.parametrize("kind", ["cut", "text", "other", "fewer"])
+def test_ratios_that_cannot_be_drawn_are_refused(
+    kind: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
+    """Before anything is rolled out for a page; numbers do without them."""
+    path = Path("run/ratios.h5")
+    if kind == "cut":
+        path.write_bytes(path.read_bytes()[:1000])
+    elif kind == "text":
+        path.write_text("ratios")
+    else:
+        with h5py.File(path, "r+") as file:
+            some = file["log_w_skills"][:2]
+            del file["log_w_skills"]
+            if kind == "fewer":
+                file["log_w_skills"] = some
+    found = refusal(solo_eval, roll_outs, "run", *FEW)
+    assert found.startswith("run/ratios.h5: ")
+    assert found.endswith("Train the run again, or remove the file to evaluate without its figure.")
+    assert solo_eval("run", *NUMBERS)[0] == 0
+
+
+@pytest.mark.parametrize("line", ['{"outer": 1', "7"])
+def test_a_log_that_cannot_be_read_is_refused(line: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """Before anything is rolled out."""
+    Path("run/metrics.jsonl").write_text(f"{line}\n")
+    assert refusal(solo_eval, roll_outs, "run", *NUMBERS).startswith("run/metrics.jsonl, line 1: ")
+
+
 # --- What it leaves ------------------------------------------------------------------------------
 
 
@@ -173,11 +202,11 @@ def test_a_run_is_evaluated_into_itself_and_shown(here: Path, solo_eval: Evaluat
     code, output, errors = solo_eval("run", *NUMBERS)
     assert (code, errors) == (0, "")
     assert output.startswith("run: run/evaluation/metrics.json\n")
-    for skill in (*range(SKILLS), "expert"):
+    for skill in (*range(SKILLS), "smodice", "expert"):
         assert f"│ {skill} " in output
     assert "told_apart 1" in output
     assert set(Path("run/evaluation").iterdir()) == {Path("run/evaluation/metrics.json")}
-    assert len(roll_outs.asked) == ONCE
+    assert len(roll_outs.measured) == ONCE
 
 
 def test_results_may_go_elsewhere(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
@@ -192,8 +221,8 @@ def test_select_records_robust_skills_in_the_run(here: Path, solo_eval: Evaluate
     """After the rollouts of the transfer table, which it includes."""
     code, output, _ = solo_eval("run", "--select", *NUMBERS)
     assert code == 0
-    assert len(roll_outs.asked) == ONCE + SKILLS * len(CONDITIONS)
-    assert json.loads(Path("run/selection.json").read_text()) == {"selected": [0, 1, 2]}
+    assert len(roll_outs.measured) == ONCE + SKILLS * len(CONDITIONS)
+    assert json.loads(Path("run/selection.json").read_text())["selected"] == [0, 1, 2]
     assert "selected skills: [0, 1, 2]" in output
     assert len(json.loads(Path("run/evaluation/metrics.json").read_text())["transfer"]) == SKILLS * len(CONDITIONS)
 
@@ -243,85 +272,8 @@ def test_a_history_clones_policies_once(here: Path, solo_eval: Evaluate, roll_ou
         assert solo_eval("run", "--history", *NUMBERS, *arguments)[0] == 0
         policies = sorted(Path("run/checkpoints").glob("*.policy.h5"))
         found.append({path: path.stat().st_mtime_ns for path in policies})
-        assert len(roll_outs.asked) == ONCE * (1 + len(policies))
+        assert len(roll_outs.measured) == ONCE + (1 + SKILLS) * len(policies)
         roll_outs.asked.clear()
     assert len(found[0]) == 2
     assert found[0] == found[1]
     assert len(json.loads(Path("run/evaluation/metrics.json").read_text())["history"]) == 2
-
-
-# --- What it does not do twice -------------------------------------------------------------------
-
-
-def test_the_same_is_not_evaluated_again_unless_asked(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
-    """The second call shows what the first one found."""
-    first = solo_eval("run", *NUMBERS)
-    written = tree(Path("run"))
-    assert solo_eval("run", *NUMBERS) == first
-    assert tree(Path("run")) == written
-    assert len(roll_outs.asked) == ONCE
-    assert solo_eval("run", *NUMBERS, "--again") == first
-    assert len(roll_outs.asked) == 2 * ONCE
-
-
-@pytest.mark.parametrize("flags", [("--seed", "1"), ("--steps", "120"), ("--sim", "pybullet")])
-def test_other_settings_are_evaluated(
-    flags: tuple[str, ...], here: Path, solo_eval: Evaluate, roll_outs: RollOuts
-) -> None:
-    """And then back again: what is kept is of the last settings."""
-    for arguments in ((), flags, flags, ()):
-        assert solo_eval("run", *NUMBERS, *arguments)[0] == 0
-    assert len(roll_outs.asked) == 3 * ONCE
-
-
-def test_another_expert_is_another_evaluation(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
-    """By what is in its file, not by its name."""
-    shutil.copy(shipped_expert(), "same.pt")
-    shutil.copy(shipped_expert().with_name("model_2000.pt"), "other.pt")
-    for arguments in ((), ("--expert", "same.pt"), ("--expert", "other.pt")):
-        assert solo_eval("run", *NUMBERS, *arguments)[0] == 0
-    assert len(roll_outs.asked) == 2 * ONCE
-
-
-def test_another_policy_is_another_evaluation(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
-    """Whether the run changed, or another run's results lie in the same place."""
-    shutil.copytree("run", "other")
-    with h5py.File("other/policy.h5", "r+") as file:
-        file["head_bias"][:] = 0.5
-    for run in ("run", "other"):
-        assert solo_eval(run, *NUMBERS, "--out", "out")[0] == 0
-        assert json.loads(Path("out/metrics.json").read_text())["run"] == run
-    assert len(roll_outs.asked) == 2 * ONCE
-
-
-@pytest.mark.parametrize("content", ["", '{"run": "ru', "[]", '{"run": "older"}'])
-def test_results_that_cannot_be_used_are_made_anew(
-    content: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
-) -> None:
-    """Damaged by hand, or written by an older version."""
-    Path("run/evaluation").mkdir()
-    Path("run/evaluation/metrics.json").write_text(content)
-    assert solo_eval("run", *NUMBERS)[0] == 0
-    assert len(roll_outs.asked) == ONCE
-    assert json.loads(Path("run/evaluation/metrics.json").read_text())["run"] == "run"
-
-
-@pytest.mark.usefixtures("no_film")
-def test_a_page_that_was_lost_is_made_anew(
-    here: Path, trained_alone: Path, solo_eval: Evaluate, roll_outs: RollOuts
-) -> None:
-    """Numbers alone are not all that was asked for."""
-    shutil.copytree(trained_alone, "alone")
-    page = Path("alone/evaluation/report.html")
-    for asked, lost in (
-        (3, False),
-        (3, True),
-        (6, False),
-    ):  # rollouts so far: expert, skill and its film, once or twice
-        code, output, _ = solo_eval("alone", *FEW)
-        assert code == 0
-        assert output.startswith(f"alone: {page}\n")
-        assert page.is_file()
-        assert len(roll_outs.asked) == asked
-        if lost:
-            page.unlink()

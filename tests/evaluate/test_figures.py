@@ -89,25 +89,25 @@ def test_what_a_log_lacks_is_a_gap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_bars_are_means_with_intervals(count: int, tmp_path: Path) -> None:
-    """Of return, velocity, height and clearance, as the metrics tell; also of a single skill."""
+    """Of six measures, as the metrics tell; also of a single skill."""
     walks = [made_up_walk(seed=seed, height_mean=0.2 + 0.05 * seed) for seed in range(count)]
     metrics = describe_skills(Evaluation(made_up_walk(), walks, []))
     header, *rows = table(figures.skill_bars(metrics, tmp_path / "skills"))
     assert header == ["measure", "skill", "value", "low", "high"]
     found = {(row[0], int(row[1])): tuple(map(float, row[2:])) for row in rows}
-    assert len(found) == len(rows) == 4 * count
+    assert len(found) == len(rows) == 6 * count
     for skill in metrics["skills"]:
-        for name in ("reward", "vx", "height_mean", "clearance"):
-            value = skill["return" if name == "reward" else name]
-            assert found[name, skill["skill"]] == pytest.approx((value, *skill["intervals"][name]))
+        for name in ("return_pct", "vx", "energy", "height_mean", "clearance", "pair_phase"):
+            assert found[name, skill["skill"]] == pytest.approx((skill[name], *skill["intervals"][name]))
 
 
 def test_the_map_has_every_rollout(tmp_path: Path) -> None:
-    """The expert's first, then skill by skill."""
+    """The expert's first, then skill by skill, then SMODICE's, if there are any."""
     points = [np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[4.0, 5.0]]), np.array([[6.0, 7.0]])]
-    header, *rows = table(figures.embedding(points, tmp_path / "umap"))
-    assert header == ["group", "x", "y"]
-    assert [row[0] for row in rows] == ["expert", "expert", "skill 0", "skill 1"]
+    for skills, last in ((2, "skill 1"), (1, "SMODICE")):
+        header, *rows = table(figures.embedding(points, skills, tmp_path / "umap"))
+        assert header == ["group", "x", "y"]
+        assert [row[0] for row in rows] == ["expert", "expert", "skill 0", last]
     np.testing.assert_allclose(numbers([row[1:] for row in rows]), np.concatenate(points))
 
 

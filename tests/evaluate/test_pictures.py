@@ -63,6 +63,18 @@ def test_a_robot_that_never_touches_the_ground_has_an_empty_diagram(tmp_path: Pa
     assert share(pixels(tmp_path / "gait.png"), BLUE) == 0.0
 
 
+def test_a_gait_diagram_has_its_numbers_beside_it(tmp_path: Path) -> None:
+    """Also as SVG; the times at which feet come down and go up, in seconds from where the diagram begins."""
+    recording = walking("trot")
+    recording.foot_contact[:] = False
+    recording.foot_contact[10:30, 0, 0], recording.foot_contact[90:, 0, 3] = True, True
+    path = gait_diagram({"skill 0": recording}, tmp_path / "gait")
+    assert path == tmp_path / "gait.png"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["gait.csv", "gait.png", "gait.svg"]
+    lines = (tmp_path / "gait.csv").read_text().splitlines()
+    assert lines == ["recording,foot,down_s,up_s", "skill 0,FL,0.200,0.600", "skill 0,HR,1.800,2.000"]
+
+
 @pytest.mark.usefixtures("egl")
 def test_a_rendered_robot_is_seen_and_moves_with_its_joints() -> None:
     """Not one colour; the same pose gives the same picture, another pose another one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +16,23 @@ import pytest
 from solo_doi import config as configuration
 from solo_doi.cli import RunConfig
 from solo_doi.errors import SoloError
-from solo_doi.evaluate import diversity
 from solo_doi.evaluate import history as history_module
-from solo_doi.evaluate import run as run_module
 from solo_doi.evaluate.cli import shipped_expert
 from solo_doi.evaluate.config import EvalConfig
+from solo_doi.evaluate.definitions import DEFINITIONS
 from solo_doi.evaluate.history import SHOWN, policies_over_training, returns_over_training
-from solo_doi.evaluate.run import DEFINITIONS, evaluate_run
-from solo_doi.evaluate.skills import select
-from solo_doi.evaluate.walk import Walk
+from solo_doi.evaluate.run import evaluate_run
+from solo_doi.evaluate.selection import select
 from solo_doi.policies.skills import SkillPolicy
 from tests.algorithm.runs import summary_of
 
 from .browser import PHONE, on_a_phone
 from .conftest import Train
 from .test_report import Page, assert_self_contained
-from .walks import MadeUpPolicy, RollOuts
+from .walks import MAPPED, MadeUpPolicy, RollOuts
 
 SKILLS, CHECKPOINTS = 3, (2, 4)
-FIGURES = ("skills", "umap", "training", "ratios", "history")
+FIGURES = ("skills", "umap", "training", "ratios", "history", "gait")
 FEW = EvalConfig(episodes=4, steps=100)
 NUMBERS = EvalConfig(episodes=4, steps=100, pictures=False)
 
@@ -43,17 +41,6 @@ NUMBERS = EvalConfig(episodes=4, steps=100, pictures=False)
 def expert() -> Path:
     """The shipped expert."""
     return shipped_expert()
-
-
-@pytest.fixture
-def no_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    """UMAP takes long; any points of few robots do."""
-    monkeypatch.setattr(run_module, "EXPERT_ROBOTS", 5)
-
-    def points(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) -> list[np.ndarray]:
-        return [np.array(walk.successor[:, :2]) for walk in (expert, *others)]
-
-    monkeypatch.setattr(diversity, "embed", points)
 
 
 def copied(run: Path, folder: Path) -> Path:
@@ -77,7 +64,7 @@ def test_an_evaluation_leaves_numbers_figures_and_a_page(evaluated: Path) -> Non
     """And nothing else, half-written or not."""
     found = {path.name for path in (evaluated / "evaluation").iterdir()}
     pictures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg", "csv")}
-    assert found == {"metrics.json", "report.html", "gait.png", "film.png", *pictures}
+    assert found == {"metrics.json", "report.html", "film.png", *pictures}
 
 
 def test_metrics_tell_of_skills_training_and_settings(evaluated: Path) -> None:
@@ -111,7 +98,8 @@ def test_every_skill_was_tried_in_every_condition(evaluated: Path) -> None:
     assert len(tried) == len(metrics["transfer"]) == SKILLS * len(places)
     assert {("mujoco", name, base) for name in ("none", "robust") for base in ("known", "estimated")} <= places
     assert metrics["selected"] == select(metrics["transfer"])
-    assert json.loads((evaluated / "selection.json").read_text()) == {"selected": metrics["selected"]}
+    assert json.loads((evaluated / "selection.json").read_text()) == metrics["selection"]
+    assert metrics["selection"]["selected"] == metrics["selected"]
 
 
 def test_history_has_every_checkpoint(evaluated: Path) -> None:
@@ -132,7 +120,8 @@ def test_figures_show_the_numbers_of_the_run(evaluated: Path) -> None:
     np.testing.assert_allclose(np.array(rows, dtype=float)[:, 1:], eta.T, rtol=1e-4)
     with (evaluated / "evaluation" / "umap.csv").open(newline="") as file:
         groups = [row["group"] for row in csv.DictReader(file)]
-    assert {name: groups.count(name) for name in groups} == {"expert": 20} | {f"skill {z}": 4 for z in range(SKILLS)}
+    each = dict.fromkeys([*(f"skill {z}" for z in range(SKILLS)), "SMODICE"], 4)
+    assert {name: groups.count(name) for name in groups} == {"expert": 20} | each
 
 
 def test_the_page_is_one_file_and_names_are_text(evaluated: Path) -> None:
@@ -142,7 +131,7 @@ def test_the_page_is_one_file_and_names_are_text(evaluated: Path) -> None:
     page = Page(path)
     assert page.count("b") == 0
     assert page.texts.count(f"Skills of {evaluated.name}") == 2
-    assert page.count("img") == page.count("figure") == len(FIGURES) + 2
+    assert page.count("img") == page.count("figure") == len(FIGURES) + 1
     for cell in ("skill 2", "expert", "told_apart", "mujoco"):
         assert cell in page.texts
 
@@ -152,7 +141,7 @@ def test_the_page_is_whole_on_a_phone(evaluated: Path, tmp_path: Path) -> None:
     found = on_a_phone(evaluated / "evaluation" / "report.html", tmp_path)
     assert found["width"] == PHONE
     assert found["content"] <= PHONE
-    assert len(found["pictures"]) == len(found["captions"]) == len(FIGURES) + 2
+    assert len(found["pictures"]) == len(found["captions"]) == len(FIGURES) + 1
     assert all(natural > 300 and 300 < shown <= PHONE for natural, shown in found["pictures"])
     assert all(found["captions"])
     assert found["markup"] == 0
@@ -161,15 +150,39 @@ def test_the_page_is_whole_on_a_phone(evaluated: Path, tmp_path: Path) -> None:
 # --- Parts of it ---------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_map")
 def test_without_pictures_there_are_only_numbers(
     trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
 ) -> None:
-    """Nothing is filmed or drawn; what is returned is what is written."""
+    """All of them, the map's too, but nothing is filmed or drawn; what is returned is what is written."""
     metrics = evaluate_run(trained, expert, NUMBERS, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["metrics.json"]
     assert metrics == metrics_of(tmp_path / "out")
-    assert len(roll_outs.asked) == 1 + SKILLS
-    assert "silhouette" not in metrics
+    assert len(roll_outs.asked) == 1 + SKILLS + 1 + 1  # expert, skills, the expert as recovered, and on the map
+    assert -1 <= metrics["silhouette"] <= 1
+
+
+@pytest.mark.usefixtures("no_map")
+def test_the_expert_that_smodice_recovered_is_rolled_out_too(
+    trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
+) -> None:
+    """In the same domains, with its velocity beside the expert's; a run without it has no such numbers."""
+    run = copied(trained, tmp_path)
+    found = evaluate_run(run, expert, NUMBERS, tmp_path / "out")["smodice"]
+    assert {"return_pct", "vx", "vx_pct", "falls", "success", "intervals"} <= found.keys()
+    assert found["vx_pct"] == pytest.approx(100.0)  # which is recorded as any first skill is
+    (run / "expert.h5").unlink()
+    assert "smodice" not in evaluate_run(run, expert, NUMBERS, tmp_path / "out")
+
+
+@pytest.mark.usefixtures("no_map")
+def test_the_map_of_the_expert_is_made_once_for_all_runs(
+    trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
+) -> None:
+    """The second run shares its rollouts; another seed has its own."""
+    for seed in (0, 0, 1):
+        evaluate_run(trained, expert, replace(NUMBERS, seed=seed), tmp_path / "out")
+    assert [robots for *_, robots in roll_outs.asked].count(MAPPED) == 2
 
 
 @pytest.mark.usefixtures("roll_outs", "no_film")
@@ -267,7 +280,7 @@ def test_policies_along_training_are_cloned_once(
     run = copied(trained, tmp_path)
     first = policies_over_training(run, trained_config(run))
     monkeypatch.setattr(history_module, "Training", None)
-    monkeypatch.setattr(history_module, "read_data", None)
+    monkeypatch.setattr(history_module, "read_same_data", None)
     second = policies_over_training(run, trained_config(run))
     assert [outer for outer, _ in first] == [outer for outer, _ in second] == list(CHECKPOINTS)
     for (_, one), (_, other) in zip(first, second, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +17,7 @@ from solo_doi.evaluate.skills import (
     evaluate,
     feature_scale,
     roll_out,
-    select,
     success,
-    transfer_score,
 )
 from solo_doi.tasks.locomotion import LocomotionTask
 
@@ -34,7 +31,7 @@ OF_EACH = {
 OF_SKILLS = {"skill", "return_pct", "intervals"}
 OF_SEVERAL = {
     "return_pct_mean", "return_pct_worst", "sf_l2", "sf_l2_standardised", "height_std",
-    "told_apart", "mutual_information", "visibly_different",
+    "told_apart", "mutual_information", "visibly_different", "spread",
 }  # fmt: skip
 
 
@@ -135,7 +132,7 @@ def test_a_description_has_every_number_and_is_json() -> None:
     assert [skill["skill"] for skill in described["skills"]] == [0, 1]
     for skill in described["skills"]:
         assert skill.keys() == OF_EACH | OF_SKILLS
-        low, high = skill["intervals"]["reward"]
+        low, high = skill["intervals"]["return"]
         assert low <= skill["return"] <= high
     json.dumps(described, allow_nan=False)
 
@@ -167,52 +164,6 @@ def test_success_is_walking_fast_enough_without_a_fall() -> None:
     walk = made_up_walk(4, spread=0.0, fallen=np.array([False, False, True, False]))
     walk.vx[:] = [0.8, 0.79, 1.0, 1.2]
     assert success(walk) == 0.5
-
-
-# --- Transfer ------------------------------------------------------------------------------------
-
-
-def rows(**shares: list[float]) -> list[dict[str, Any]]:
-    """Success of the skills, by condition."""
-    return [
-        {"sim": name, "randomisation": "", "skill": skill, "success": share}
-        for name, of_skills in shares.items()
-        for skill, share in enumerate(of_skills)
-    ]
-
-
-def test_robust_skills_succeed_in_every_condition() -> None:
-    """Nine of ten times; a single bad condition is enough to be left out."""
-    assert select(rows(one=[1.0, 0.9, 0.89, 1.0], two=[1.0, 0.9, 1.0, 0.5])) == [0, 1]
-    assert select(rows(one=[0.0, 1.0], two=[1.0, 0.8])) == []
-    assert select([]) == []
-
-
-def test_the_score_of_a_run_is_that_of_its_skills_where_each_is_worst() -> None:
-    """Not of one condition for all of them, nor of all conditions together."""
-    assert transfer_score(rows(one=[1.0, 0.5], two=[0.7, 0.9])) == pytest.approx(0.6)
-
-
-def test_the_order_of_rows_does_not_matter() -> None:
-    """Nor is a later success taken for an earlier one."""
-    some = rows(one=[1.0, 0.2, 0.95], two=[1.0, 1.0, 1.0])
-    assert select(some) == select(some[::-1]) == [0, 2]
-
-
-def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) -> None:
-    """Both simulators, nominal and randomised, with the base known and estimated, which is slow and done less."""
-    found = skills.transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(episodes=5, estimator_episodes=3))
-    places = [
-        (sim, kind, base) for sim in ("mujoco", "pybullet") for kind in ("none", "robust") for base in (False, True)
-    ]
-    expected = [(skill, sim, kind, 3 if base else 5) for sim, kind, base in places for skill in (0, 1)]
-    assert roll_outs.asked == expected
-    assert roll_outs.estimated == [base for _, _, base in places for _ in (0, 1)]
-    assert [(row["skill"], row["sim"], row["randomisation"], row["rollouts"]) for row in found] == expected
-    assert [row["base"] for row in found] == [("known", "estimated")[estimated] for estimated in roll_outs.estimated]
-    for row in found:
-        assert row["vx"] == pytest.approx(1.0, abs=0.1)
-        assert (row["falls"], row["success"]) == (0, 1.0)
 
 
 # --- Settings ------------------------------------------------------------------------------------

@@ -122,8 +122,9 @@ def test_intervals_are_over_the_robots_that_the_averages_are_over() -> None:
     fallen = np.arange(8) == 3
     walk = made_up_walk(fallen=fallen)
     walk.height_mean[fallen], walk.vx[fallen] = 0.02, 0.0
-    means, intervals = walk.means(), walk.intervals()
-    assert intervals.keys() == {"reward", "vx", "height_mean", "clearance"}
+    means, intervals = walk.means(), walk.intervals(made_up_walk())
+    gait = {"height_mean", "height_std", "clearance", "frequency", "diagonal_phase", "pair_phase"}
+    assert intervals.keys() == {"return", "return_pct", "vx", "energy"} | gait
     low, high = intervals["height_mean"]
     assert 0.24 < low <= means["height_mean"] <= high
     assert intervals["vx"][0] < 0.8
@@ -163,6 +164,37 @@ def test_successor_features_by_hand() -> None:
     found = successor_features(recording)
     np.testing.assert_allclose(found[:, 5], [0.0, 3.97 / 1.99])
     np.testing.assert_allclose(found[:, 32], [0.0, 3.99 / 1.99])
+
+
+# --- Intervals of a walk ------------------------------------------------------------------------
+
+
+def test_returns_are_compared_with_the_experts_robot_by_robot() -> None:
+    """Half the expert's return in every domain is half of it for certain, however much domains differ."""
+    expert = made_up_walk(spread=0.2, reward=0.8)
+    half = replace(made_up_walk(), reward=expert.reward / 2)
+    assert half.intervals(expert)["return_pct"] == pytest.approx((50.0, 50.0))
+    low, high = half.intervals(made_up_walk(spread=0.2, seed=1, reward=0.8))["return_pct"]
+    assert high - low > 5
+
+
+def test_energy_has_an_interval_of_the_ratio_of_averages() -> None:
+    """Power that follows velocity leaves no doubt of the energy per metre, other power does; it is finite at rest."""
+    walk = made_up_walk(spread=0.1)
+    even = replace(walk, power=20 * walk.vx)
+    assert even.intervals(walk)["energy"] == pytest.approx((20.0, 20.0))
+    uneven = made_up_walk(spread=0.0)
+    uneven.power[::2] = 30.0
+    low, high = uneven.intervals(walk)["energy"]
+    assert low < 24.9 < uneven.means()["energy"] < 25.1 < high
+    assert np.isfinite(made_up_walk(vx=0.0, spread=0.0).intervals(walk)["energy"]).all()
+
+
+def test_the_interval_of_a_phase_is_that_of_its_median() -> None:
+    """One of thirty robots that stumbles moves neither."""
+    walk = made_up_walk(robots=30, spread=0.0)
+    walk.pair_phase[0] = 0.0
+    assert walk.intervals(walk)["pair_phase"] == (0.5, 0.5)
 
 
 # --- Intervals -----------------------------------------------------------------------------------

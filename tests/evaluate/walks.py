@@ -15,6 +15,8 @@ from solo_doi.evaluate.walk import Walk
 from .recordings import walking
 
 FEATURES = 33
+MAPPED = 5
+"""Rollouts of the expert on a map that is none."""
 
 
 def made_up_walk(
@@ -70,6 +72,11 @@ class RollOuts:
         self.asked: list[tuple[int, str, str, int]] = []
         self.estimated: list[bool] = []
 
+    @property
+    def measured(self) -> list[tuple[int, str, str, int]]:
+        """All but the map's, which runs share."""
+        return [asked for asked in self.asked if asked[-1] != MAPPED]
+
     def __call__(
         self,
         policy: Policy,
@@ -100,6 +107,6 @@ Patch = Callable[[str, object], None]
 def stand_in(patch: Patch) -> RollOuts:
     """Replace rollouts wherever they are made."""
     roll_outs = RollOuts()
-    for module in ("skills", "run"):
+    for module in ("skills", "selection", "run"):
         patch(f"solo_doi.evaluate.{module}.roll_out", roll_outs)
     return roll_outs

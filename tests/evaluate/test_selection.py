@@ -1,0 +1,80 @@
+"""Which skills are robust, and what the choice says of itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from solo_doi.evaluate.config import EvalConfig
+from solo_doi.evaluate.selection import select, selection, transfer, transfer_score
+
+from .walks import MadeUpPolicy, RollOuts
+
+
+def rows(**shares: list[float]) -> list[dict[str, Any]]:
+    """Success of the skills, by condition."""
+    return [
+        {"sim": name, "randomisation": "", "skill": skill, "success": share}
+        for name, of_skills in shares.items()
+        for skill, share in enumerate(of_skills)
+    ]
+
+
+def test_robust_skills_succeed_in_every_condition() -> None:
+    """Nine of ten times; a single bad condition is enough to be left out."""
+    assert select(rows(one=[1.0, 0.9, 0.89, 1.0], two=[1.0, 0.9, 1.0, 0.5])) == [0, 1]
+    assert select(rows(one=[0.0, 1.0], two=[1.0, 0.8])) == []
+    assert select([]) == []
+
+
+def test_the_score_of_a_run_is_that_of_its_skills_where_each_is_worst() -> None:
+    """Not of one condition for all of them, nor of all conditions together."""
+    assert transfer_score(rows(one=[1.0, 0.5], two=[0.7, 0.9])) == pytest.approx(0.6)
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    """Nor is a later success taken for an earlier one."""
+    some = rows(one=[1.0, 0.2, 0.95], two=[1.0, 1.0, 1.0])
+    assert select(some) == select(some[::-1]) == [0, 2]
+
+
+def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) -> None:
+    """Both simulators, nominal and randomised, with the base known and estimated, which is slow and done less."""
+    found = transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(episodes=5, estimator_episodes=3))
+    places = [
+        (sim, kind, base) for sim in ("mujoco", "pybullet") for kind in ("none", "robust") for base in (False, True)
+    ]
+    expected = [(skill, sim, kind, 3 if base else 5) for sim, kind, base in places for skill in (0, 1)]
+    assert roll_outs.asked == expected
+    assert roll_outs.estimated == [base for _, _, base in places for _ in (0, 1)]
+    assert [(row["skill"], row["sim"], row["randomisation"], row["rollouts"]) for row in found] == expected
+    assert [row["base"] for row in found] == [("known", "estimated")[estimated] for estimated in roll_outs.estimated]
+    for row in found:
+        assert row["vx"] == pytest.approx(1.0, abs=0.1)
+        assert (row["falls"], row["success"]) == (0, 1.0)
+
+
+@pytest.mark.usefixtures("roll_outs")
+def test_a_selection_says_what_it_rests_on() -> None:
+    """Conditions, thresholds and rollouts: as numbers, and as a sentence that a card can quote."""
+    config = EvalConfig(episodes=6, estimator_episodes=3, steps=120, seed=4)
+    found = selection(transfer(MadeUpPolicy(0.0, 0.0), config), config)
+    assert found["selected"] == [0, 1]
+    assert found["worst_success"] == [1.0, 1.0]
+    assert (found["least_success"], found["least_vx"], found["commanded"]) == (0.9, 0.8, 1.0)
+    assert (found["steps"], found["seed"], len(found["conditions"])) == (120, 4, 8)
+    assert {"sim": "pybullet", "randomisation": "robust", "base": "estimated", "rollouts": 3} in found["conditions"]
+    assert found["rule"].startswith(
+        "at least 90% of rollouts at 0.8 m/s or more without a fall, 1 m/s commanded, in each"
+    )
+    for text in (
+        "8 conditions",
+        "120 control steps",
+        "seed 4",
+        "mujoco none known (6)",
+        "pybullet robust estimated (3)",
+    ):
+        assert text in found["rule"]
+    json.dumps(found, allow_nan=False)

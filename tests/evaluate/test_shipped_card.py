@@ -1,0 +1,38 @@
+"""The card of the skills that come with the package tells of these skills, and of no earlier ones."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+
+from solo_doi.evaluate.cli import SHIPPED, shipped_expert
+from solo_doi.evaluate.kept import made_from
+
+CARD = (SHIPPED / "README.md").read_text()
+METRICS = json.loads((SHIPPED / "evaluation" / "metrics.json").read_text())
+
+
+def test_the_evaluation_is_of_the_shipped_policy() -> None:
+    """By the hashes of its files."""
+    assert METRICS["made_from"] == made_from(SHIPPED, shipped_expert())
+
+
+def test_the_command_is_that_of_the_run() -> None:
+    """Its eps and seed."""
+    config = yaml.safe_load((SHIPPED / "config.yaml").read_text())
+    assert f"`solo-train --eps {config['eps']:g} --seed {config['seed']}`" in CARD
+
+
+def test_the_tables_are_those_of_the_evaluation() -> None:
+    """Every skill's row, and every condition of the selection."""
+    for skill in METRICS["skills"]:
+        numbers = f"| {skill['skill']} | {skill['return_pct']:.0f} | {skill['vx']:.2f} | {skill['falls']} |"
+        shape = (
+            f" {1000 * skill['height_mean']:.0f} | {1000 * skill['height_std']:.1f} | {1000 * skill['clearance']:.0f} |"
+        )
+        assert numbers + shape in CARD
+    for row in METRICS["transfer"]:
+        assert f"{row['vx']:.2f} m/s, {row['falls']} falls, {100 * row['success']:.0f}%" in CARD
+    assert METRICS["selected"] == [*range(len(METRICS["skills"]))]
+    assert "all five are selected" in CARD
