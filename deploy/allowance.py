@@ -6,12 +6,12 @@ from operator import gt
 
 from solo_doi.solo12.constants import Array
 
-SLACK = 0.2
-"""How far a joint may still go out, while the motors are too weak to turn it back [rad]."""
+NOISE = 0.02
+"""How far apart two measurements of a joint that rests may be [rad]."""
 
 
 class Allowance:
-    """Limits of joint positions that are wider for joints found outside, and shrink as these return.
+    """Limits of joint positions that reach as far as joints were found outside, until these are back inside.
 
     A robot on its belly has its knees folded further than any policy may; damped, it gets there by its weight.
     """
@@ -22,10 +22,9 @@ class Allowance:
         self._allowed = self._limit
 
     def start(self, position: Array) -> None:
-        """Allow where the joints are now: motors are about to be switched on."""
-        self._allowed = [
-            max(limit, abs(angle) + SLACK) for limit, angle in zip(self._limit, position.tolist(), strict=True)
-        ]
+        """Allow where the joints outside are now, nothing to those inside: motors are about to be switched on."""
+        joints = zip(self._limit, position.tolist(), strict=True)
+        self._allowed = [abs(angle) + NOISE if abs(angle) > limit else limit for limit, angle in joints]
 
     def beyond(self, position: Array) -> int | None:
         """Return the first joint that is beyond what is allowed, if any."""
@@ -34,5 +33,5 @@ class Allowance:
         outside = [*map(gt, sizes, self._allowed)]
         if self._allowed != self._limit:
             joints = zip(self._limit, self._allowed, sizes, strict=True)
-            self._allowed = [max(limit, min(allowed, size + SLACK)) for limit, allowed, size in joints]
+            self._allowed = [limit if size <= limit else allowed for limit, allowed, size in joints]
         return outside.index(True) if True in outside else None

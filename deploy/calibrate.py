@@ -14,7 +14,7 @@ from solo_doi.files import check_writable
 
 from .bench import check_place, command_of, follow
 from .config import DeployConfig
-from .robots.odri.calibration import from_json, save
+from .robots.odri.calibration import default_path, from_json, save
 from .screen import Screen, joints_of_calibration
 
 NOTHING_STORED = "The motors were damped or are off; nothing was stored."
@@ -27,8 +27,8 @@ class CalibrateCommand:
     Hang the robot up first: its legs will move, gently, legs before hips. Ctrl-C damps the motors at any moment.
     """
 
-    out: Path
-    """File for the result, such as ~/solo12.json. Must not exist, unless --force."""
+    out: Path | None = None
+    """File for the result; where `solo-deploy --robot real` looks, by default. Must not exist, unless --force."""
     robot: Literal["real", "virtual"] = "real"
     """The real Solo12, or a virtual master board with a simulated one."""
     interface: str | None = None
@@ -56,13 +56,19 @@ def calibrate(command: CalibrateCommand) -> int:
         fast=command.fast, seed=command.seed, robot_python=command.robot_python,
     )  # fmt: skip
     check_place(config)
-    out = command.out.expanduser()
+    if command.out is None and command.robot == "virtual":
+        raise SoloError(
+            "--robot virtual needs --out: a simulated robot's calibration must not take a real one's place."
+        )
+    out = default_path() if command.out is None else command.out.expanduser()
     if out.exists() and not command.force:
         raise SoloError(f"{out}: exists already. Choose another --out, or replace it with --force.")
     if command.yes and command.robot == "real":
         raise SoloError("--yes is for --robot virtual: a real robot needs a person at every step.")
     if not command.yes and not sys.stdin.isatty():
         raise SoloError("calibrate asks a person, and needs a terminal for the answers.")
+    if command.out is None:
+        out.parent.mkdir(parents=True, exist_ok=True)
     check_writable(out)
     try:
         with Screen(joints_of_calibration) as screen:
@@ -75,7 +81,13 @@ def calibrate(command: CalibrateCommand) -> int:
     save(calibration, out)
     screen.console.print(
         f"{out}: calibration of board {calibration.board}, {calibration.measured} ({calibration.measured_with}). "
-        f"Use it with: solo-deploy --robot {command.robot} --calibration {out}",
+        f"Use it with: {_use(command, out)}",
         highlight=False, markup=False, soft_wrap=True,
     )  # fmt: skip
     return 0
+
+
+def _use(command: CalibrateCommand, out: Path) -> str:
+    """The command that walks with a calibration."""
+    card = "" if command.interface is None else f" --interface {command.interface}"
+    return f"solo-deploy --robot {command.robot}{card}" + ("" if command.out is None else f" --calibration {out}")

@@ -38,6 +38,8 @@ class Verdict(Enum):
     GO = "GO"
     NO_GO = "NO-GO"
     NOT_CHECKED = "not checked"
+    NOT_APPLICABLE = "not applicable"
+    """Means nothing for this robot; keeps nobody from going."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def judge(seen: dict[str, Any], contract: Contract | None, *, simulated_time: bo
     yield from _board(seen)
     counted, silent = bool(seen.get("gaps")), seen["failure"]
     advice = f"{silent or 'too few measurements came'}: check cable and power."
-    yield row("measurements", f"{seen['packets']} packets", "to the end", advice, good=counted and not silent)
+    refused = f", {seen['rejected']} refused" if seen["rejected"] else ""  # what this cost is among the lost
+    yield row("measurements", f"{seen['packets']} packets{refused}", "to the end", advice, good=counted and not silent)
     if not counted:
         return
     yield from _timing(seen, simulated_time=simulated_time)
@@ -75,7 +78,7 @@ def judge(seen: dict[str, Any], contract: Contract | None, *, simulated_time: bo
     )  # fmt: skip
     yield from _imu(seen)
     yield from _hands(seen["hands"])
-    yield _battery(seen["voltage"], seen["protocol"])
+    yield _battery(seen["voltage"], seen["current"], seen["protocol"])
 
 
 def _board(seen: dict[str, Any]) -> Iterator[Row]:
@@ -97,8 +100,8 @@ def _timing(seen: dict[str, Any], *, simulated_time: bool) -> Iterator[Row]:
     rate = seen["sent"] / seen["seconds"]
     middle, most, largest = (1000 * gap for gap in seen["gaps"])
     if simulated_time:
-        yield Row("packet rate", "", "", Verdict.NOT_CHECKED, "lock-step has no clock")
-        yield Row("jitter", "", "", Verdict.NOT_CHECKED, "lock-step has no clock")
+        yield Row("packet rate", "", "", Verdict.NOT_APPLICABLE, "lock-step has no clock")
+        yield Row("jitter", "", "", Verdict.NOT_APPLICABLE, "lock-step has no clock")
     else:
         yield row(
             "packet rate", f"{rate:.1f} Hz", f"{1 / TICK:.0f} Hz within {RATE_ERROR:.0%}",
@@ -189,14 +192,15 @@ def _hands(hands: dict[str, Any] | None) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def _battery(voltage: float, protocol: int) -> Row:
+def _battery(voltage: float, current: float, protocol: int) -> Row:
     if np.isnan(voltage):
         return Row(
-            "battery", "", f">= {VOLTAGE} V", Verdict.NOT_CHECKED, f"protocol {protocol} does not tell: measure it"
+            "battery", "", f">= {VOLTAGE} V", Verdict.NOT_APPLICABLE, f"protocol {protocol} does not tell: measure it"
         )
     return row(
-        "battery", f"{voltage:.1f} V", f">= {VOLTAGE} V", "Charge it or check the supply.", good=voltage >= VOLTAGE
-    )
+        "battery", f"{voltage:.1f} V, {current:.2f} A", f">= {VOLTAGE} V", "Charge it or check the supply.",
+        good=voltage >= VOLTAGE,
+    )  # fmt: skip
 
 
 def _joints_of(driver: int) -> str:

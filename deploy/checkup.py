@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from solo_doi.errors import SoloError
 from solo_doi.policies.contract import Contract
@@ -14,13 +15,13 @@ from solo_doi.policies.contract import Contract
 from .bench import check_place, command_of, follow
 from .checks import Row, Verdict, judge, row
 from .config import DeployConfig
-from .preflight import check_skills
+from .preflight import check_skills, located
 from .robots.odri.calibration import load
 from .screen import Screen, sensors
 
 LISTEN, LISTEN_FAST = 5.0, 1.0
 """How long packets are counted; in lock-step, which has no clock to judge, less [s]."""
-STYLES = {Verdict.GO: "green", Verdict.NO_GO: "bold red", Verdict.NOT_CHECKED: "yellow"}
+STYLES = {Verdict.GO: "green", Verdict.NO_GO: "bold red", Verdict.NOT_CHECKED: "yellow", Verdict.NOT_APPLICABLE: ""}
 NO_GO, INCOMPLETE = 1, 3
 """Exit codes: something is wrong; nothing is, as far as was checked."""
 
@@ -33,7 +34,7 @@ def check_up(config: DeployConfig, *, yes: bool) -> int:
         rows = [first, *_robot(config, contract, screen, yes=yes)]
     table = Table("check", "found", "limit", "verdict", "what to do", title="Preflight")
     for entry in rows:
-        verdict = f"[{STYLES[entry.verdict]}]{entry.verdict.value}[/]"
+        verdict = Text(entry.verdict.value, STYLES[entry.verdict])
         table.add_row(entry.name, escape(entry.value), entry.limit, verdict, escape(entry.advice))
     screen.console.print(table)
     code, words = verdict_of(rows)
@@ -78,12 +79,12 @@ def calibration_row(config: DeployConfig, address: str) -> Row:
     name, limit = "calibration", "of this board"
     if config.calibration is None and config.robot == "virtual":
         return Row(name, "known: the robot is simulated", limit, Verdict.GO)
-    if config.calibration is None:
-        return row(name, "none", limit, "Run: solo-deploy calibrate, and name the file with --calibration.", good=False)
+    path = located(config).calibration
+    assert path is not None  # the real robot's has a place
     try:
-        calibration = load(config.calibration)
+        calibration = load(path)
         calibration.check_board(address)
         note = calibration.check_age(date.today())
     except SoloError as error:
-        return row(name, str(config.calibration), limit, str(error), good=False)
+        return row(name, str(path), limit, str(error), good=False)
     return Row(name, f"{calibration.measured}, {calibration.measured_with}", limit, Verdict.GO, note)

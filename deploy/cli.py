@@ -15,8 +15,14 @@ from solo_doi.errors import SoloError, one_line
 
 from . import install_robot
 from .config import DeployConfig
+from .signals import Interrupts
 
 SWITCHES = ("fast", "headless", "readonly", "force", "mock", "realtime", "dead-man", "check", "yes")
+
+KEYGEN_HELP = """usage: solo-deploy keygen FILE
+
+Draw the secret that commands to a real robot are signed with, readable by this user only, such as ~/.solo12.key.
+FILE must not exist; name it with --key on the robot's side and on the operator's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +35,9 @@ class DeployCommand(DeployConfig):
     `solo-deploy replay FOLDER` runs the controller again on what was recorded;
     `solo-deploy install-robot` makes the environment of a robot's computer;
     `solo-deploy keygen FILE` draws the secret that commands to a real robot are signed with;
-    `solo-deploy calibrate --interface CARD --out FILE` measures where its encoders' index pulses are.
-    The exit code is 0 only if nothing went wrong and the robot walked.
+    `solo-deploy calibrate --interface CARD` measures where its encoders' index pulses are.
+    The exit code is 0 only if nothing went wrong and the robot walked; --mock, --readonly and people who drive for
+    less than 1.5 s are not asked whether it did.
     """
 
     out: Path | None = None
@@ -60,7 +67,7 @@ class ReplayCommand:
 
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
-    with one_line("solo-deploy"):
+    with one_line("solo-deploy"), Interrupts():
         if sys.argv[1:2] == ["keygen"]:
             keygen(sys.argv[2:])
         elif sys.argv[1:2] == ["calibrate"]:
@@ -80,6 +87,9 @@ def keygen(words: list[str]) -> None:
     """Draw a secret that commands are signed with."""
     from .messages.auth import write_key
 
+    if {"-h", "--help"} & {*words}:
+        print(KEYGEN_HELP)
+        return
     if len(words) != 1 or words[0].startswith("-"):
         raise SoloError("keygen takes the file to write, such as: solo-deploy keygen ~/.solo12.key")
     path = Path(words[0]).expanduser()
@@ -105,12 +115,14 @@ def run_again(command: ReplayCommand) -> int:
 
 
 def deploy(command: DeployCommand) -> int:
-    """Run a deployment; return 0 if nothing went wrong and the robot walked."""
+    """Run a deployment; return 0 if nothing went wrong and the robot walked, where anybody asks it to."""
+    from .preflight import located
     from .supervisor import supervise  # after the flags are checked
 
     config = DeployConfig(**{field.name: getattr(command, field.name) for field in fields(DeployConfig)})
     if command.mock:
         config = replace(config, robot="mock")
+    config = located(config)
     if command.realtime and command.fast:
         raise SoloError("--realtime and --fast exclude each other.")
     if command.check:

@@ -38,7 +38,7 @@ class DeployConfig:
     """Everything the processes of a deployment must agree on."""
 
     bundle: Path | None = None
-    """Skills written by solo-export; the five that come with the package by default."""
+    """Skills written by solo-export, or the name of skills that come with the package; `locomotion` by default."""
     skill: int = 0
     """Skill to walk with, counted from 0."""
     then: tuple[int, ...] = ()
@@ -46,11 +46,11 @@ class DeployConfig:
     robot: RobotName = "pybullet"
     """Who answers over LCM: a simulation, a robot without physics, a virtual master board, or the real Solo12."""
     seconds: float = 10.0
-    """How long the script walks with each skill; in simulation 1.5 s in all, or nobody could tell whether it walked."""
+    """How long the script walks with each skill; 1.5 s in all, mock aside, or nobody could tell whether it walked."""
     operator: OperatorName = "script"
-    """Who asks for standing, walking and stopping: a script, or a person."""
+    """Who asks for standing, walking and stopping: a script, which asks you before a real robot does, or a person."""
     dead_man: bool = False
-    """Gamepad: motors are damped unless the right shoulder button is held."""
+    """Gamepad: the right shoulder button must be held; letting go damps at once, until somebody re-arms."""
     velocity: tuple[float, float, float] | None = None
     """Velocity command [m/s, m/s, rad/s], for bundles that take one."""
     fast: bool = False
@@ -74,9 +74,14 @@ class DeployConfig:
     protocol: Literal[3, 4] = 4
     """What the virtual master board speaks; a real one is asked."""
     calibration: Path | None = None
-    """Where the real robot's index pulses are, written by `solo-deploy calibrate`."""
+    """Where the real robot's index pulses are; where `solo-deploy calibrate` writes them by default."""
     key: Path | None = None
     """Secret that commands are signed with, drawn by `solo-deploy keygen`; a dry run draws its own."""
     trust: Path | None = None
     """Public key; bundles without a signature of its owner are refused. See `solo-export sign`."""
     controller: ControllerConfig = field(default_factory=ControllerConfig)
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person at this terminal or a gamepad makes the robot move: always, if it is the real one."""
+        return self.operator != "script" or self.robot == "real"

@@ -21,10 +21,11 @@ from .controller import Controller
 from .loop import Loop, LoopReport
 from .messages.auth import read_key
 from .messages.wire import Link
-from .operators import Operator, Remote, Script, Spectator
-from .realtime import prepare
+from .operators import SETTLE, Operator, Remote, Script, Spectator
+from .realtime import prepare_aloud
 from .recorder import Recorder
-from .shipped import SHIPPED
+from .robots.virtual_board.crane import LET_DOWN
+from .shipped import find_bundle
 from .signals import StopRequest
 from .walker import rehearse
 
@@ -36,15 +37,15 @@ PRIORITY = 40
 def control(folder: Path) -> LoopReport:
     """Run the controller that a folder's configuration describes, and leave its report there."""
     config = configuration.read(DeployConfig, folder / CONFIG_FILE)
-    controller = Controller(Bundle(config.bundle or SHIPPED), config.skill, config.controller, force=config.force)
+    controller = Controller(Bundle(find_bundle(config.bundle)), config.skill, config.controller, force=config.force)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
     rehearse(controller.bundle)
     # What is started inherits urgency: the recorder's process must not have it, LCM's thread, which the first
     # subscription starts, needs it.
     recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
-    refused = [] if config.fast else prepare(PRIORITY)
+    refused = [] if config.fast else prepare_aloud(PRIORITY, "controller")
     stop = StopRequest()
-    loop = Loop(controller, link, make_operator(config, link), recorder)
+    loop = Loop(controller, link, make_operator(config, link, controller), recorder)
     try:
         loop.run(stop, lockstep=config.fast, readonly=config.readonly)
     finally:
@@ -53,13 +54,15 @@ def control(folder: Path) -> LoopReport:
     return loop.report
 
 
-def make_operator(config: DeployConfig, link: Link) -> Operator:
+def make_operator(config: DeployConfig, link: Link, controller: Controller) -> Operator:
     """Return who asks for standing, walking and stopping."""
     if config.readonly:
         return Spectator(config.seconds)
-    if config.operator == "script":
+    if not config.by_person:
         velocity = None if config.velocity is None else np.array(config.velocity)
-        return Script((config.skill, *config.then), config.seconds, velocity)
+        settle = LET_DOWN if config.robot == "virtual" else SETTLE
+        skills = (config.skill, *config.then)
+        return Script(skills, config.seconds, velocity, settle=settle, at_rest=lambda: controller.at_rest)
     return Remote(link)
 
 

@@ -18,11 +18,14 @@ from .mover import Mover
 from .robots.robot import TICK, Sensors
 from .safety import Lasting, Safety
 from .state_machine import POWERED, Event, State, next_state
+from .walks import Reckoning
 
 EXPIRY_NS = 20_000_000
 """How long a command may be followed: as long as the master board waits before it lets go."""
 REARM_NS = 500_000_000
 """How long a request to re-arm waits for the robot, which hears it at the same time, to be without a fault."""
+MOVING = 0.5
+"""Joint velocity of a robot that does not rest: motors switched on meanwhile would find joints elsewhere [rad/s]."""
 EVENTS = {
     Request.STAND: Event.STAND, Request.WALK: Event.WALK, Request.STOP: Event.STOP,
     Request.SIT: Event.SIT, Request.DAMP: Event.DAMP,
@@ -49,6 +52,8 @@ class Controller:
         self._safety = Safety(self.config.safety)
         self._mover = Mover(bundle, self.config, self._safety)
         self._delayed = Lasting(self.config.safety.patience)
+        self.reckoning = Reckoning()
+        """How far it walked, as far as it knows."""
         self._heard: Any = None
         self._sensors: Sensors | None = None
         self._missed = 0
@@ -90,6 +95,12 @@ class Controller:
         """Learn that the operator is there."""
         self._heartbeat_ns = now_ns
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether motors follow and no joint moves, so that motors may be switched on."""
+        sensors = self._sensors
+        return sensors is not None and bool(sensors.ready.all() and np.abs(sensors.joint_velocity).max() <= MOVING)
+
     def late(self, late: bool) -> None:  # the thing that is counted
         """Learn from the loop whether this tick began in time."""
         fault = self._safety.on_time(late)
@@ -108,6 +119,7 @@ class Controller:
             self._watch(sensors, now_ns)
             if self.state in POWERED and self.estimate is not None:
                 self._act(sensors, self.estimate)
+        self.reckoning.look(self.state, sensors, self.estimate, self._mover.commanded)
         return self._message(now_ns)
 
     def status(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
@@ -195,8 +207,8 @@ class Controller:
             if self.state is State.IDLE:
                 self.fault = None
             return
-        known = self._sensors is not None and (before in POWERED or self._sensors.ready.all())
-        if self._sensors is None or not known:  # nothing is known of the robot, or its motors do not follow: stay
+        if self._sensors is None or not (before in POWERED or self.at_rest):
+            # Nothing is known of the robot, its motors do not follow, or it still sinks to the ground: stay.
             self.state = before
             return
         self._mover.enter(self.state, before, self._sensors, self.skill)

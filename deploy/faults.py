@@ -41,6 +41,8 @@ class Cause(IntEnum):
     COMMAND_TORQUE = 44
     COMMAND_STALE = 45
     COMMAND_FOREIGN = 46
+    COMMAND_RATE = 47
+    COMMAND_OBSERVED = 48
     # What it finds in its hardware.
     MOTOR_NOT_READY = 60
     COMMAND_LAG = 61
@@ -49,8 +51,10 @@ class Cause(IntEnum):
     IMU_FROZEN = 64
     VOLTAGE = 65
     ENCODER_JUMP = 66
-    COMPLAINT = 67
+    # 67 was COMPLAINT, the hardware's words alone: errors of drivers are HARDWARE, and nothing else complains.
     PACKETS_LOST = 68
+    # What it finds in itself.
+    ROBOT_PROGRAM = 80
 
     UNKNOWN = 127
     """What another version of this program may have sent."""
@@ -85,19 +89,21 @@ WORDS = {
     Cause.COMMAND_NOT_FINITE: "a command holds a number that is not finite",
     Cause.COMMAND_POSITION: "a command wants {joint} at {value:.2f} rad, beyond its limit",
     Cause.COMMAND_STEP: "a command moves {joint} by {value:.2f} rad at once",
+    Cause.COMMAND_RATE: "commands move {joint} too fast, by {value:.2f} rad of late",
     Cause.COMMAND_GAINS: "a command has the gain {value:.2f}",
     Cause.COMMAND_TORQUE: "a command would give {joint} {value:.1f} N m",
     Cause.COMMAND_STALE: "no fresh command for {value:.0f} ms",
+    Cause.COMMAND_OBSERVED: "a command is said to rest on a measurement that is {value:.0f} ms old",
     Cause.COMMAND_FOREIGN: "a second controller commands",
     Cause.MOTOR_NOT_READY: "the motor of {joint} does not follow",
     Cause.COMMAND_LAG: "the motors have not acknowledged {value:.0f} commands",
     Cause.SENSOR_STALE: "the motors have not been heard of for {value:.0f} ms",
-    Cause.HARDWARE: "the hardware reports error {value:.0f} at {joint}",
+    Cause.HARDWARE: "the hardware reports error {value:.0f} at {joint}{note}",
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
     Cause.PACKETS_LOST: "{value:.0f} packets were lost between PC and motors while a hundred came",
+    Cause.ROBOT_PROGRAM: "the robot's own program failed{note}",
     Cause.ENCODER_JUMP: "the encoder of {joint} jumps by {value:.2f} rad",
-    Cause.COMPLAINT: "the hardware complains{note}",
     Cause.UNKNOWN: "a cause that this version does not know",
 }
 

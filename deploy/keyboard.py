@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import sys
 import termios
 import time
 import tty
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from solo_doi.errors import SoloError
+from solo_doi.solo12.constants import Array
 
 from .messages.wire import Request
 from .operate import QUIT
-from .operators import Wish
+from .operators import STAND_UP, Script, Wish
+from .state_machine import State
 
 if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
@@ -30,8 +34,15 @@ KEYS = {
     "r": Wish(Request.REARM),
     "q": Wish(Request.SIT, QUIT),
 }
+SKILLS = tuple("0123456789")
+"""Not every digit there is: people's keyboards have others, such as a raised two."""
 STEP = {"i": (0.1, 0.0, 0.0), "k": (-0.1, 0.0, 0.0), "j": (0.0, 0.0, 0.1), "o": (0.0, 0.0, -0.1)}
 """Changes of the velocity command, for policies that take one."""
+WARNING = {
+    True: "Motors damped, on its belly, feet beside it, rope slack?",
+    False: "Standing well, way ahead free, somebody at the rope?",
+}
+"""What a person looks at before the robot stands up, and before it walks."""
 
 
 class Keyboard:
@@ -46,7 +57,7 @@ class Keyboard:
         """Need a terminal."""
         if not sys.stdin.isatty():
             raise SoloError("--operator keyboard needs a terminal. Use --operator script.")
-        self._velocity = np.zeros(3)
+        self.velocity: Array | None = np.zeros(3)
 
     def __enter__(self) -> Self:
         """Take keys as they come."""
@@ -58,20 +69,73 @@ class Keyboard:
         """Give the terminal back."""
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
-    def read(self, seconds: float) -> tuple[list[Wish], bool]:
-        """Wait for keys for `seconds`; a person at a terminal is taken to be there."""
-        deadline, wishes = time.monotonic() + seconds, []
-        while (left := deadline - time.monotonic()) > 0:
-            if select.select([sys.stdin], [], [], left)[0]:
-                keys = os.read(sys.stdin.fileno(), 64).decode("utf-8", "replace")
-                wishes += [wish for key in keys if (wish := self.wish(key)) is not None]
-        return wishes, True
+    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+        """Wait for keys for `seconds`; a person at a terminal is taken to be there.
+
+        Raises:
+            OSError: The terminal is gone.
+        """
+        return [wish for key in self._keys(seconds) if (wish := self.wish(key)) is not None], True
 
     def wish(self, key: str) -> Wish | None:
         """Return what a key asks for; None for keys without a meaning."""
-        if key.isdigit():
-            return Wish(Request.WALK, int(key))
+        if key in SKILLS:
+            return Wish(Request.WALK, SKILLS.index(key))
         if key in STEP:
-            self._velocity = self._velocity + STEP[key]
-            return Wish(Request.NOTHING, velocity=self._velocity)
-        return KEYS.get(key)
+            self.velocity = STEP[key] + (np.zeros(3) if self.velocity is None else self.velocity)
+            return Wish(Request.NOTHING)
+        wish = KEYS.get(key)
+        if wish is not None and wish.request not in (Request.WALK, Request.NOTHING):
+            self.velocity = np.zeros(3)  # the next walk must not begin with what the last one ended with
+        return wish
+
+    def _keys(self, seconds: float) -> str:
+        """Wait for keys for `seconds`."""
+        deadline, keys = time.monotonic() + seconds, b""
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([sys.stdin], [], [], left)[0]:
+                read = os.read(sys.stdin.fileno(), 64)
+                if not read:
+                    raise OSError(errno.EIO, "the terminal was closed")
+                keys += read
+        return keys.decode("utf-8", "replace")
+
+
+class Guided(Keyboard):
+    """A script that a person begins, part by part: nothing moves before Enter was pressed for it.
+
+    For bring-up it was before there was a robot process: see `consent`. Nobody re-arms it: a plan that a fault has
+    broken off is over, and what comes next is another walk, with its own questions.
+    """
+
+    help = "ENTER goes on, when asked · SPACE damp at once · q lie down and end"
+
+    def __init__(
+        self, skills: tuple[int, ...], seconds: float, velocity: Array | None, write: Callable[[str], object]
+    ) -> None:
+        """Plan a walk as `Script` does; questions are written to the terminal."""
+        super().__init__()
+        self.velocity = velocity
+        self._script = Script(skills, seconds, velocity, may=self._agreed)
+        self._write, self._asked, self._enter = write, "", False
+
+    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+        """Follow the plan as far as the person agrees."""
+        keys = self._keys(seconds)
+        asked = [KEYS[key] for key in keys if key in " q"]
+        self._enter = any(key in "\r\n" for key in keys)
+        if asked or state is None:
+            return asked, True
+        wish = self._script.wish(state, time.monotonic())
+        if self._script.done:
+            return [KEYS["q"]], True
+        return [] if wish.request is Request.NOTHING else [wish], True
+
+    def _agreed(self, what: str) -> bool:
+        """Whether Enter was pressed after the question was asked; what was typed before it means nothing."""
+        if self._asked != what:
+            self._asked = what
+            self._write(f"\r\033[K{WARNING[what == STAND_UP]} ENTER: the robot will {what}.\n")
+            return False
+        self._asked = "" if self._enter else what
+        return self._enter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,13 +39,18 @@ class LoopReport:
     skipped: int = 0
     malformed: int = 0
     forged: int = 0
+    unsent: int = 0
     work: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Duration of every tick's work [s]."""
+    """Duration of every tick's work [s]: reading messages with their codes, estimate, checks, policy, sending, log.
+
+    In lock-step, where reading waits for the robot, without taking messages apart."""
     age: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Age of the state that every tick acted on [s]."""
     lateness: np.ndarray = field(default_factory=lambda: np.zeros(0))
     memory: dict[str, float] = field(default_factory=dict)
     """Of the process, after the first minute and at the end [MB]."""
+    walk: dict[str, Any] = field(default_factory=dict)
+    """What the controller knows of the walk, by its estimator."""
     ended: str = ""
 
 
@@ -66,27 +72,45 @@ class Loop:
         self._news = False
         self._doing: tuple[State, int] | None = None
         self._readonly = False
-        self._late = 0.0
+        self._late = self._heard = 0.0
         self._work, self._age = Samples(), Samples()
         self.report = LoopReport()
         link.subscribe(STATE, self._hear)
 
     def run(self, until: Callable[[], bool], *, lockstep: bool = False, readonly: bool = False) -> LoopReport:
-        """Run until the operator is done, `until` says so, or the robot is gone."""
+        """Run until the operator is done, `until` says so, or the robot is gone; a mistake is reported and raised."""
         self._readonly = readonly
-        self.report.ended = self._lockstep(until) if lockstep else self._wall(until)
-        self.report.malformed, self.report.forged = self._link.malformed, self._link.forged
-        self.report.memory["last"] = memory()
-        self.report.work, self.report.age = self._work.values(), self._age.values()
+        try:
+            self.report.ended = self._lockstep(until) if lockstep else self._wall(until)
+        except Exception as error:
+            self._break_off(error)
+            raise
+        finally:
+            self._sum_up()
         return self.report
+
+    def _break_off(self, error: Exception) -> None:
+        """Name a mistake in this program: nobody commands any more, and the robot's last line damps."""
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        self.report.ended = f"the controller's program failed: {type(error).__name__} in {where}: {error}"
+        if self._recorder is not None:
+            self._recorder.incident(self.report.ended)
+
+    def _sum_up(self) -> None:
+        self.report.malformed, self.report.forged = self._link.malformed, self._link.forged
+        self.report.unsent = self._link.unsent
+        self.report.memory["last"] = memory()
+        self.report.walk = self._controller.reckoning.report()
+        self.report.work, self.report.age = self._work.values(), self._age.values()
 
     def _wall(self, until: Callable[[], bool]) -> str:
         ticker = Ticker(TICK, clock=self._clock)
         try:
             while not (until() or self._operator.done):
                 late = ticker.wait()
-                self._link.receive()
                 begun = time.perf_counter()
+                self._link.receive()
                 if self._newest is not None:
                     self._late = late * 1e-9
                     self.report.overruns += self._late > TICK
@@ -103,6 +127,7 @@ class Loop:
         while not (until() or self._operator.done):
             # Looks are counted, not seconds: a machine that stands still takes nobody's patience.
             silent, patience = 0, (START if self._newest is None else LOST) / WAIT
+            self._heard = 0.0
             while not self._news:
                 if until():
                     return "stopped"
@@ -113,7 +138,7 @@ class Loop:
             assert self._newest is not None  # there was news
             begun = time.perf_counter()
             self._tick(self._newest)
-            self._work.add(time.perf_counter() - begun)
+            self._work.add(self._heard + time.perf_counter() - begun)
         return "done" if self._operator.done else "stopped"
 
     def _tick(self, now_ns: int) -> None:
@@ -157,10 +182,12 @@ class Loop:
         self.report.history.append(entry)
 
     def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+        begun = time.perf_counter()
         if not self._controller.hear(message):
             return  # a log has what the controller acted on, once
         self._newest, self._news = message.time_ns, True
         self._keep(STATE, data)
+        self._heard += time.perf_counter() - begun
 
     def _keep(self, channel: str, data: bytes) -> None:
         if self._recorder is not None:

@@ -31,8 +31,7 @@ class Mover:
         self._bundle, self._contract, self._config, self._safety = bundle, bundle.contract, config, safety
         self._pose = np.array(self._contract.default_pose)
         self._policy_ticks = round(self._contract.control_dt / TICK)
-        self._wished = np.array(self._contract.command)
-        self._command = self._wished.copy()
+        self._command = np.array(self._contract.command)
         self._since = self._switched_on = 0.0
         self._stopping = False
         self.seen: np.ndarray | None = None
@@ -40,9 +39,11 @@ class Mover:
         self.arrived = False
         """Whether a slow motion is at its end."""
         self.damp(None)
+        self._wished = np.array(self._contract.command)
 
     def damp(self, sensors: Sensors | None) -> None:
         """Hold nothing; the target stays where the joints are, if anybody knows."""
+        self._forget_wish()
         self.mode, self.kp, self.kd = Mode.DAMP, 0.0, DAMPING
         self.target = np.zeros(NUM_JOINTS) if sensors is None else sensors.joint_position
 
@@ -64,9 +65,16 @@ class Mover:
             self._command = np.array(self._contract.command) if self._fixed_command() else np.zeros(3)
             return
         self._stopping = before is State.WALK
+        if self._stopping:
+            self._forget_wish()
         if not self._stopping:
             self.mode, self.kd = Mode.MOVE, self._config.pose_kd
         self._glide = self._next_glide(state, before, sensors)
+
+    @property
+    def commanded(self) -> float:
+        """Velocity ahead that the policy is asked for now [m/s]."""
+        return float(self._command[0])
 
     def switch(self, skill: int) -> None:
         """Hand over to another skill while walking."""
@@ -104,6 +112,12 @@ class Mover:
         if fault is None:
             self.target = target.clip(LOWEST, HIGHEST)
         return fault
+
+    def _forget_wish(self) -> None:
+        """What was wished for in one walk must not begin the next: stand, where the skills know how to."""
+        low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
+        still = bool((low <= 0.0).all() and (high >= 0.0).all())
+        self._wished = np.zeros(3) if still else np.array(self._contract.command)
 
     def _steer(self) -> None:
         step = self._config.command_rate * self._contract.control_dt

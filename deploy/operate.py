@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from solo_doi.solo12.constants import Array
+
+from .clock import CLOCK, Clock
 from .faults import Cause, Fault
 from .messages.wire import OPERATOR, STATUS, Link, Request, new_session
-from .operators import Wish, operator_message
+from .operators import EXPIRY_NS, Wish, operator_message
 from .state_machine import POWERED, State
 
 if TYPE_CHECKING:
@@ -22,8 +26,12 @@ class Device(Protocol):
 
     help: str
 
-    def read(self, seconds: float) -> tuple[list[Wish], bool]:
-        """Wait up to `seconds`; return wishes, and whether the person is there."""
+    @property
+    def velocity(self) -> Array | None:
+        """What is wished for now, sent with every message, as one that is lost must not go on; None for nothing."""
+
+    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+        """Wait up to `seconds`; return wishes, and whether the person is there. `state` is the controller's."""
 
     def __enter__(self) -> Self:
         """Take the device."""
@@ -49,23 +57,37 @@ class Sender:
         self._link.publish(OPERATOR, message)
 
 
+ENDS = "q ends"
+
+
+def after_fault(words: str) -> str:
+    """How a device re-arms, by its own help; with one that does not, a plan that was broken off is over."""
+    ways = [part for line in words.splitlines() for part in line.split(" · ") if part.endswith("re-arm")]
+    return f"{ways[0]}s" if ways else ENDS
+
+
 class Console:
     """One line that says what the controller does."""
 
-    def __init__(self, link: Link, write: Callable[[str], object]) -> None:
-        """Listen to the controller."""
-        self._write = write
+    def __init__(
+        self, link: Link, write: Callable[[str], object], clock: Clock = CLOCK, *, after_fault: str = ENDS
+    ) -> None:
+        """Listen to the controller; `after_fault` is what a person can do then."""
+        self._write, self._clock, self._after_fault = write, clock, after_fault
+        self._told_ns = 0
         self.state: State | None = None
         link.subscribe(STATUS, self._show)
 
     def _show(self, status: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
-        if status.state not in tuple(State):
-            return  # anybody may send one: it has no code, as it moves nothing
-        self.state = State(status.state)
+        fresh = self._told_ns < status.time_ns <= self._clock.now_ns() < status.time_ns + EXPIRY_NS
+        if status.state not in tuple(State) or not fresh:
+            return  # another version's, or kept by somebody who sends it again
+        self._told_ns, self.state = status.time_ns, State(status.state)
         text = f"{self.state.name}  {status.velocity[0]:+.2f} m/s  late ticks {status.overruns}"
         if status.fault:
             causes = Cause.of(status.fault), Cause.of(status.robot_fault)
-            text = f"FAULT: {Fault(causes[0], status.fault_value, status.fault_joint, causes[1])}  (r re-arms)"
+            fault = Fault(causes[0], status.fault_value, status.fault_joint, causes[1])
+            text = f"FAULT: {fault}  ({self._after_fault})"
         elif self.state is State.WALK:
             text = f"skill {status.skill}  {text}"
         self._write(f"\r\033[K{text}")
@@ -73,18 +95,18 @@ class Console:
 
 def operate(device: Device, link: Link, gone: Callable[[], bool], write: Callable[[str], object]) -> None:
     """Pass wishes on until the person ends it or the controller is gone; a robot that stands lies down first."""
-    sender, console = Sender(link), Console(link, write)
+    sender, console = Sender(link), Console(link, write, after_fault=after_fault(device.help))
     write(device.help + "\n")
     ending = False
     with device:
         while not gone() and not (ending and console.state is not None and console.state not in POWERED):
-            wishes, present = device.read(PERIOD)
+            wishes, present = device.read(PERIOD, console.state)
             link.receive()
             for wish in wishes:
                 ending = ending or (wish.request is Request.SIT and wish.skill == QUIT)
-                sender.send(wish)
+                sender.send(replace(wish, velocity=device.velocity))
             if present and not wishes:
-                sender.send(Wish(Request.NOTHING))
+                sender.send(Wish(Request.NOTHING, velocity=device.velocity))
     write("\n")
 
 

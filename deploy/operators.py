@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,13 +53,31 @@ class Operator(Protocol):
         """Whether nothing more will be asked for."""
 
 
+SETTLE, REST = 0.5, 1.0
+"""Pauses of a script before it goes on, and at the end [s]."""
+STAND_UP = "stand up"
+
+
 class Script:
     """Stands up, walks with one skill after another, stops, lies down."""
 
-    def __init__(self, skills: tuple[int, ...], seconds: float, velocity: Array | None = None) -> None:
-        """Walk `seconds` with each of the skills."""
-        self._skills = list(skills)
+    def __init__(
+        self,
+        skills: tuple[int, ...],
+        seconds: float,
+        velocity: Array | None = None,
+        *,
+        settle: float = SETTLE,
+        at_rest: Callable[[], bool] = lambda: True,
+        may: Callable[[str], bool] = lambda what: True,
+    ) -> None:
+        """Walk `seconds` with each of the skills, after the robot has lain `at_rest` for `settle` seconds.
+
+        `may` is asked, in words, before the robot stands up and before it walks, until it agrees.
+        """
+        self._skills, self._turn = skills, 0
         self._seconds, self._velocity = seconds, velocity
+        self._settle, self._at_rest, self._may = settle, at_rest, may
         self._entered = 0.0
         self._state = State.IDLE
         self._asked: float | None = None
@@ -69,23 +88,34 @@ class Script:
         if self._asked is None or state is not self._state:
             self._state, self._entered = state, now
             self._asked = now
-        since = now - self._entered
+        if state is State.IDLE and not self._stopped and not self._at_rest():
+            self._entered = self._asked = now
+        since, waited = now - self._entered, now - self._asked
         if (state is State.IDLE and self._stopped) or state in (State.FAULT, State.DAMP):
             self.done = since > REST
-        elif state is State.IDLE and since > SETTLE:
+        elif state is State.IDLE and waited > self._settle and self._may(STAND_UP):
+            self._asked = now
             return Wish(Request.STAND)
-        elif state is State.READY and since > SETTLE:
-            return Wish(Request.SIT) if self._stopped else self._walk(now)
-        elif state is State.WALK and now - self._asked >= self._seconds:
-            if self._skills:
-                return self._walk(now)
+        elif state is State.READY and waited > SETTLE:
+            if self._stopped:
+                return Wish(Request.SIT)
+            if self._may(self._walking()):
+                return self._walk(0, now)
+        elif state is State.WALK and waited >= self._seconds:
+            if self._turn + 1 < len(self._skills):
+                return self._walk(self._turn + 1, now)
             self._stopped = True
             return Wish(Request.STOP)
         return Wish(Request.NOTHING)
 
-    def _walk(self, now: float) -> Wish:
-        self._asked = now
-        return Wish(Request.WALK, self._skills.pop(0), self._velocity)
+    def _walk(self, turn: int, now: float) -> Wish:
+        self._turn, self._asked = turn, now
+        return Wish(Request.WALK, self._skills[turn], self._velocity)
+
+    def _walking(self) -> str:
+        velocity = "" if self._velocity is None else f" at {self._velocity.tolist()} (m/s, m/s, rad/s)"
+        skills = ", then ".join(f"{self._seconds:g} s with skill {skill}" for skill in self._skills)
+        return f"walk {skills}{velocity}, stop, and lie down"
 
 
 class Spectator:
@@ -101,10 +131,6 @@ class Spectator:
         """Say nothing."""
         self._begun = now if self._begun is None else self._begun
         self.done = now - self._begun >= self._seconds
-
-
-SETTLE, REST = 0.5, 1.0
-"""Pauses of a script before it goes on, and at the end [s]."""
 
 
 class Remote:

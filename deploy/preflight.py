@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import sys
+from dataclasses import replace
 from datetime import date
+
+import numpy as np
 
 from solo_doi.errors import SoloError
 from solo_doi.policies.bundle import Bundle
@@ -12,9 +17,13 @@ from solo_doi.policies.signature import check_signature
 
 from .config import DeployConfig
 from .messages.auth import read_key
+from .messages.wire import DEFAULT_URL
 from .robot_python import check_robot_python
-from .robots.odri.calibration import load
-from .shipped import SHIPPED
+from .robots.odri.calibration import default_path, load
+from .robots.odri.motors import largest_gains
+from .robots.robot import LARGEST_GAINS
+from .shipped import find_bundle
+from .thresholds import check_thresholds
 from .walks import SHORTEST
 
 FLAT = ("locomotion",)
@@ -30,47 +39,69 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError(f"--robot-python is for a master board, not for --robot {config.robot}, which needs this one.")
     if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
         raise SoloError("There is no display for the simulation's window. Add --headless.")
+    if not re.fullmatch(r"udpm://[\d.]+:\d+(\?\S*)?", config.url):
+        raise SoloError(f"--url {config.url}: expected udpm://ADDRESS:PORT?ttl=0, such as {DEFAULT_URL}.")
     if not 0 < config.seconds < math.inf:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
+    check_thresholds(config)
     _check_length(config)
     if config.readonly and config.fast:
         raise SoloError("--readonly needs real time, not --fast: in lock-step the robot waits for commands.")
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
+    if config.dead_man and config.operator != "gamepad":
+        raise SoloError(
+            f"--dead-man is a gamepad's button; --operator {config.operator} has none. Use --operator gamepad."
+        )
+    if config.robot == "real" and not sys.stdin.isatty():
+        raise SoloError(
+            f"--robot real moves only when a person at a terminal agrees, and there is none. Run it in a terminal, "
+            f"also with --operator {'keyboard' if config.operator == 'script' else config.operator}: it asks there "
+            "before the legs first move."
+        )
     return check_skills(config)
+
+
+def located(config: DeployConfig) -> DeployConfig:
+    """Name the calibration of the real robot: the one that `calibrate` wrote, if no other was asked for."""
+    if config.robot != "real" or config.calibration is not None:
+        return config
+    return replace(config, calibration=default_path())
 
 
 def check_robot(config: DeployConfig) -> str:
     """Refuse a real robot without a believable calibration; return a note about one that is old."""
-    if config.robot == "real" and (config.interface is None or config.calibration is None):
-        raise SoloError("--robot real needs --interface, its master board's network card, and --calibration, a file.")
+    if config.robot == "real" and config.interface is None:
+        raise SoloError("--robot real needs --interface, its master board's network card.")
     if config.robot == "real" and config.fast:
         raise SoloError("--fast is for simulated robots: the real one has its own time.")
-    if config.robot not in ("real", "virtual") or config.calibration is None:
+    calibration = located(config).calibration
+    if config.robot not in ("real", "virtual") or calibration is None:
         return ""
-    return load(config.calibration).check_age(date.today())
+    return load(calibration).check_age(date.today())
 
 
 def check_skills(config: DeployConfig) -> Bundle:
     """Refuse skills that cannot or must not walk, and a key that is none; return the bundle."""
     if config.trust is not None:
-        check_signature(config.bundle or SHIPPED, config.trust)
+        check_signature(find_bundle(config.bundle), config.trust)
     if config.key is not None:
         read_key(config.key)
-    bundle = Bundle(config.bundle or SHIPPED)
+    bundle = Bundle(find_bundle(config.bundle))
     contract = bundle.contract
     if contract.task not in FLAT:
         raise SoloError(f"{bundle.path}: made for {contract.task}, which needs a height map; this robot has none.")
     for skill in (config.skill, *config.then):
         _check_skill(bundle, skill, config)
     _check_velocity(bundle, config)
+    check_gains(bundle, config)
     return bundle
 
 
 def _check_length(config: DeployConfig) -> None:
     """Refuse a walk that would be called none for being too short."""
     skills = 1 + len(config.then)
-    judged = config.robot in ("pybullet", "virtual") and config.operator == "script" and not config.readonly
+    judged = config.robot != "mock" and config.operator == "script" and not config.readonly
     if judged and config.seconds * skills < SHORTEST:
         raise SoloError(
             f"--seconds {config.seconds:g}: too short to tell whether the robot walks. Expected at least "
@@ -86,6 +117,23 @@ def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:
         raise SoloError(
             f"Skill {skill} was rejected by its evaluation{'' if success is None else f' (success {success:.0%})'}. "
             f"Selected: {', '.join(map(str, sorted(bundle.allowed()))) or 'none'}. Walk with it even so: --force"
+        )
+
+
+def check_gains(bundle: Bundle, config: DeployConfig) -> None:
+    """Refuse gains that the robot's last line would refuse when it shall stand up."""
+    wanted = float(np.max(bundle.contract.kp)), max(float(np.max(bundle.contract.kd)), config.controller.pose_kd)
+    carried, what = LARGEST_GAINS, "the robot's last line lets through"
+    if config.robot in ("real", "virtual"):
+        # A real board tells its protocol only when asked, which --check does; 3 carries most.
+        protocol = config.protocol if (config.robot, config.driver) == ("virtual", "native") else 3
+        largest = largest_gains(protocol)
+        carried, what = (min(carried[0], largest[0]), min(carried[1], largest[1])), f"protocol {protocol} carries"
+    if wanted[0] > carried[0] or wanted[1] > carried[1]:
+        raise SoloError(
+            f"{bundle.path}: it stands and walks with kp {wanted[0]:.2f} and kd {wanted[1]:.2f}; {what} at most "
+            f"kp {carried[0]:.2f} and kd {carried[1]:.2f}. Use a policy with lower gains, or a lower "
+            "--controller.pose-kd."
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import sys
 
 from .robots.robot import rights_command
 
@@ -24,4 +25,12 @@ def prepare(priority: int) -> list[str]:
     if ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
         reason = os.strerror(ctypes.get_errno())
         refused.append(f"memory lock refused ({reason}): page faults may make ticks late; {advice}")
+    return refused
+
+
+def prepare_aloud(priority: int, who: str) -> list[str]:
+    """Prepare, and tell people at once what was refused: before anything moves, not after."""
+    refused = prepare(priority)
+    for refusal in refused:
+        sys.stderr.write(f"note: {who}: {refusal}\n")
     return refused

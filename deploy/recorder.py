@@ -19,6 +19,7 @@ from multiprocessing import resource_tracker, shared_memory
 from pathlib import Path
 
 from .messages.wire import CHANNELS, SIZES
+from .signals import on_ending
 
 SLOT_HEADER = struct.Struct("<qii")  # time [us], number of the channel, length
 SLOT = SLOT_HEADER.size + max(SIZES.values())
@@ -171,8 +172,7 @@ def _told(path: Path) -> Iterator[None]:
 
 def main() -> None:
     """Write incidents as they are told, and the log when nobody is left to tell."""
-    for stop in (signal.SIGINT, signal.SIGTERM):  # Ctrl-C reaches every process of a terminal
-        signal.signal(stop, signal.SIG_IGN)
+    on_ending(signal.SIG_IGN)  # Ctrl-C and the end of a terminal reach all its processes
     name, folder, *kept = sys.argv[1:]
     ring = Ring(name)
     try:

@@ -19,7 +19,7 @@ from .controller import Controller
 from .messages.wire import COMMAND, OBSERVATION, OPERATOR, STATE, Message, Request, decode
 from .operators import wish_of
 from .recorder import LOG_FILE, read_log
-from .shipped import SHIPPED
+from .shipped import find_bundle
 
 TERMS = ("mode", "skill", "kp", "kd", "position")
 
@@ -99,8 +99,9 @@ def replay(path: Path) -> Replay:
     """Run the controller of a log's folder on the log; the log must reach back to the controller's start."""
     log = find_log(path)
     config = configuration.read(DeployConfig, log.parent / CONFIG_FILE)
-    kept = log.parent / (config.bundle or SHIPPED).name  # an incident's own copy
-    bundle = Bundle(kept if kept.is_file() else config.bundle or SHIPPED)
+    path = find_bundle(config.bundle)
+    kept = log.parent / path.name  # an incident's own copy
+    bundle = Bundle(kept if kept.is_file() else path)
     controller = Controller(bundle, config.skill, config.controller, force=config.force)
     layout, found, seen = LAYOUTS[bundle.contract.task], Replay(), None
     for _, channel, data in read_log(log):

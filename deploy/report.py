@@ -17,7 +17,7 @@ from .config import CONFIG_FILE, DeployConfig
 from .control import REPORT_FILE as CONTROLLER_FILE
 from .picture import draw
 from .recorder import LOG_FILE, next_incident, read_log, write_incident
-from .walks import walk_of
+from .walks import SHORTEST, walk_of
 
 ROBOT_FILE, BOARD_FILE = "robot.json", "board.json"
 SUMMARY_FILE = "summary.json"
@@ -46,7 +46,7 @@ class Summary:
 
     @property
     def good(self) -> bool:
-        """Whether nothing went wrong and the robot walked, where anybody can tell."""
+        """Whether nothing went wrong and the robot walked, by a simulator's witness or its own estimate."""
         return not self.content["problems"]
 
     def table(self) -> Table:
@@ -54,12 +54,12 @@ class Summary:
         table = Table("figure", "value", title="Deployment")
         walk = self.content["walk"]
         if walk is not None:
-            table.add_row("distance", f"{walk['distance']:.2f} m in {walk['walked_seconds']:.1f} s")
+            by = ", estimated" if walk.get("estimated") else ""
+            table.add_row("distance", f"{walk['distance']:.2f} m in {walk['walked_seconds']:.1f} s{by}")
             share = walk["velocity"] / self.content["commanded"] if self.content["commanded"] else float("nan")
-            table.add_row("velocity", f"{walk['velocity']:.2f} m/s, {share:.0%} of the command")
-            table.add_row("falls", str(walk["falls"]))
-            if walk["energy"] is not None:
-                table.add_row("energy", f"{walk['energy']:.0f} J")
+            table.add_row("velocity", f"{walk['velocity']:.2f} m/s, {share:.0%} of the command{by}")
+            table.add_row("falls", f"{walk['falls']}{by}")
+            table.add_row("energy", f"{walk['energy']:.0f} J{by}")
         for name, title in TIMING.items():
             values = self.content["timing"].get(name) or {}
             if values:
@@ -79,12 +79,17 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
     board = _read(folder / BOARD_FILE)
     if board:
         robot["walk"] = walk_of(board["track"], controller.get("history", []))
+    elif "walk" not in robot and config.robot == "real" and controller.get("walk"):
+        robot["walk"] = controller["walk"]
+    if config.operator != "script" and controller.get("walk"):
+        command = (controller["walk"]["commanded"], 0.0, 0.0)  # what the person asked for, on the whole
     content = {
         "skill": config.skill, "then": list(config.then), "robot": config.robot,
         "bundle": bundle.hash, "commanded": command[0], "walk": robot.get("walk"),
         "history": controller.get("history", []), "ticks": controller.get("ticks", 0),
         "overruns": controller.get("overruns", 0), "skipped": controller.get("skipped", 0),
-        **{name: controller.get(name, 0) + robot.get(name, 0) for name in ("malformed", "forged", "dropped")},
+        **{name: controller.get(name, 0) + robot.get(name, 0) for name in ("malformed", "forged", "dropped", "unsent")},
+        "board_left_out": board.get("left_out", 0),
         "timing": {name: controller.get(name) for name in ("lateness", "work", "age")},
         "delay_ms": robot.get("delay_ms"), "ended": controller.get("ended"), "memory": controller.get("memory", {}),
         "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
@@ -113,12 +118,14 @@ def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployCo
     if robot.get("fault") and robot["fault"] != "stopped by the operator":
         found.append(f"robot: {robot['fault']}")
     ended = controller.get("ended", "done")
-    if ended == "stopped" and config.operator == "script":
+    if ended == "stopped" and not config.by_person:
         found.append("stopped before the script was done")
     elif ended not in ("done", "stopped"):
-        found.append(str(ended))
+        found.append(str(ended) or "the controller ended without saying why")
     walk = robot.get("walk")
-    if walk is not None and config.operator == "script" and not config.readonly:
+    # A person may stand all day; who walked long enough to be judged is judged.
+    judged = config.operator == "script" or (walk is not None and walk["walked_seconds"] >= SHORTEST)
+    if walk is not None and judged and not config.readonly:
         if walk["falls"]:
             found.append(f"the robot fell {walk['falls']} time(s)")
         if walk["velocity"] * (-1 if commanded < 0 else 1) < WALKED * abs(commanded):

@@ -84,16 +84,16 @@ class Safety:
     """Looks at every state before the controller acts on it."""
 
     _torque: list[float] | None
+    _frozen: Lasting
+    _fingerprint: bytes
+    _gaps: Share
+    _late: Share
     _chatter: Share
 
     def __init__(self, config: SafetyConfig) -> None:
         """Start with a clean record."""
         self.config = config
-        self._frozen = Lasting(config.frozen)
-        self._gaps = Share(config.gap_share)
-        self._late = Share(config.bad_share)
         self._positions = Allowance(SAFETY.position)
-        self._fingerprint = b""
         self.policy_on()
         self._forget()
 
@@ -156,7 +156,9 @@ class Safety:
         return Fault(Cause.OVERRUN, self._late.count) if self._late.over(late) else None
 
     def _forget(self) -> None:
-        """What was counted before a fault must not make the next one."""
+        """What was counted before a fault must not make the next one, or nobody could re-arm."""
+        self._frozen, self._fingerprint = Lasting(self.config.frozen), b""
+        self._gaps, self._late = Share(self.config.gap_share), Share(self.config.bad_share)
         self._torque = None
         self._chatter = Share(self.config.bad_share)
         self._disagreeing = Lasting(self.config.patience)

@@ -74,12 +74,13 @@ def sensors(status: Status) -> RenderableType:
         joints.add_row(name, f"{angle:+.3f}", f"{velocity:+.2f}")
     roll, pitch, _ = status["attitude"]
     rate = status["packets"] / status["seconds"] if status["seconds"] > 0 else float("nan")
-    voltage = "not told by protocol 3" if np.isnan(status["voltage"]) else f"{status['voltage']:.1f} V"
+    told = f"{status['voltage']:.1f} V, {status['current']:.2f} A"
     rest = Table("sensor", "value")
     rest.add_row("roll, pitch", f"{roll:+.3f}, {pitch:+.3f} rad: right side down and nose down are positive")
     rest.add_row("accelerometer", ", ".join(f"{value:+.2f}" for value in status["acceleration"]) + " m/s²: up is +z")
-    rest.add_row("battery", voltage)
-    rest.add_row("packets", f"{rate:.0f} per second, {status['lost']} lost, protocol {status['protocol']}")
+    rest.add_row("battery", "not told by protocol 3" if np.isnan(status["voltage"]) else told)
+    refused = f", {status['rejected']} refused" if status["rejected"] else ""
+    rest.add_row("packets", f"{rate:.0f} per second, {status['lost']} lost{refused}, protocol {status['protocol']}")
     rest.add_row("board", status["address"])
     for fault in status["faults"]:
         rest.add_row("[bold red]fault[/]", escape(fault))

@@ -1,24 +1,73 @@
-"""How a process learns that it shall end."""
+"""How a process learns that it shall end: Ctrl-C, a request to end, a terminal that was closed."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from typing import Any
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""All mean the same: damp, report, end. By default each but the first would leave the legs limp and the key behind."""
+
+
+def on_ending(handler: Callable[[int, object], object] | signal.Handlers) -> dict[signal.Signals, Any]:
+    """Take over the signals; return who had them before. `nohup` keeps its word: a closed terminal is then nothing."""
+    kept = {number: signal.getsignal(number) for number in ENDINGS}
+    for number in ENDINGS:
+        if number != signal.SIGHUP or kept[number] is not signal.SIG_IGN:
+            signal.signal(number, handler)
+    return kept
+
+
+class Parent:
+    """The process that started this one."""
+
+    def __init__(self) -> None:
+        """Remember it."""
+        self._pid = os.getppid()
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has ended, however it did."""
+        return os.getppid() != self._pid
 
 
 class StopRequest:
-    """Becomes true on Ctrl-C, on a request to end, or when the process that started this one is gone."""
+    """Becomes true on Ctrl-C, on a request to end, or when terminal or the process that started this one are gone."""
 
     def __init__(self) -> None:
         """Take over the signals."""
         self._asked = False
-        self._parent = os.getppid()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._ask)
+        self._parent = Parent()
+        on_ending(self._ask)
 
     def __call__(self) -> bool:
         """Whether to stop."""
-        return self._asked or os.getppid() != self._parent
+        return self._asked or self._parent.gone
 
     def _ask(self, *_: object) -> None:
         self._asked = True
+
+
+class Interrupts:
+    """Makes the first request to end a KeyboardInterrupt. Further ones are not heard: an end must come to its end."""
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self._asked = False
+
+    def __enter__(self) -> Interrupts:
+        """Take over the signals."""
+        self._kept = on_ending(self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give them back."""
+        for number, handler in self._kept.items():
+            signal.signal(number, handler)
+
+    def _ask(self, *_: object) -> None:
+        if not self._asked:
+            self._asked = True
+            raise KeyboardInterrupt

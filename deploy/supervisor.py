@@ -5,22 +5,29 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
+from rich.markup import escape
 
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError
 from solo_doi.files import write_text
 
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
+from .consent import ask_before_bring_up
 from .messages.auth import read_key, write_key
 from .messages.wire import Link
 from .operate import Device, operate
 from .preflight import check, check_robot
 from .recorder import LOG_FILE
 from .report import BOARD_FILE, Summary, summarise
+from .robots.virtual_board.crane import LOWER_AFTER
+from .signals import on_ending
 
 END = 60.0
 """How long processes are given to end before they are killed [s]."""
@@ -29,26 +36,27 @@ END = 60.0
 def supervise(config: DeployConfig, out: Path) -> int:
     """Run a deployment in a new folder; return its exit code."""
     bundle, note = check(config), check_robot(config)
+    device = _device(config) if config.by_person else None  # what is missing is told before anything starts
+    if note:
+        Console().print(f"note: {note}", highlight=False, markup=False)
+    if config.robot == "real":
+        ask_before_bring_up(_aloud)
     try:
         out.mkdir(parents=True)
     except OSError as error:
         raise SoloError(f"{out}: cannot be made ({error.strerror}). Choose another --out.") from error
     write_text(out / CONFIG_FILE, configuration.to_yaml(config))
-    if config.key is None:
-        write_key(out / KEY_FILE)
     Console().print(f"run: {out}", highlight=False, markup=False)
-    if note:
-        Console().print(f"note: {note}", highlight=False, markup=False)
-    robot = _start_robot(config, out)
-    controller = None
+    robot = controller = None
     try:
-        controller = subprocess.Popen([sys.executable, "-m", "deploy.control", str(out)])
-        if config.operator == "script":
-            _watch(controller, robot)
-        else:
-            _operate(config, out, controller)
-    except KeyboardInterrupt:
-        pass  # every process of the terminal has got it, and damps
+        # A request to end may come in the very moment in which everything ends by itself: then it is not heard.
+        with suppress(KeyboardInterrupt):  # every process of the terminal has got it, and damps; others are told below
+            try:
+                robot = _start_robot(config, out)
+                controller = subprocess.Popen([sys.executable, "-m", "deploy.control", str(out)])
+                _accompany(config, out, device, controller, robot)
+            finally:
+                on_ending(signal.SIG_IGN)
     finally:
         for process in (controller, robot):
             _end(process)
@@ -56,18 +64,36 @@ def supervise(config: DeployConfig, out: Path) -> int:
             _await_log(out)
         (out / KEY_FILE).unlink(missing_ok=True)  # it was good for this run only
     summary = summarise(out, bundle, config)
-    _show(summary)
+    with suppress(OSError):  # the terminal may be gone
+        _show(summary)
     return 0 if summary.good else 1
 
 
 def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
+    if config.key is None:
+        write_key(out / KEY_FILE)
     robot = [str(config.robot_python or sys.executable), "-m", "deploy.robots", str(out)]
     if config.robot != "virtual":
         return subprocess.Popen(robot)
     # The board makes the cable, runs the robot process beside itself, and ends with it.
     board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)]
-    board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", "0.5", "--seed", str(config.seed)]
+    board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", str(LOWER_AFTER)]
+    board += ["--seed", str(config.seed)]
     return subprocess.Popen([*board, "--report", str(out / BOARD_FILE), "--", *robot])
+
+
+def _accompany(
+    config: DeployConfig, out: Path, device: Device | None,
+    controller: subprocess.Popen[bytes], robot: subprocess.Popen[bytes],
+) -> None:  # fmt: skip
+    """Wait for the end; where a person drives, pass on what they wish."""
+    if device is None:
+        _watch(controller, robot)
+        return
+    link = Link(read_key(config.key or out / KEY_FILE), config.url)
+    with suppress(OSError, termios.error):  # a closed terminal: the person is gone, and the robot is damped
+        # Without a robot process there is nothing to drive, however it ended; an idle controller would not tell.
+        operate(device, link, lambda: any(one.poll() is not None for one in (controller, robot)), sys.stdout.write)
 
 
 def _watch(controller: subprocess.Popen[bytes], robot: subprocess.Popen[bytes]) -> None:
@@ -78,18 +104,24 @@ def _watch(controller: subprocess.Popen[bytes], robot: subprocess.Popen[bytes]) 
             controller.send_signal(signal.SIGTERM)
 
 
-def _operate(config: DeployConfig, out: Path, controller: subprocess.Popen[bytes]) -> None:
-    """Let a person drive from this terminal."""
-    if config.operator == "keyboard":
-        from .keyboard import Keyboard
+def _aloud(text: str) -> None:
+    """Write what somebody is waited for to read."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
-        device: Device = Keyboard()
-    else:
+
+def _device(config: DeployConfig) -> Device:
+    """What a person drives with."""
+    if config.operator == "gamepad":
         from .gamepad import open_gamepad
 
-        device = open_gamepad(dead_man=config.dead_man)
-    link = Link(read_key(config.key or out / KEY_FILE), config.url)
-    operate(device, link, lambda: controller.poll() is not None, sys.stdout.write)
+        return open_gamepad(dead_man=config.dead_man)
+    from .keyboard import Guided, Keyboard
+
+    if config.operator == "keyboard":
+        return Keyboard()
+    velocity = None if config.velocity is None else np.array(config.velocity)
+    return Guided((config.skill, *config.then), config.seconds, velocity, sys.stdout.write)
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:
@@ -114,7 +146,7 @@ def _show(summary: Summary) -> None:
     console = Console()
     console.print(summary.table())
     for fault in summary.problems:
-        console.print(f"[bold red]fault[/]: {fault}", highlight=False)
+        console.print(f"[bold red]fault[/]: {escape(fault)}", highlight=False)
     for refusal in summary.refused:
-        console.print(f"[yellow]note[/]: {refusal}", highlight=False)
+        console.print(f"[yellow]note[/]: {escape(refusal)}", highlight=False)
     console.print(f"report: {summary.path}", highlight=False, markup=False)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from deploy.shipped import find_bundle
 from solo_doi.errors import SoloError, one_line
 from solo_doi.files import reason, write_text
 from solo_doi.policies.bundle import Bundle
@@ -23,12 +24,16 @@ HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of 
        solo-export diff FILE FILE        print where two contracts differ
        solo-export card FILE             write a model card beside the file
        solo-export keygen KEY            draw a key to sign with, and KEY.pub to trust
-       solo-export sign KEY FILE...      sign bundles; `solo-deploy --trust KEY.pub` runs no others"""
+       solo-export sign KEY FILE...      sign bundles; `solo-deploy --trust KEY.pub` runs no others
+
+FILE to show, verify, compare or describe may be the name of a bundle of the package, such as locomotion."""
 
 FRONT_MATTER = (
     "---", "library_name: solo-doi", "pipeline_tag: robotics", "tags: [reinforcement-learning, solo12, onnx]", "---",
 )  # fmt: skip
 """What model hubs read."""
+METRICS = Path("evaluation", "metrics.json")
+"""What solo-eval leaves in a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +66,17 @@ def export(command: ExportCommand) -> Path:
     from solo_doi.policies.dominic import read_policy
     from solo_doi.policies.skills import SkillPolicy
 
+    from .commands import of_run
     from .write import write_bundle
 
     source = command.source
     if source.suffix == ".pt":
         out = command.out or source.with_suffix(".onnx")
-        difference = write_bundle(read_policy(source), out, {"checkpoint": source.name}, ())
+        difference = write_bundle(read_policy(source), out, {"checkpoint": source.name}, (), of_run(source))
     else:
+        if not source.is_dir():
+            found = "not a directory" if source.exists() else "no such directory"
+            raise SoloError(f"{source}: {found}. Expected a run of solo-train or a .pt checkpoint.")
         out = command.out or source / "skills.onnx"
         policy = SkillPolicy.read(source / "policy.h5")
         difference = write_bundle(policy, out, _made_from(source), evaluated(source))
@@ -79,7 +88,7 @@ def export(command: ExportCommand) -> Path:
 
 def evaluated(run: Path) -> tuple[dict[str, Any], ...]:
     """What solo-eval found of every skill, and whether it was selected; nothing if it was not run."""
-    path = run / "evaluation" / "metrics.json"
+    path = run / METRICS
     if not path.is_file():
         return ()
     metrics = _read_json(path)
@@ -102,7 +111,7 @@ def evaluated(run: Path) -> tuple[dict[str, Any], ...]:
 
 def show(paths: list[Path]) -> None:
     """Print the contract of a bundle."""
-    print(json.dumps(asdict(Bundle(paths[0]).contract), indent=1))
+    print(json.dumps(asdict(Bundle(find_bundle(paths[0])).contract), indent=1))
 
 
 def verify(paths: list[Path]) -> None:
@@ -110,7 +119,7 @@ def verify(paths: list[Path]) -> None:
     bad = []
     for path in paths:
         try:
-            print(f"{path}: {Bundle(path).hash[:12]} good")
+            print(f"{path}: {Bundle(find_bundle(path)).hash[:12]} good")
         except SoloError as error:
             bad.append(str(error))
     if bad:
@@ -119,15 +128,15 @@ def verify(paths: list[Path]) -> None:
 
 def diff(paths: list[Path]) -> None:
     """Print where two contracts differ."""
-    one, two = (asdict(Bundle(path).contract) for path in paths)
+    one, two = (asdict(Bundle(find_bundle(path)).contract) for path in paths)
     for name in one:
         if one[name] != two[name]:
             print(f"{name}:\n  {one[name]}\n  {two[name]}")
 
 
 def card(paths: list[Path]) -> None:
-    """Write a model card beside a bundle."""
-    bundle = Bundle(paths[0])
+    """Write a model card beside a bundle; here, if it is one of the package."""
+    bundle = Bundle(find_bundle(paths[0]))
     contract = bundle.contract
     lines = [
         *FRONT_MATTER, "", f"# {paths[0].stem}", "",
@@ -142,6 +151,8 @@ def card(paths: list[Path]) -> None:
         names = [*first, *(name for name in contract.skills[0] if name not in first)]  # which JSON has sorted
         lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
         lines += ["| " + " | ".join(_cell(skill.get(name)) for name in names) + " |" for skill in contract.skills]
+        if rule := contract.made_from.get("selection"):
+            lines += ["", f"Selected skills have {rule}."]
     else:
         lines += ["Its skills have not been evaluated."]
     path = paths[0].with_suffix(".md")
@@ -181,7 +192,17 @@ def _cell(value: object) -> str:
 
 def _made_from(run: Path) -> dict[str, Any]:
     path = run / "provenance.json"
-    return {"run": run.resolve().name} | (_read_json(path) if path.is_file() else {})
+    known = {"run": run.resolve().name} | (_read_json(path) if path.is_file() else {})
+    return known | ({"selection": rule} if (rule := _rule(run / METRICS)) else {})
+
+
+def _rule(path: Path) -> str | None:
+    """By what skills were selected, as solo-eval says it; nothing if it did not."""
+    selection = (_read_json(path) if path.is_file() else {}).get("selection")
+    try:
+        return None if selection is None else str(selection["rule"])
+    except (KeyError, TypeError) as error:
+        raise SoloError(f"{path}: not written by solo-eval ({error}). Evaluate the run again.") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -36,11 +36,11 @@ class Graph:
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
-    def linear(self, x: str, weight: np.ndarray, bias: np.ndarray | str, name: str) -> str:
+    def linear(self, x: str, weight: np.ndarray, bias: np.ndarray | str, name: str, output: str | None = None) -> str:
         """x W^T + b, where b may also be computed, (B, n): an addition of its own would take longer."""
         inputs = [x, self.constant(f"{name}.weight", weight)]
         inputs += [bias if isinstance(bias, str) else self.constant(f"{name}.bias", bias)]
-        return self.node("Gemm", inputs, f"{name}.out", transB=1)
+        return self.node("Gemm", inputs, output or f"{name}.out", transB=1)
 
     def of_skill(self, table: np.ndarray, name: str) -> str:
         """Rows (B, n) of a table (skills, n) that belong to the skills asked for."""
@@ -50,8 +50,10 @@ class Graph:
 def build_graph(policy: SkillPolicy | MaskedPolicy, setup: ControlSetup) -> onnx.ModelProto:
     """Return the policy, with the way from action to joint target behind it."""
     graph = Graph()
-    raw = _skills(graph, policy) if isinstance(policy, SkillPolicy) else _masked(graph, policy)
-    graph.node("Identity", [raw], "action")
+    if isinstance(policy, SkillPolicy):
+        _skills(graph, policy)
+    else:
+        _masked(graph, policy)
     scaled = graph.node("Mul", ["action", graph.constant("action_scale", np.array(ACTION_SCALE))], "offset")
     wished = graph.node("Add", [scaled, graph.constant("default_pose", setup.default_pose)], "wished")
     highest = graph.node("Min", [wished, graph.constant("highest", TRAINING.position)], "below")
@@ -80,7 +82,7 @@ def _normalised(graph: Graph, mean: np.ndarray, std: np.ndarray) -> str:
     return graph.node("Div", [centred, graph.constant("std", std)], "normalised")
 
 
-def _skills(graph: Graph, policy: SkillPolicy) -> str:
+def _skills(graph: Graph, policy: SkillPolicy) -> None:
     of_skill = graph.of_skill(policy.skill, "skill_bias")
     x = graph.linear(_normalised(graph, policy.state_mean, policy.state_std), policy.first, of_skill, "first")
     x = graph.node("Relu", [x], "first.relu")
@@ -92,13 +94,13 @@ def _skills(graph: Graph, policy: SkillPolicy) -> str:
         limits = [graph.constant("minus_one", np.array(-1.0)), graph.constant("one", np.array(1.0))]
         x = graph.node("Clip", [x, *limits], "squashed")
     x = graph.node("Mul", [x, graph.constant("action_std", policy.action_std)], "stretched")
-    return graph.node("Add", [x, graph.constant("action_mean", policy.action_mean)], "raw")
+    graph.node("Add", [x, graph.constant("action_mean", policy.action_mean)], "action")
 
 
-def _masked(graph: Graph, policy: MaskedPolicy) -> str:
+def _masked(graph: Graph, policy: MaskedPolicy) -> None:
     x = _normalised(graph, policy.mean, policy.std + np.float32(NORMALISER_FLOOR))
     for layer in range(2):
         x = graph.linear(x, policy.weights[layer], policy.biases[layer], f"layer{layer}")
         x = graph.node("Elu", [x], f"layer{layer}.elu")
         x = graph.node("Mul", [x, graph.of_skill(policy.masks[layer], f"mask{layer}")], f"layer{layer}.masked")
-    return graph.linear(x, policy.weights[2], policy.biases[2], "head")
+    graph.linear(x, policy.weights[2], policy.biases[2], "head", "action")

@@ -24,6 +24,7 @@ from solo_doi.solo12.observation import LAYOUTS
 from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
 from solo_doi.tasks.randomisation import randomisation
 
+from .commands import CommandRange, of_statistics
 from .graph import build_graph
 
 RANDOM_INPUTS, RECORDED_STEPS, KEPT_VECTORS = 1000, 100, 32
@@ -33,10 +34,16 @@ ENVELOPE = 6.0
 Policy = SkillPolicy | MaskedPolicy
 
 
-def write_bundle(policy: Policy, path: Path, made_from: dict[str, Any], skills: tuple[dict[str, Any], ...]) -> float:
+def write_bundle(
+    policy: Policy,
+    path: Path,
+    made_from: dict[str, Any],
+    skills: tuple[dict[str, Any], ...],
+    commands: CommandRange | None = None,
+) -> float:
     """Write a bundle and return the largest difference between graph and policy that was seen."""
     refuse_damaged(policy)
-    contract = make_contract(policy, made_from, skills)
+    contract = make_contract(policy, made_from, skills, commands)
     model = build_graph(policy, CONTROL_SETUPS[contract.task])
     vectors, parity = compare(model, policy, contract.task)
     entries = {
@@ -61,8 +68,13 @@ def refuse_damaged(policy: Policy) -> None:
                 raise SoloError(f"The policy's {name} holds numbers that are not finite: it must not be exported.")
 
 
-def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[str, Any], ...]) -> Contract:
-    """Say all that a robot must know."""
+def make_contract(
+    policy: Policy,
+    made_from: dict[str, Any],
+    skills: tuple[dict[str, Any], ...],
+    commands: CommandRange | None = None,
+) -> Contract:
+    """Say all that a robot must know; commands are guessed from what was seen in training if they are not known."""
     task = next((name for name, layout in LAYOUTS.items() if layout.size == policy.observation_size), None)
     if task is None:
         raise SoloError(f"The policy observes {policy.observation_size} numbers, which fits no task of ours.")
@@ -70,7 +82,7 @@ def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[
     mean, std = scale(policy)
     low, high = mean - ENVELOPE * std, mean + ENVELOPE * std
     place = layout.slices.get("command", slice(0, 0))
-    lowest, highest = command_range(mean[place], std[place])
+    lowest, highest = of_statistics(mean[place], std[place]) if commands is None else commands
     return Contract(
         task=task,
         robot="solo12",
@@ -95,15 +107,6 @@ def make_contract(policy: Policy, made_from: dict[str, Any], skills: tuple[dict[
         num_skills=policy.num_skills,
         made_from=made_from | {"exported_with": software()},
     )
-
-
-def command_range(mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and highest velocity command of training, which draws them evenly, from their statistics."""
-    # Where a command never changed, checkpoints have a deviation of 0 and runs of solo-train one of exactly 1.
-    half = np.where((std < 1e-3) | (std == 1.0), 0.0, np.sqrt(3.0) * std)
-    if not mean.size:  # navigation has targets in place of commands
-        mean = half = np.zeros(3)
-    return mean - half, mean + half
 
 
 def scale(policy: Policy) -> tuple[np.ndarray, np.ndarray]:

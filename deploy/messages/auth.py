@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from solo_doi.errors import SoloError
+from solo_doi.files import reason
 
 MAC_SIZE, KEY_SIZE = 16, 32
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -42,10 +43,12 @@ def write_key(path: Path) -> None:
     """Draw a secret that only this user can read."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(KEY_SIZE))
     except FileExistsError:
         raise SoloError(f"{path}: exists already. Remove it to draw another key.") from None
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(KEY_SIZE))
+    except OSError as error:
+        raise SoloError(f"{path}: cannot be written ({reason(error)}). Choose another file.") from error
 
 
 def read_key(path: Path) -> Authority:

@@ -27,14 +27,15 @@ def sensors_of(message: Any) -> Sensors:  # noqa: ANN401  # generated classes ha
         angular_velocity_b=numbers[36:39],
         acceleration_b=numbers[39:42],
         quaternion=numbers[42:],
-        ready=ready_joints(message.ready),
+        ready=joints_of(message.ready),
+        errors=joints_of(message.ready >> NUM_JOINTS),
         voltage=message.voltage,
     )
 
 
 @functools.lru_cache(maxsize=16)
-def ready_joints(bits: int) -> np.ndarray:
-    """Which motors follow commands, (12,), of a message's bits; kept, since they change once in a walk."""
+def joints_of(bits: int) -> np.ndarray:
+    """Which joints have their bit set, (12,); kept, since bits change once in a walk."""
     ready = (bits >> np.arange(NUM_JOINTS)) & 1 == 1
     ready.setflags(write=False)
     return ready
@@ -51,5 +52,6 @@ def state_of(sensors: Sensors) -> Any:  # noqa: ANN401  # generated classes have
     message.acceleration = sensors.acceleration_b.tolist()
     message.quaternion = sensors.quaternion.tolist()
     message.voltage = sensors.voltage
-    message.ready = int(np.sum(sensors.ready * (1 << np.arange(len(sensors.ready)))))
+    bits = 1 << np.arange(NUM_JOINTS)
+    message.ready = int(bits[sensors.ready].sum() + (bits[sensors.errors != 0].sum() << NUM_JOINTS))
     return message

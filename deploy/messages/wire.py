@@ -24,11 +24,15 @@ CHANNELS: dict[str, Any] = {
     "SOLO_OBSERVATION": policy_input,
 }
 STATE, COMMAND, OPERATOR, STATUS, OBSERVATION = CHANNELS
-SIGNED = frozenset({STATE, COMMAND, OPERATOR})
-"""What can move the robot is followed only with the code of somebody who may; who invents its state moves it, too."""
+SIGNED = frozenset({STATE, COMMAND, OPERATOR, STATUS})
+"""What can move the robot is followed only with the code of somebody who may; who invents its state moves it, too.
+
+So does who invents the controller's: a script that a person begins goes on by it."""
 HASH_SIZE = 32
 DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
 """Multicast that does not leave this host."""
+MOST_MESSAGES = 64
+"""Handled in one look: a flood must not hold up the loop. More than the full queues of two channels."""
 
 
 class Mode(IntEnum):
@@ -114,6 +118,8 @@ class Link:
             ) from error
         self._authority = authority
         self.malformed = self.forged = 0
+        self.unsent = 0
+        """Messages that could not leave, as when a network card or its route is gone."""
 
     def subscribe(self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30) -> None:
         """Call `handler` with every genuine message and its bytes."""
@@ -130,19 +136,25 @@ class Link:
         self._lcm.subscribe(channel, receive).set_queue_capacity(queue)
 
     def publish(self, channel: str, message: Message) -> bytes:
-        """Send a message; return its bytes."""
+        """Send a message; return its bytes. One that cannot leave is counted: who misses it damps for want of it."""
         data: bytes = message.encode()
         if channel in SIGNED:
             data = self._authority.sign(data)
-        self._lcm.publish(channel, data)
+        try:
+            self._lcm.publish(channel, data)
+        except OSError:
+            self.unsent += 1
         return data
 
     def receive(self, timeout: float = 0.0) -> int:
-        """Handle what has arrived, waiting up to `timeout` seconds for the first message; return how many."""
+        """Handle what has arrived, waiting up to `timeout` seconds for the first message; return how many.
+
+        No more than `MOST_MESSAGES`, forged and malformed ones included: the others wait for the next look.
+        """
         count = 0
         wait = int(1000 * timeout)
         try:
-            while self._lcm.handle_timeout(wait) > 0:
+            while count < MOST_MESSAGES and self._lcm.handle_timeout(wait) > 0:
                 count, wait = count + 1, 0
         except OSError:  # a signal woke it; its handler has run
             pass

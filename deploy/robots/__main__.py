@@ -11,7 +11,7 @@ from deploy.clock import Ticker
 from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.messages.auth import read_key
 from deploy.messages.wire import Link
-from deploy.realtime import prepare
+from deploy.realtime import prepare_aloud
 from deploy.signals import StopRequest
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError, one_line
@@ -30,13 +30,14 @@ def main(folder: Path) -> None:
     """Serve the robot of a folder's configuration until asked to end, and leave a report there."""
     config = configuration.read(DeployConfig, folder / CONFIG_FILE)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
-    refused = [] if config.fast else prepare(PRIORITY)
+    refused = [] if config.fast else prepare_aloud(PRIORITY, "robot process")
     robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
     if not (config.fast or robot.paces):  # a simulated robot's time is that of its ticks
         robot.epoch = ticker.start_ns * 1e-9 + TICK  # type: ignore[attr-defined]
     stop = StopRequest()
-    process = RobotProcess(robot, link, Gate(), lockstep=config.fast, until=stop)
+    # A script is part of the controller, and sends nothing by itself; with the real robot a person goes through it.
+    process = RobotProcess(robot, link, Gate(), lockstep=config.fast, person=config.by_person, until=stop)
     witness = make_witness(robot)
     damped = 0
     tick = 0
@@ -58,7 +59,8 @@ def main(folder: Path) -> None:
     finally:
         robot.close()
         report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped}
-        report |= {"malformed": link.malformed, "forged": link.forged, "delay_ms": process.delay_ms}
+        report |= {"malformed": link.malformed, "forged": link.forged, "unsent": link.unsent}
+        report |= {"delay_ms": process.delay_ms}
         report |= {"fault": gave_up or (process.gate.fault and str(process.gate.fault)), "refused": refused}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")

@@ -19,7 +19,7 @@ from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
 from .lag import Lag
-from .robot import TICK, Sensors, damped
+from .robot import LARGEST_GAINS, TICK, Sensors, damped
 
 UP_W = np.array([0.0, 0.0, GRAVITY])
 
@@ -29,6 +29,7 @@ class BulletSolo:
 
     name = "pybullet"
     paces = False
+    largest_gains = LARGEST_GAINS
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from solo_doi.solo12.rotations import IDENTITY
 from solo_doi.solo12.state import JointCommand
 
 from .lag import Lag
-from .robot import TICK, Sensors, damped
+from .robot import LARGEST_GAINS, TICK, Sensors, damped
 
 UP = np.array([0.0, 0.0, GRAVITY])
 FOLLOWING = 0.05
@@ -22,6 +22,7 @@ class MockSolo:
 
     name = "mock"
     paces = False
+    largest_gains = LARGEST_GAINS
 
     def __init__(self, *, epoch: float = 0.0, seed: int = 0) -> None:
         """Start lying; the clock starts at `epoch`."""

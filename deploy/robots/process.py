@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,7 @@ from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, OPERATOR, STATE, Freshness, Link, Request, new_session
 
 from .gate import Gate
-from .robot import Robot, Sensors
+from .robot import TICK, Robot, RobotError, Sensors, damped
 
 PRIORITY = 60
 """Above the controller: motors must be damped also while that one works."""
@@ -33,10 +37,14 @@ class RobotProcess:
         gate: Gate,
         *,
         lockstep: bool = False,
+        person: bool = False,
         until: Callable[[], bool] = lambda: False,
         clock: Clock = CLOCK,
     ) -> None:
-        """Listen to the controller and to the operator; in lock-step every state waits for its answer, or `until`."""
+        """Listen to the controller and to the operator; in lock-step every state waits for its answer, or `until`.
+
+        Where a `person` operates, by a program of its own, their silence is timed here, whatever the controller says.
+        """
         self._clock, self._until = clock, until
         self.robot, self.gate = robot, gate
         self._link, self._lockstep = link, lockstep
@@ -45,6 +53,8 @@ class RobotProcess:
         self._answered = 0
         self._patience = START
         self._now = self._acting = 0.0
+        self._person = person
+        gate.operator_heard = -inf if person else None
         self._fresh = Freshness()
         self._delay = 0.0
         self._delays = Samples(10_000)
@@ -72,8 +82,32 @@ class RobotProcess:
         return {"min": least, "p50": middle, "max": most}
 
     def tick(self, now: float | None = None) -> None:
-        """Sense, tell, listen, decide, drive; on the robot's clock, unless a test brings another time."""
-        sensors = self.robot.sense()
+        """Sense, tell, listen, decide, drive; on the robot's clock, unless a test brings another time.
+
+        A mistake in this program is a fault like any other: latched, and damping goes on in every further tick.
+
+        Raises:
+            RobotError: The robot says that nothing more will come of it.
+        """
+        sensors = self._sense()
+        try:
+            self._act(sensors, now)
+        except Exception as error:  # whatever it is: a process that ends leaves the legs limp
+            self._fail(error)
+            with suppress(Exception):  # tried again in every tick
+                self.robot.drive(damped(), self._now)
+
+    def _sense(self) -> Sensors | None:
+        try:
+            return self.robot.sense()
+        except RobotError:
+            raise
+        except Exception as error:
+            self._fail(error)
+            self._clock.sleep(TICK)  # `sense` may not have kept time
+            return None
+
+    def _act(self, sensors: Sensors | None, now: float | None) -> None:
         now = self._now = self.robot.time if now is None else now
         if sensors is not None:
             self._tell(sensors)
@@ -95,6 +129,12 @@ class RobotProcess:
         self.gate.fault = self.gate.fault or Fault(Cause.OPERATOR_STOP)
         self.robot.stop()
         self._lockstep = False  # nobody needs to be waited for
+
+    def _fail(self, error: Exception) -> None:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        note = f"{type(error).__name__} in {where}: {error}"
+        self.gate.fault = self.gate.fault or Fault(Cause.ROBOT_PROGRAM, note=note)
 
     def _tell(self, sensors: Sensors) -> None:
         message = state_of(sensors)
@@ -131,12 +171,15 @@ class RobotProcess:
             self.gate.fault = self.gate.fault or Fault(Cause.COMMAND_FOREIGN)
         else:
             self._answered = command.state_sequence
-            self.gate.offer(command)
+            self.gate.offer(command, self.robot.largest_gains)
 
     def _operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
         if not self._fresh.take(command, self._clock.now_ns()):
             self.dropped += 1
-        elif command.request == Request.DAMP:
+            return
+        if self._person:
+            self.gate.operator_heard = self._now
+        if command.request == Request.DAMP:
             self.stop()
         elif command.request == Request.REARM:
             self.gate.rearm()

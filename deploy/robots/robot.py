@@ -11,6 +11,7 @@ import numpy as np
 
 from solo_doi.errors import SoloError
 from solo_doi.solo12.constants import NUM_JOINTS, SENSE_DT, Array
+from solo_doi.solo12.limits import LARGEST_KD, LARGEST_KP
 from solo_doi.solo12.state import JointCommand
 
 TICK = SENSE_DT
@@ -21,9 +22,16 @@ DAMPING = 0.2
 """Velocity gain of damped motors, as in the vendor's driver file [N m s/rad]."""
 
 
-def damped(position: Array | None = None) -> JointCommand:
+LARGEST_TILT, FROZEN_AFTER, LEAST_VOLTAGE = 1.2, 0.020, 20.0
+"""What nothing that moves motors bears: an angle between base and level [rad], for how long an IMU may show the very
+same numbers [s], a battery; a pack of six cells is flat there [V]."""
+LARGEST_GAINS = LARGEST_KP, LARGEST_KD
+"""Of a robot whose way to the motors carries any gain that is safe [N m/rad], [N m s/rad]."""
+
+
+def damped(position: Array | None = None, kd: float = DAMPING) -> JointCommand:
     """Return the command that slows every joint and holds none."""
-    return JointCommand(position=np.zeros(NUM_JOINTS) if position is None else position, kp=0.0, kd=DAMPING)
+    return JointCommand(position=np.zeros(NUM_JOINTS) if position is None else position, kp=0.0, kd=kd)
 
 
 def rights_command() -> str:
@@ -56,9 +64,10 @@ class Sensors:
     lost: int = 0
     """Packets between PC and motors that were lost so far, both ways."""
     errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))  # (12,)
-    """Error numbers of the motor drivers, 0 for none."""
+    """Error numbers of the motor drivers, 0 for none; over LCM only whether there is one. Joints of such drivers keep
+    the numbers they had before."""
     faults: tuple[str, ...] = ()
-    """What else the hardware complains about, in words."""
+    """What is wrong with the hardware, in words for people; what damps are `errors` and `ready`."""
 
     @property
     def finite(self) -> bool:
@@ -80,6 +89,10 @@ class Robot(Protocol):
     @property
     def time(self) -> float:
         """The robot's own clock, on which its sensors and commands are timed [s]."""
+
+    @property
+    def largest_gains(self) -> tuple[float, float]:
+        """Largest kp [N m/rad] and kd [N m s/rad] that its motors can be told; the gate lets no others through."""
 
     def sense(self) -> Sensors | None:
         """Return what was measured in this tick; nothing if no news came in time."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from deploy.walks import FALL_TILT, START
 from solo_doi.solo12.rotations import tilt
+from solo_doi.solo12.state import mechanical_power
 
 from .bullet import BulletSolo
 from .robot import TICK
@@ -36,7 +37,7 @@ class Witness:
             return
         self._ticks += 1
         self._distance += float(np.hypot(step[0], step[1]))
-        self._energy += float(np.abs(self._robot.torque @ motion.joint_velocity)) * TICK
+        self._energy += float(mechanical_power(self._robot.torque, motion.joint_velocity)) * TICK
         if self._ticks > START / TICK:
             self._moving += 1
             self._velocity += float(motion.linear_velocity_b[0])

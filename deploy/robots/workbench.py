@@ -17,7 +17,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any, Protocol
 
-from deploy.realtime import prepare
+from deploy.realtime import prepare_aloud
 from deploy.signals import StopRequest
 from solo_doi.errors import SoloError
 
@@ -112,7 +112,7 @@ def _run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
 
 def work(arguments: argparse.Namespace, pipe: Pipe, stop: StopRequest) -> dict[str, Any]:
     """Do a job; return its result as plain values."""
-    refused = [] if arguments.lock_step else prepare(PRIORITY)
+    refused = [] if arguments.lock_step else prepare_aloud(PRIORITY, "workbench")
     board = open_board(arguments.interface, arguments.driver, lock_step=arguments.lock_step)
     try:
         if arguments.job == "calibrate":

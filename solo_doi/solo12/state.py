@@ -81,6 +81,11 @@ def standing(setup: ControlSetup, num_robots: int) -> Motion:
     )
 
 
+def mechanical_power(torque: Array, velocity: Array) -> Array:
+    """Sizes of all joints' powers together, (...) [W]: a braking motor gives another one nothing back."""
+    return np.abs(torque * velocity).sum(axis=-1)
+
+
 def feet_in_world(motion: Motion) -> tuple[Array, Array]:
     """Positions and velocities of the feet in the world frame, both (..., 4, 3)."""
     position_b, velocity_b = foot_motion(motion.joint_position, motion.joint_velocity)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from deploy.faults import Cause
-from deploy.messages.wire import COMMAND, decode
+from deploy.messages.wire import COMMAND, Message, decode
 from deploy.robots.virtual_board.switches import SWITCHES
 
 from .board_world import BoardRig
@@ -73,19 +73,37 @@ def _controller_killed(_: BoardRig) -> None:
     raise Killed
 
 
-def _nan_target(rig: BoardRig) -> None:
-    """Put one command with a target that is no number, signed with the right key, in the place of a good one."""
-    done: list[bool] = []
+def _one_command(change: Callable[[Message], None]) -> Callable[[BoardRig], None]:
+    """Put one command that was changed, signed with the right key, in the place of a good one."""
 
-    def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
-        if channel != COMMAND or done:
-            return [(0, data)]
-        message = decode(channel, data)
-        message.position = [*message.position[:5], float("nan"), *message.position[6:]]
-        done.append(True)
-        return [(0, rig.links[1].authority.sign(message.encode()))]
+    def inject(rig: BoardRig) -> None:
+        done: list[bool] = []
 
-    rig.wire.meddle = meddle
+        def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
+            if channel != COMMAND or done:
+                return [(0, data)]
+            message = decode(channel, data)
+            change(message)
+            done.append(True)
+            return [(0, rig.links[1].authority.sign(message.encode()))]
+
+        rig.wire.meddle = meddle
+
+    return inject
+
+
+def _nan_target(command: Message) -> None:
+    command.position = [*command.position[:5], float("nan"), *command.position[6:]]
+
+
+def _ahead(command: Message) -> None:
+    """By so much that motors would keep the target before it for seconds."""
+    command.observed_ns += 5_000_000_000
+
+
+def _stiff(command: Message) -> None:
+    """More than protocol 4 carries, less than what is safe."""
+    command.kp = 6.0
 
 
 C = Cause
@@ -123,7 +141,11 @@ BOARD_ROWS: dict[str, BoardRow] = {
     "second controller with the key": BoardRow(
         ROWS["second controller with the key"].inject, frozenset({C.COMMAND_FOREIGN}), 0.003, rearms=True
     ),
-    "NaN target": BoardRow(_nan_target, frozenset({C.COMMAND_NOT_FINITE}), 0.003, rearms=True),
+    "gain beyond the wire": BoardRow(_one_command(_stiff), frozenset({C.COMMAND_GAINS}), 0.003, rearms=True),
+    "command on a measurement 5 s ahead": BoardRow(
+        _one_command(_ahead), frozenset({C.COMMAND_OBSERVED}), 0.003, rearms=True
+    ),
+    "NaN target": BoardRow(_one_command(_nan_target), frozenset({C.COMMAND_NOT_FINITE}), 0.003, rearms=True),
     "commands forged with another key": BoardRow(ROWS["forged with another key"].inject),
     "commands replayed after 5, 30, 300 ms": BoardRow(ROWS["replayed after 5, 30, 300 ms"].inject),
 }

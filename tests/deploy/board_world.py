@@ -34,8 +34,8 @@ from .ledger import Ledger
 from .world import MS, Rig, World
 
 SESSION = 77
-AGAIN = 0.15
-"""How long a re-armed robot is watched [s]."""
+AGAIN = 1.0
+"""How long a robot that was re-armed has for coming to rest and standing up [s]."""
 LYING = "lying"
 MOMENT = 20 * MS
 STAGES = [stage for stage in Stage if stage not in (Stage.DONE, Stage.FAILED)]
@@ -68,6 +68,8 @@ class WatchedBody(Body):
 
 class Cable:
     """Between a PC and a board that ticks by itself, as `serve_by_clock` does on a real cable; an `odri.link.Link`."""
+
+    malformed = 0
 
     def __init__(self, lock_step: LockStep) -> None:
         """Plug in; `lock_step` brings the board and a cable that may be bad."""
@@ -171,7 +173,7 @@ class BoardRig(Rig):
         """Whether nothing more will happen; a robot with a fault is re-armed first, to see what comes of it."""
         now = self.clock.now_ns() * 1e-9
         if self._rearmed is not None:
-            return now > self._rearmed + AGAIN
+            return self.moves_again or now > self._rearmed + AGAIN
         if not super()._over():
             return False
         if self.controller.state is not State.FAULT:

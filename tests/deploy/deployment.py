@@ -83,6 +83,15 @@ class Deployment:
                 return pid
         raise AssertionError(f"nobody runs {module}")
 
+    def await_child(self, module: str) -> int:
+        """The process that runs a module, as soon as there is one."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with suppress(AssertionError, OSError):  # not yet, or in the moment between its birth and its name
+                return self.child(module)
+            time.sleep(0.01)
+        return self.child(module)
+
     def press(self, key: str, state: int) -> None:
         """Press a key until the controller is in a state, or in a fault, in which a machine that stalls may end."""
         deadline = time.monotonic() + PATIENCE
@@ -91,9 +100,33 @@ class Deployment:
             os.write(self._keys, key.encode())
             self._ear.handle_timeout(200)
 
+    def type_until(self, keys: str, reached: Callable[[], bool]) -> None:
+        """Type again and again: what is typed before a question is asked means nothing."""
+        deadline = time.monotonic() + PATIENCE
+        while not reached():
+            assert time.monotonic() < deadline, "nobody listens"
+            os.write(self._keys, keys.encode())
+            time.sleep(0.2)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the command still runs."""
+        return self._process.poll() is None
+
     def interrupt(self) -> None:
         """Press Ctrl-C: every process of the terminal gets it."""
         os.killpg(self._process.pid, signal.SIGINT)
+
+    def close_terminal(self) -> None:
+        """Close the window, as a connection that is lost does: the terminal is gone, and every process is told."""
+        os.close(self._keys)
+        self._keys = os.open(os.devnull, os.O_WRONLY)  # for whoever still presses or closes
+        os.killpg(self._process.pid, signal.SIGHUP)
+
+    @property
+    def pid(self) -> int:
+        """Of the command itself."""
+        return self._process.pid
 
     def finish(self) -> int:
         """Wait for the end, also of what it started; return the exit code."""

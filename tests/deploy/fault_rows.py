@@ -106,6 +106,22 @@ def _second_controller(rig: Rig) -> None:
     rig.wire.inject(None, COMMAND, rig.links[1].authority.sign(command.encode()))
 
 
+def _observing(shift_ns: int) -> Callable[[Rig], None]:
+    """Let a controller that has the key be wrong, in every command, about when it measured."""
+
+    def inject(rig: Rig) -> None:
+        def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
+            message = decode(channel, data)
+            if channel != COMMAND or message is None:
+                return [(0, data)]
+            message.observed_ns += shift_ns
+            return [(0, rig.links[1].authority.sign(message.encode()))]
+
+        rig.wire.meddle = meddle
+
+    return inject
+
+
 def _second_robot(rig: Rig) -> None:
     state = blank(STATE)
     state.sequence, state.session, state.time_ns, state.quaternion = 1, 7, rig.clock.now_ns(), [1.0, 0.0, 0.0, 0.0]
@@ -192,6 +208,8 @@ ROWS: dict[str, Row] = {
     "forged with another key": Row(_forging, counted="forged"),
     "replayed after 5, 30, 300 ms": Row(_replaying, counted="dropped"),
     "second controller with the key": Row(_second_controller, frozenset({C.COMMAND_FOREIGN}), 0.003),
+    "commands on measurements 5 s ahead": Row(_observing(5000 * MS), frozenset({C.COMMAND_OBSERVED}), 0.003),
+    "commands on measurements 1 s old": Row(_observing(-1000 * MS), frozenset({C.COMMAND_OBSERVED}), 0.003),
     "second robot with the key": Row(_second_robot, frozenset({C.ROBOT_RESTARTED}), 0.003),
     "NaN observation": Row(_sensing(joint_velocity=_nan(12)), frozenset({C.STATE_NOT_FINITE}), 0.002),
     "NaN acceleration": Row(_sensing(acceleration_b=_nan(3)), frozenset({C.STATE_NOT_FINITE}), 0.002),

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from deploy.messages.wire import STATE
+from deploy.messages.wire import STATE, STATUS
 from deploy.robots.virtual_board.veth import BOARD_END
 from deploy.state_machine import State
 
@@ -47,9 +47,9 @@ def cable_out(out: Path) -> int:
 
 
 def ctrl_c_in_bring_up(out: Path) -> int:
-    """Press Ctrl-C as soon as the robot tells anything: it is far from calibrated then."""
+    """Press Ctrl-C as soon as both tell anything, so that there is a log: the robot is far from calibrated then."""
     with Deployment(out, *ENDLESS) as run:
-        run.listen(lambda heard: STATE in heard)
+        run.listen(lambda heard: STATE in heard and STATUS in heard)
         run.interrupt()
         return run.finish()
 
@@ -59,6 +59,15 @@ def ctrl_c_walking(out: Path) -> int:
     with Deployment(out, *ENDLESS) as run:
         run.listen_until_state(State.WALK)
         run.interrupt()
+        return run.finish()
+
+
+def route_gone(out: Path) -> int:
+    """Take away the route of all messages while the robot walks, as when a card of the PC goes down."""
+    with Deployment(out, "--mock", "--seconds", "1000", "--controller.stand-seconds", "0.2") as run:
+        # On the wall clock a machine that stalls may have found a fault before.
+        run.listen(lambda heard: STATUS in heard and heard[STATUS].state in (State.WALK, State.FAULT))
+        ip("route", "del", "224.0.0.0/4", "dev", "lo")
         return run.finish()
 
 
@@ -91,6 +100,7 @@ SCENARIOS: dict[str, Callable[[Path], int]] = {
     "cable out": cable_out,
     "Ctrl-C in bring-up": ctrl_c_in_bring_up,
     "Ctrl-C walking": ctrl_c_walking,
+    "route gone": route_gone,
     "stranger": stranger,
 }
 

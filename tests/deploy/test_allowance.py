@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deploy.allowance import SLACK, Allowance
+from deploy.allowance import NOISE, Allowance
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import SAFETY
 
@@ -32,26 +32,27 @@ def test_without_a_start_the_limits_are_the_limits(sign: int) -> None:
 def test_joints_found_inside_get_nothing() -> None:
     """A robot that stands has its limits at once, also beside a joint that was found outside."""
     allowance = Allowance(LIMIT)
-    allowance.start(at(5, 1.5))
-    assert allowance.beyond(at(5, 1.5)) is None
-    assert allowance.beyond(at(4, 1.001)) == 4
+    allowance.start(with_joint(at(5, 1.5), 4, 0.999))
+    assert allowance.beyond(with_joint(at(5, 1.5), 4, 1.0)) is None
+    assert allowance.beyond(with_joint(at(5, 1.5), 4, 1.001)) == 4
 
 
-def test_a_joint_found_outside_has_some_slack() -> None:
-    """Motors are too weak at first to turn it back."""
+def test_a_joint_found_outside_may_not_go_further() -> None:
+    """But for what measurements of a joint at rest differ by."""
     allowance = Allowance(LIMIT)
     allowance.start(at(5, -1.5))
-    assert allowance.beyond(at(5, -1.5 - SLACK)) is None
-    assert allowance.beyond(at(5, -1.5 - SLACK - 1e-9)) == 5
+    assert allowance.beyond(at(5, -1.5 - NOISE)) is None
+    assert allowance.beyond(at(5, -1.5 - NOISE - 1e-9)) == 5
 
 
-def test_what_was_won_is_not_given_back() -> None:
-    """The allowance follows the joint inwards, and ends at the limit."""
+def test_a_joint_that_is_back_inside_has_its_limit_again() -> None:
+    """On the way it may go to and fro, as far as it was found."""
     allowance = Allowance(LIMIT)
     allowance.start(at(5, 1.5))
     assert allowance.beyond(at(5, 1.25)) is None
-    assert allowance.beyond(at(5, 1.25 + SLACK)) is None
-    assert allowance.beyond(at(5, 1.25 + SLACK + 1e-9)) == 5
+    assert allowance.beyond(at(5, 1.5)) is None
+    assert allowance.beyond(at(5, 1.0)) is None
+    assert allowance.beyond(at(5, 1.001)) == 5
     assert allowance.beyond(at(5, 0.5)) is None
     assert allowance.beyond(at(5, 1.0)) is None
     assert allowance.beyond(at(5, 1.001)) == 5
@@ -67,12 +68,13 @@ def test_allowances_only_shrink(positions: list[list[float]]) -> None:
     """Whatever joints do, what is allowed is never less than the limit nor more than at the start."""
     allowance, start = Allowance(SAFETY.position), np.array(positions[0])
     allowance.start(start)
-    widest = np.maximum(SAFETY.position, np.abs(start) + SLACK)
+    found = np.abs(start)
+    widest = np.where(found > SAFETY.position, found + NOISE, SAFETY.position)
     for position in map(np.array, positions):
         outside = allowance.beyond(position)
         if outside is None:
             assert (np.abs(position) <= widest).all()
-            widest = np.maximum(SAFETY.position, np.minimum(widest, np.abs(position) + SLACK))
+            widest = np.where(np.abs(position) <= SAFETY.position, SAFETY.position, widest)
         else:
             assert abs(position[outside]) > SAFETY.position[outside]
             return

@@ -47,6 +47,19 @@ def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path)
         assert {STATE, COMMAND} <= channels
 
 
+def test_a_driver_in_error_is_told_in_its_words() -> None:
+    """By the robot's process, and so in the report: who mends it must know which cable to look at."""
+    told: list[str] = []
+
+    def inject(rig: BoardRig) -> None:
+        BOARD_ROWS["driver dead"].inject(rig)
+        rig.later(0.01, lambda: told.append(str(rig.process.gate.fault)))
+
+    BoardRig(inject).run()
+    words = "driver 2 (FR_HFE, FR_KFE): no answer to the board"
+    assert told == [f"the hardware reports error 15 at FR_HFE: {words}"]
+
+
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_without_a_fault_the_robot_walks(protocol: int) -> None:
     """The rig is worth its name, with both protocols, and its delay is that of training."""

@@ -21,10 +21,12 @@ from solo_doi.policies.bundle import Bundle
 CONTRACT = Bundle(SHIPPED).contract
 GOOD: dict[str, Any] = {
     "protocol": 4, "driver": "native", "drivers": 0x3F, "address": CALIBRATION.board, "failure": "", "packets": 5000,
+    "rejected": 0,
     "hands": {"answers": [[joint, joint, 0.2] for joint in range(12)], "nose": {"accelerometer": -0.2, "filter": -0.3}},
     "seconds": 5.0, "sent": 5000, "lost": 0, "lag": 1, "commands_lost": 0, "gaps": [0.001, 0.0012, 0.004],
     "faults": [], "system_on": [True] * 6, "jump": [0, 0.001], "imu_same": 1, "acceleration": [0.0, 0.0, 9.8],
-    "gyroscope": [0.01, 0.0, 0.0], "attitude": [0.01, 0.0, 1.0], "voltage": 24.0, "refused": [],
+    "gyroscope": [0.01, 0.0, 0.0], "attitude": [0.01, 0.0, 1.0], "voltage": 24.0, "current": 0.25,
+    "refused": [],
 }  # fmt: skip
 
 
@@ -77,10 +79,26 @@ def test_gains_that_the_protocol_cannot_carry_are_no_go() -> None:
         assert rows["limits"].verdict is verdict
 
 
+def test_firmware_that_does_not_tell_its_voltage_can_go() -> None:
+    """Nor can a clock be judged that does not exist; what a person is asked for still has to be answered."""
+    old = {**GOOD, "protocol": 3, "voltage": float("nan"), "current": float("nan")}
+    rows = list(judge(old, CONTRACT, simulated_time=True))
+    skipped = [row.name for row in rows if row.verdict is Verdict.NOT_APPLICABLE]
+    assert skipped == ["packet rate", "jitter", "battery"]
+    assert verdict_of(rows)[0] == 0
+    assert verdict_of([*judge({**old, "hands": None}, CONTRACT, simulated_time=True)])[0] == 3
+
+
+def test_the_battery_has_its_current_beside_its_voltage() -> None:
+    """Nobody judges it: what electronics need with the motors off differs."""
+    found = judged(current=1.5)["battery"]
+    assert (found.value, found.verdict) == ("24.0 V, 1.50 A", Verdict.GO)
+
+
 def test_exit_codes_tell_wrong_from_unchecked() -> None:
     """0 only if every row goes."""
     rows = {verdict: Row("x", "", "", verdict) for verdict in Verdict}
-    assert verdict_of([rows[Verdict.GO]])[0] == 0
+    assert verdict_of([rows[Verdict.GO], rows[Verdict.NOT_APPLICABLE]])[0] == 0
     assert verdict_of([rows[Verdict.GO], rows[Verdict.NOT_CHECKED]])[0] == 3
     assert verdict_of([rows[Verdict.NO_GO], rows[Verdict.NOT_CHECKED]])[0] == 1
 
@@ -102,9 +120,10 @@ def test_a_calibration_of_this_board_goes(tmp_path: Path) -> None:
     assert "91 days old" in old.advice
 
 
-def test_other_calibrations_are_no_go(tmp_path: Path) -> None:
+def test_other_calibrations_are_no_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """None, of another board, of tomorrow, made up."""
     path = tmp_path / "c.json"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "empty"))
     for row, words in (
         (calibration_row(DeployConfig(robot="real"), "x"), "solo-deploy calibrate"),
         (calibration(path, "02:00:00:00:00:09"), "belongs to board"),

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from deploy.clock import Clock, Ticker
-from deploy.realtime import prepare
-from deploy.signals import StopRequest
+from deploy.realtime import prepare, prepare_aloud
+from deploy.signals import ENDINGS, Interrupts, StopRequest
 
 MS = 1_000_000
 
@@ -123,6 +123,13 @@ def test_refusals_are_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not gc.isenabled()
 
 
+def test_refusals_are_told_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the robot moves, not in the report of what it did; and by whom."""
+    monkeypatch.setattr("deploy.realtime.prepare", lambda _: ["memory lock refused"])
+    assert prepare_aloud(40, "controller") == ["memory lock refused"]
+    assert capsys.readouterr().err == "note: controller: memory lock refused\n"
+
+
 @pytest.mark.usefixtures("collected_again")
 def test_what_is_allowed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """First in, first out at the priority that was asked for; all memory, also what comes later."""
@@ -138,14 +145,14 @@ def test_what_is_allowed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def signals_again() -> Iterator[None]:
     """Give the signals back to pytest."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    kept = {number: signal.getsignal(number) for number in ENDINGS}
     yield
     for number, handler in kept.items():
         signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("signals_again")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", ENDINGS)
 def test_signals_ask_to_stop(number: signal.Signals) -> None:
     """Ctrl-C and a request to end are heard, and raise nothing in the middle of a tick."""
     stop = StopRequest()
@@ -153,6 +160,27 @@ def test_signals_ask_to_stop(number: signal.Signals) -> None:
     signal.raise_signal(number)
     assert stop()
     assert stop()
+
+
+@pytest.mark.usefixtures("signals_again")
+@pytest.mark.parametrize("number", ENDINGS)
+def test_a_command_is_interrupted_once(number: signal.Signals) -> None:
+    """By any of the signals; what comes while it ends is not heard, and later the signals are as before."""
+    before = signal.getsignal(number)
+    with Interrupts():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        signal.raise_signal(number)
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.usefixtures("signals_again")
+def test_nohup_keeps_its_word() -> None:
+    """Who asked for a run that outlives the terminal gets it."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    stop = StopRequest()
+    signal.raise_signal(signal.SIGHUP)
+    assert not stop()
 
 
 @pytest.mark.usefixtures("signals_again")

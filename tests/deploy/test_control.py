@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from deploy import control as module
 from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.control import PRIORITY, control
 from deploy.messages.auth import write_key
+from deploy.report import problems
 from deploy.shipped import SHIPPED
 from solo_doi import config as configuration
 
@@ -43,7 +45,7 @@ def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
 
     for double in (Recorder, Link, Loop):
         monkeypatch.setattr(module, double.__name__, double)
-    monkeypatch.setattr(module, "prepare", order.append)
+    monkeypatch.setattr(module, "prepare_aloud", lambda priority, _: order.append(priority))
     monkeypatch.setattr(module, "rehearse", lambda bundle: order.append(bundle.path))
     write_key(tmp_path / KEY_FILE)
     configuration.write(DeployConfig(operator=operator), tmp_path / CONFIG_FILE)  # type: ignore[arg-type]
@@ -51,3 +53,23 @@ def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
         control(tmp_path)
     heard = ["SOLO_STATE"] if operator == "script" else ["SOLO_OPERATOR", "SOLO_STATE"]
     assert order == [SHIPPED, "recorder", PRIORITY, *heard]
+
+
+def test_a_mistake_in_the_program_is_in_report_and_incident(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its place; the log is written although everything ends by it."""
+
+    def divide(*_: object, **__: object) -> str:
+        raise ZeroDivisionError("float division by zero")
+
+    monkeypatch.setattr(module.Loop, "_lockstep", divide)
+    monkeypatch.setattr(module, "StopRequest", lambda: lambda: False)
+    write_key(tmp_path / KEY_FILE)
+    configuration.write(DeployConfig(robot="mock", fast=True), tmp_path / CONFIG_FILE)
+    with pytest.raises(ZeroDivisionError):
+        control(tmp_path)
+    report = json.loads((tmp_path / module.REPORT_FILE).read_text())
+    assert "program failed: ZeroDivisionError in test_control.py:" in report["ended"]
+    assert (tmp_path / "incident-1" / "cause.txt").read_text() == report["ended"] + "\n"
+    assert (tmp_path / "log.lcm").exists()
+    found = problems(report, {"fault": None}, DeployConfig(robot="mock", fast=True), 1.0)
+    assert found == [report["ended"]]

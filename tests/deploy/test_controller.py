@@ -12,7 +12,7 @@ from deploy.robots.mock import MockSolo
 from deploy.robots.robot import DAMPING
 from deploy.state_machine import State
 from deploy.walker import BLEND_STEPS
-from solo_doi.solo12.constants import CONTROL_SETUPS
+from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 
 from .stage import MS, Counting, Rig, Stage, shipped
@@ -169,3 +169,13 @@ def test_the_next_walk_starts_afresh() -> None:
     stage.until(State.READY, Request.STOP)
     stage.run(200)
     np.testing.assert_allclose(stage.tick(Request.WALK).position, first, atol=0.02)
+
+
+def test_a_robot_that_still_sinks_does_not_stand_up() -> None:
+    """Its joints would be found elsewhere than they are a moment later; a wish later on is granted."""
+    stage = Stage()
+    stage.tick()
+    stage.tick(Request.STAND, joint_velocity=np.full(NUM_JOINTS, 0.51))
+    assert (stage.state, stage.commands[-1].kp) == (State.IDLE, 0.0)
+    stage.tick(Request.STAND, joint_velocity=np.full(NUM_JOINTS, 0.5))
+    assert stage.state is State.STAND

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -331,3 +332,44 @@ def test_a_request_to_rearm_does_not_wait_for_ever(ready: Stage) -> None:
     ready.fault = Cause.NONE
     ready.run(10)
     assert ready.state is State.FAULT
+
+
+def _lose_states(stage: Stage) -> None:
+    stage.sequence += 36
+    stage.tick()
+
+
+def _freeze(stage: Stage) -> None:
+    for _ in range(30):
+        stage.tick(joint_velocity=np.zeros(NUM_JOINTS), angular_velocity_b=np.zeros(3))
+
+
+def _be_late(stage: Stage) -> None:
+    for _ in range(21):
+        stage.controller.late(True)
+    stage.tick()
+
+
+def _chatter(stage: Stage) -> None:
+    for k in range(30):
+        stage.tick(joint_torque=np.full(NUM_JOINTS, 1.2 if k % 2 else -1.2))
+
+
+@pytest.mark.parametrize(
+    ("bring_about", "cause"),
+    [
+        (_lose_states, Cause.STATE_GAP), (_freeze, Cause.STATE_FROZEN), (_be_late, Cause.OVERRUN),
+        (_chatter, Cause.TORQUE_RATE),
+    ],
+)  # fmt: skip
+def test_after_rearming_nothing_is_left_of_what_was_counted(
+    ready: Stage, bring_about: Callable[[Stage], None], cause: Cause
+) -> None:
+    """The next standing up would else be a fault in its first tick, however often a person tries."""
+    bring_about(ready)
+    damped(ready, cause)
+    ready.tick(Request.REARM)
+    ready.tick(Request.STAND)
+    ready.controller.late(False)
+    ready.run(5)
+    assert (ready.state, ready.controller.fault) == (State.STAND, None)

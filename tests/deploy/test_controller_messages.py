@@ -57,6 +57,27 @@ def test_velocity_commands_change_slowly_and_stay_in_range(steerable: Bundle) ->
     np.testing.assert_allclose(seen[-1], [1.5, -1.0, 0.1], atol=1e-5)
 
 
+@pytest.mark.parametrize("end", [Request.STOP, Request.SIT, Request.DAMP])
+def test_a_velocity_is_forgotten_when_the_walk_ends(steerable: Bundle, end: Request) -> None:
+    """The next one begins with standing, not with what somebody wished for before."""
+    bundle = Counting(steerable)
+    stage = Stage(bundle)  # type: ignore[arg-type]
+    stage.ready()
+    stage.tick(Request.WALK, velocity=np.array([0.5, 0.0, 0.0]))
+    stage.run(100)
+    stage.tick(end)
+    stage.run(1500)  # stand, or lie and be idle
+    if end is Request.DAMP:
+        stage.tick(Request.REARM)
+    if end is not Request.STOP:
+        stage.ready()
+    bundle.observations.clear()
+    stage.tick(Request.WALK)
+    stage.run(100)
+    assert stage.state is State.WALK
+    np.testing.assert_array_equal(np.array(bundle.observations)[:, -3:], 0.0)
+
+
 # --- Messages ------------------------------------------------------------------------------------
 
 

@@ -41,7 +41,7 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
     [
         (
             ["--robot", "real"],
-            "--robot real needs --interface, its master board's network card, and --calibration, a file.",
+            "--robot real needs --interface, its master board's network card.",
         ),
         (
             ["--robot", "real", "--interface", "e0", "--calibration", "c.json", "--fast"],
@@ -49,7 +49,7 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
         ),
         (
             ["--robot", "real", "--interface", "e0", "--calibration", "nowhere.json"],
-            "nowhere.json: this robot was never calibrated. Run: solo-deploy calibrate",
+            "nowhere.json: this robot was never calibrated. Run: solo-deploy calibrate --interface CARD",
         ),
         (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's network card."),
         (["--robot", "real", "--check"], "--robot real needs --interface, its master board's network card."),
@@ -82,6 +82,15 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
         (["--mock", "--seconds", "0"], "--seconds 0: expected a time above 0."),
         (["--mock", "--seconds", "nan"], "--seconds nan: expected a time above 0."),
         (["--mock", "--seconds", "inf"], "--seconds inf: expected a time above 0."),
+        (
+            ["--mock", "--controller.stop-seconds", "0"],
+            "--controller.stop-seconds 0: expected a number above 0, and no end. By default 0.8.",
+        ),
+        (
+            ["--mock", "--controller.safety.operator-age", "nan"],
+            "--controller.safety.operator-age nan: this check would never or always be a fault. Expected 0 or more, "
+            "and no end; by default 0.5.",
+        ),
         (["--mock", "--fast", "--realtime"], "--realtime and --fast exclude each other."),
         (["--mock", "--fast", "--operator", "keyboard"], "--operator keyboard needs real time, not --fast."),
         (
@@ -94,6 +103,8 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
             "steerable policy.",
         ),
         (["--mock", "--bundle", "/none.onnx"], "/none.onnx: no such file. Expected a bundle written by solo-export."),
+        (["keygen"], "keygen takes the file to write, such as: solo-deploy keygen ~/.solo12.key"),
+        (["keygen", "/none/key"], "/none/key: cannot be written (No such file or directory). Choose another file."),
         (["--mock", "--key", "/none"], "/none: cannot be read (No such file or directory). Draw a key with: "
          "solo-deploy keygen"),
         (["--mock", "--out", "/proc/none"], "/proc/none: cannot be made (No such file or directory). Choose another "
@@ -111,6 +122,14 @@ def test_what_cannot_go_well_is_refused(
     monkeypatch.chdir(tmp_path)
     assert refusal(arguments, monkeypatch, capsys) == f"solo-deploy: {words}\n"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_keygen_has_help(word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which is no error, and draws nothing."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "keygen", word])
+    cli.main()
+    assert capsys.readouterr().out.startswith("usage: solo-deploy keygen FILE\n")
 
 
 def test_an_existing_folder_is_left_alone(
@@ -156,6 +175,17 @@ def test_a_bundle_that_needs_a_height_map_is_refused(
     )
     words = refusal(["--mock", "--bundle", str(bundle)], monkeypatch, capsys)
     assert words == f"solo-deploy: {bundle}: made for navigation, which needs a height map; this robot has none.\n"
+
+
+def test_the_help_says_who_is_not_asked_to_walk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exit code of 0 must not be taken for more than it is."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "--help"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    words = " ".join(capsys.readouterr().out.split())
+    assert "0 only if nothing went wrong and the robot walked; --mock, --readonly and people who drive" in words
 
 
 @pytest.mark.parametrize("name", ["a folder", "[bold]"])

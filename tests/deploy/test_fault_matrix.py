@@ -43,7 +43,8 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
 
 def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
     """The rig is worth its name: a whole script over a wire that loses one packet in ten ends with exit code 0."""
-    rig = Rig(ROWS["10 % of packets lost"].inject, state=State.IDLE, after=0.0, watch=20.0, operator=Script((2,), 0.6))
+    script = Script((2,), 0.6, settle=1.0)  # until it has come to rest
+    rig = Rig(ROWS["10 % of packets lost"].inject, state=State.IDLE, after=0.0, watch=20.0, operator=script)
     rig.run()
     assert rig.problems == []
     assert [entry["state"] for entry in rig.loop.report.history] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from deploy.messages.wire import STATE, STATUS
+from deploy.robots.__main__ import DAMPED_SECONDS
+from deploy.robots.robot import TICK
 from deploy.state_machine import State
 from solo_doi.solo12.limits import TRAINING
 from tests.disks import small_disk
@@ -65,6 +68,32 @@ def test_a_killed_robot_process(tmp_path: Path) -> None:
     assert len(run.incidents()) == 1
 
 
+@pytest.mark.parametrize("keys", ["", "s"], ids=["idle", "ready"])
+def test_a_robot_process_killed_while_a_person_drives(keys: str, tmp_path: Path) -> None:
+    """Nobody waits for a key then: everything ends by itself, and says who is missing, also when nothing moved."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+        run.listen(lambda heard: STATUS in heard)
+        for key in keys:
+            run.press(key, State.READY)
+        os.kill(run.child("deploy.robots"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "fault: the robot process ended without a report" in run.output
+    assert "Traceback" not in run.output
+    assert run.summary["ended"] == "stopped"
+    assert not (run.out / "key").exists()
+    (incident,) = run.incidents()
+    assert (incident / "cause.txt").read_text().strip()
+
+
+def test_a_robot_process_that_fails_before_it_is_heard_of(tmp_path: Path) -> None:
+    """As when bring-up fails: the person is not left at a console that shows nothing."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard") as run:
+        os.kill(run.await_child("deploy.robots"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "fault: the robot process ended without a report" in run.output
+    assert "Traceback" not in run.output
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """Control goes on to the end; that there is no log is told, and a problem."""
     with small_disk(tmp_path, "600k"):
@@ -118,6 +147,48 @@ def test_ctrl_c_while_a_person_drives(keys: str, state: State, tmp_path: Path) -
     assert run.summary["history"][-1]["state"] in (state.name, "DAMP", "FAULT")  # the robot may have been faster
     assert code == bool(run.summary["problems"])
     assert run.logged(STATE)
+
+
+def test_q_lies_down_and_ends(tmp_path: Path) -> None:
+    """The operator's side believes the controller's signed status: it ends when motors hold nothing any more."""
+    arguments = ("--controller.stand-seconds", "0.2", "--controller.sit-seconds", "0.2")
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", *arguments) as run:
+        run.press("s", State.READY)
+        run.type_until("q", lambda: not run.alive)
+        code = run.finish()
+    assert run.summary["ended"] == "stopped"
+    assert run.summary["history"][-1]["state"] in ("IDLE", "FAULT", "DAMP")  # a stalled machine finds a fault before
+    assert code == bool(run.summary["problems"])
+    assert "READY" in run.output or "FAULT" in run.output
+
+
+def test_the_end_of_its_terminal_ends_the_command(tmp_path: Path) -> None:
+    """Told once or twice, and it alone: the robot is damped, the report is there, the run's key is gone."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        for _ in range(2):
+            os.kill(run.pid, signal.SIGHUP)
+        assert run.finish() == 1
+    assert ended_in_order(run)
+
+
+def test_a_terminal_that_is_closed_while_a_person_drives(tmp_path: Path) -> None:
+    """A window closed, a connection lost: as Ctrl-C, although nobody can be told any more."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+        run.press("s", State.READY)
+        run.close_terminal()
+        run.finish()
+    assert ended_in_order(run)
+
+
+def ended_in_order(run: Deployment) -> bool:
+    """Whether everybody damped, reported and tidied up."""
+    robot = json.loads((run.out / "robot.json").read_text())
+    assert "Traceback" not in run.output
+    assert run.summary["ended"] == "stopped"
+    assert robot["fault"], "the motors were not damped for good"
+    assert robot["ticks"] > DAMPED_SECONDS / TICK
+    return not (run.out / "key").exists() and len(run.logged(STATE)) > 100
 
 
 def test_ctrl_c_after_a_fault(tmp_path: Path) -> None:

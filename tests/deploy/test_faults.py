@@ -37,6 +37,7 @@ def test_numbers_of_causes_stay() -> None:
         26: "OPERATOR_STOP", 40: "COMMAND_NOT_FINITE", 45: "COMMAND_STALE", 60: "MOTOR_NOT_READY", 65: "VOLTAGE",
     }  # fmt: skip
     assert {number: Cause(number).name for number in known} == known
+    assert Cause.of(67) is Cause.UNKNOWN  # was another's once, and is nobody's any more
 
 
 @pytest.mark.parametrize("joint", [-1, 12, 99])

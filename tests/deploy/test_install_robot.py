@@ -108,7 +108,8 @@ def pins(path: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for line in path.read_text().splitlines():
         if line and line[0] not in "#-":
-            match = re.fullmatch(r"([\w.-]+)==([\w.]+)(; python_version (<|>=) \"3\.11\")?(  #.*)?", line)
+            needs = r"; (python_version (<|>=) \"3\.11\"|platform_machine == \"x86_64\")"
+            match = re.fullmatch(rf"([\w.-]+)==([\w.]+)({needs})?(  #.*)?", line)
             assert match, f"{path.name}: {line!r} is no exact version"
             found.setdefault(match[1].lower(), set()).add(match[2])
     return found

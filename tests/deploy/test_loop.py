@@ -22,7 +22,7 @@ from .world import MS, ListRecorder, Rig, World, shipped
 class Talk:
     """A link to a robot that a test plays: one state per look."""
 
-    malformed, forged = 3, 4
+    malformed, forged, unsent = 3, 4, 5
 
     def __init__(self) -> None:
         """Nothing was said."""
@@ -90,7 +90,7 @@ def test_lock_step_answers_every_state_once() -> None:
     assert [command.state_sequence for command in talk.sent[COMMAND]] == [1, 3, 4]
     assert [command.time_ns for command in talk.sent[COMMAND]] == [0, 2 * MS, 3 * MS]
     assert (report.ended, report.ticks) == ("stopped", 3)
-    assert (report.malformed, report.forged) == (3, 4)
+    assert (report.malformed, report.forged, report.unsent) == (3, 4, 5)
     assert [channel for _, channel, _ in recorder.events].count(STATE) == 3  # the log has what it acted on
 
 
@@ -186,6 +186,27 @@ def test_one_stall_is_borne() -> None:
     assert rig.loop.report.overruns == 1
 
 
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_a_mistake_in_the_program_is_named_with_its_place(lockstep: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the report, which has all else as well, and for the recorder; the program still ends by it."""
+    talk = Talk()
+    talk.states = states(5)
+    loop, recorder = make(talk, **({} if lockstep else {"clock": World()}))
+
+    def divide(now_ns: int) -> None:
+        raise ZeroDivisionError("float division by zero")
+
+    monkeypatch.setattr(loop._controller, "tick", divide)
+    with pytest.raises(ZeroDivisionError):
+        loop.run(lambda: False, lockstep=lockstep)
+    words = "the controller's program failed: ZeroDivisionError in test_loop.py:"
+    assert loop.report.ended.startswith(words)
+    assert loop.report.ended.endswith(": float division by zero")
+    assert recorder.incidents == [loop.report.ended]
+    assert (loop.report.malformed, loop.report.forged) == (3, 4)
+    assert loop.report.walk
+
+
 def test_history_tells_what_happened_when() -> None:
     """Every change of state once, the skill of a walk, the fault in words, and one incident for the recorder."""
 
@@ -199,3 +220,18 @@ def test_history_tells_what_happened_when() -> None:
     times = [entry["time"] for entry in history]
     assert times == sorted(times)
     assert rig.loop.report.faults == rig.recorder.incidents == [str(rig.controller.fault)]
+
+
+def test_work_is_all_of_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading messages, which estimates and checks, is part of it."""
+    rig, spent = Rig(robot="mock", state=State.IDLE, after=0.0, watch=0.01, inject=lambda _: None), [0.0]
+    receive = rig.links[1].receive
+
+    def slow(*arguments: float) -> int:
+        spent[0] += 5.0
+        return receive(*arguments)
+
+    monkeypatch.setattr(rig.links[1], "receive", slow)
+    monkeypatch.setattr("deploy.loop.time.perf_counter", lambda: spent[0])
+    rig.run()
+    assert set(rig.loop.report.work.tolist()) == {5.0}

@@ -86,14 +86,14 @@ def test_twenty_thousand_malformed_messages() -> None:
 numbers = st.floats(width=64)
 
 
-@given(st.lists(numbers, min_size=47, max_size=47), st.integers(0, 4095), st.integers(0, 2**53))
-def test_sensors_survive_the_wire(values: list[float], ready: int, time_us: int) -> None:
-    """What the robot measured is what the controller sees, bit for bit, NaN and infinity among it."""
+@given(st.lists(numbers, min_size=47, max_size=47), st.integers(0, 2**24 - 1), st.integers(0, 2**53))
+def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) -> None:
+    """What the robot measured is what the controller sees, bit for bit, NaN and infinity among it; errors as flags."""
     row = np.array(values)
     sensors = Sensors(
         time=time_us * 1e-6, joint_position=row[:12], joint_velocity=row[12:24], joint_torque=row[24:36],
         angular_velocity_b=row[36:39], acceleration_b=row[39:42], quaternion=row[42:46], voltage=float(row[46]),
-        ready=(ready >> np.arange(12)) & 1 == 1,
+        ready=(bits >> np.arange(12)) & 1 == 1, errors=15 * ((bits >> np.arange(12, 24)) & 1),
     )  # fmt: skip
     message = decode(STATE, state_of(sensors).encode())
     assert message is not None
@@ -104,6 +104,7 @@ def test_sensors_survive_the_wire(values: list[float], ready: int, time_us: int)
     assert np.array_equal(found.quaternion, sensors.quaternion, equal_nan=True)
     assert np.array_equal([found.voltage], [sensors.voltage], equal_nan=True)
     assert found.ready.tolist() == sensors.ready.tolist()
+    assert found.errors.tolist() == (sensors.errors != 0).tolist()
 
 
 def test_sessions_are_not_guessed_and_fit() -> None:

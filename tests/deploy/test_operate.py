@@ -1,11 +1,8 @@
-"""The operator's side: keys and buttons become signed wishes; silence is noticed; the terminal comes back."""
+"""The operator's side: wishes are signed and sent in order; silence is noticed; the console survives anything."""
 
 from __future__ import annotations
 
-import os
-import pty
-import sys
-import termios
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +10,14 @@ import numpy as np
 import pytest
 
 from deploy.faults import Cause
-from deploy.gamepad import AXIS, BUTTONS, DEAD_MAN, KEY, Gamepad
-from deploy.keyboard import KEYS, Keyboard
+from deploy.gamepad import Gamepad
+from deploy.keyboard import Guided, Keyboard
 from deploy.messages.wire import OPERATOR, STATUS, Request, blank
-from deploy.operate import QUIT, operate
+from deploy.operate import QUIT, Console, after_fault, operate
 from deploy.operators import Wish, operator_message, wish_of
 from deploy.state_machine import State
-from solo_doi.errors import SoloError
+
+from .world import MS, WRONG_KEY, Wire, WireLink, World
 
 
 @dataclass
@@ -45,13 +43,15 @@ class FakeLink:
         """Tell what the controller does."""
         status = blank(STATUS)
         status.state, status.fault, status.skill, status.robot_fault = self.state, self.fault, 2, self.robot_fault
+        status.time_ns = time.monotonic_ns()
         self._handler(status, b"")
 
 
 class Keys:
     """A device whose wishes a test lists, one list per look."""
 
-    help = "press something"
+    help = "press something · r re-arm\nor nothing"
+    velocity = np.array([0.1, 0.0, 0.0])
 
     def __init__(self, *looks: tuple[list[Wish], bool]) -> None:
         """Give these looks, then ask to end."""
@@ -66,7 +66,7 @@ class Keys:
         """Remember that it was given back."""
         self.given_back = True
 
-    def read(self, seconds: float) -> tuple[list[Wish], bool]:
+    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
         """Give the next look."""
         return self._looks.pop(0) if self._looks else ([], True)
 
@@ -91,8 +91,15 @@ def test_wishes_are_sent_in_order_and_every_look_is_a_sign_of_life() -> None:
     assert all(sent.time_ns < sent.expires_ns <= sent.time_ns + 200_000_000 for sent in link.sent)
 
 
+def test_every_message_has_the_velocity_that_is_wished_for_now() -> None:
+    """One that is lost must not leave the robot walking as before."""
+    link = FakeLink()
+    run(Keys(([Wish(Request.WALK, 3)], True), ([], True)), link)
+    assert [sent.velocity for sent in link.sent] == [[0.1, 0.0, 0.0]] * 3
+
+
 def test_who_is_not_there_sends_nothing() -> None:
-    """A released dead man's button is silence, which the controller takes for a fault."""
+    """A gamepad that was pulled out is silence, which the controller takes for a fault."""
     link = FakeLink()
     run(Keys(([], False), ([], False)), link)
     assert [sent.request for sent in link.sent] == [Request.SIT]
@@ -108,6 +115,18 @@ def test_the_console_says_what_happens() -> None:
     )
 
 
+def test_the_console_knows_what_each_device_can_do_after_a_fault() -> None:
+    """A gamepad has no r, and a script that a person begins is over."""
+    assert after_fault(Keyboard.help) == "r re-arms"
+    assert after_fault(Gamepad.help) == "START re-arms"
+    assert after_fault(Guided.help) == "q ends"
+    device = Keys(([], True))
+    device.help = Guided.help
+    assert "FAULT: the base is tilted by 0.00 rad  (q ends)" in run(
+        device, FakeLink(state=State.FAULT, fault=Cause.TILT)
+    )
+
+
 def test_the_console_names_the_robot_s_own_cause() -> None:
     """Who holds the keys must know whether to mend the robot or to wait."""
     link = FakeLink(state=State.FAULT, fault=Cause.ROBOT_FAULT, robot_fault=Cause.VOLTAGE)
@@ -116,10 +135,55 @@ def test_the_console_names_the_robot_s_own_cause() -> None:
 
 @pytest.mark.parametrize(("state", "fault"), [(7, 0), (-128, 0), (State.FAULT, 99), (State.FAULT, -1)])
 def test_the_console_survives_any_status(state: int, fault: int) -> None:
-    """Anybody can send one; a state that does not exist is not shown, a cause that does not exist is unknown."""
+    """Another version may have sent it: a state that does not exist is not shown, such a cause is unknown."""
     shown: list[str] = []
     operate(Keys(), FakeLink(state=state, fault=fault), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
     assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (state == State.FAULT)
+
+
+class Clock:
+    """A clock that stands where it is put."""
+
+    now = 0
+
+    def now_ns(self) -> int:
+        """Tell the time."""
+        return self.now
+
+
+def test_an_old_status_changes_nothing() -> None:
+    """Kept by somebody who sends it again, out of order, or of a time to come: the script would go on by it."""
+    clock, wire = Clock(), Wire(World())
+    controller, console = WireLink(wire), WireLink(wire)
+    shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]  # all that is used of a clock
+    for now_ms, time_ms, state, believed in (
+        (1000, 1001, State.WALK, None),  # of a time to come
+        (1000, 800, State.WALK, None),  # expired now
+        (1000, 801, State.READY, State.READY),
+        (1000, 1000, State.WALK, State.WALK),
+        (1000, 1000, State.READY, State.WALK),  # again
+        (1001, 999, State.READY, State.WALK),  # out of order
+        (1001, 1001, State.IDLE, State.IDLE),
+    ):
+        clock.now = now_ms * MS
+        status = blank(STATUS)
+        status.time_ns, status.state = time_ms * MS, state
+        controller.publish(STATUS, status)
+        console.receive()
+        assert shown.state is believed
+
+
+def test_a_forged_status_changes_nothing() -> None:
+    """Who does not hold the key neither ends the program nor lets a script go on."""
+    clock, wire = Clock(), Wire(World())
+    stranger, console = WireLink(wire, WRONG_KEY), WireLink(wire)
+    shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]
+    status = blank(STATUS)
+    clock.now = status.time_ns = MS
+    status.state = State.READY
+    stranger.publish(STATUS, status)
+    assert console.receive() == 1
+    assert (shown.state, console.forged) == (None, 1)
 
 
 def test_a_message_keeps_a_wish() -> None:
@@ -128,120 +192,3 @@ def test_a_message_keeps_a_wish() -> None:
         found = wish_of(operator_message(wish, 1, 5))
         assert (found.request, found.skill) == (wish.request, wish.skill)
         np.testing.assert_equal(found.velocity, wish.velocity)
-
-
-# --- Keyboard ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401  # yields the other end
-    """A terminal as standard input; gives its other end."""
-    ours, theirs = pty.openpty()
-    with os.fdopen(theirs, "r") as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        yield ours
-    os.close(ours)
-
-
-def test_keys_are_read_without_return_and_the_terminal_is_given_back(terminal: int) -> None:
-    """Several at once, each once; what has no meaning is left out."""
-    before = termios.tcgetattr(sys.stdin)
-    with Keyboard() as keyboard:
-        os.write(terminal, b"s2?x r")
-        wishes, present = keyboard.read(0.05)
-        assert termios.tcgetattr(sys.stdin) != before
-    assert termios.tcgetattr(sys.stdin) == before
-    assert present
-    asked = [Request.STAND, Request.WALK, Request.STOP, Request.DAMP, Request.REARM]
-    assert [wish.request for wish in wishes] == asked
-    assert wishes[1].skill == 2
-
-
-def test_velocity_keys_add_up(terminal: int) -> None:
-    """A tenth each, forwards and to the left."""
-    keyboard = Keyboard()
-    for key in "iiij":
-        wish = keyboard.wish(key)
-    assert wish is not None
-    np.testing.assert_allclose(wish.velocity, [0.3, 0.0, 0.1])
-
-
-def test_every_key_is_in_the_help() -> None:
-    """Or nobody would find it."""
-    for key in KEYS:
-        assert {" ": "SPACE"}.get(key, f"{key} ") in Keyboard.help
-
-
-def test_no_terminal_no_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a script somebody must say so."""
-    with open(os.devnull) as nothing:
-        monkeypatch.setattr(sys, "stdin", nothing)
-        with pytest.raises(SoloError, match="needs a terminal"):
-            Keyboard()
-
-
-# --- Gamepad -------------------------------------------------------------------------------------
-
-
-@dataclass
-class FakePad:
-    """A gamepad by evdev's names."""
-
-    events: list[Any]
-    gone: bool = False
-
-    def grab(self) -> None:
-        """Nothing to do."""
-
-    def ungrab(self) -> None:
-        """Nothing to do."""
-
-    def absinfo(self, code: int) -> Any:  # noqa: ANN401  # an object with min and max
-        """A stick's range."""
-        return type("Info", (), {"min": -100, "max": 100})
-
-    def read_one(self) -> Any:  # noqa: ANN401  # an event, or None
-        """The next event."""
-        if self.gone:
-            raise OSError("No such device")
-        return self.events.pop(0) if self.events else None
-
-
-def event(kind: int, code: int, value: int) -> Any:  # noqa: ANN401  # an object as evdev has it
-    """An event."""
-    return type("Event", (), {"type": kind, "code": code, "value": value})
-
-
-def test_buttons_are_wishes_when_they_go_down() -> None:
-    """And nothing when they come up."""
-    codes = list(BUTTONS)
-    pad = FakePad([event(KEY, code, value) for code in codes for value in (1, 0)])
-    wishes, present = Gamepad(pad, dead_man=False).read(0.0)
-    assert present
-    assert wishes == [BUTTONS[code] for code in codes]
-
-
-def test_the_dead_mans_button_must_be_held() -> None:
-    """Without it only a stop gets through; with it everything; released, silence again."""
-    walk = next(code for code, wish in BUTTONS.items() if wish.request is Request.WALK)
-    stop = next(code for code, wish in BUTTONS.items() if wish.request is Request.DAMP)
-    pad = FakePad([event(KEY, walk, 1), event(KEY, stop, 1)])
-    gamepad = Gamepad(pad, dead_man=True)
-    assert gamepad.read(0.0) == ([Wish(Request.DAMP)], False)
-    pad.events = [event(KEY, DEAD_MAN, 1), event(KEY, walk, 1)]
-    assert gamepad.read(0.0) == ([Wish(Request.WALK)], True)
-    pad.events = [event(KEY, DEAD_MAN, 0)]
-    assert gamepad.read(0.0) == ([], False)
-
-
-def test_sticks_set_velocities() -> None:
-    """Half forwards is half of the most; the middle is zero, a little beside it too."""
-    gamepad = Gamepad(FakePad([event(AXIS, 1, -50), event(AXIS, 3, 5), event(AXIS, 99, 100)]), dead_man=False)
-    wishes, _ = gamepad.read(0.0)
-    assert len(wishes) == 2
-    np.testing.assert_allclose(wishes[-1].velocity, [0.5, 0.0, 0.0])
-
-
-def test_a_gamepad_that_is_pulled_out_is_silence() -> None:
-    """The controller then damps."""
-    assert Gamepad(FakePad([], gone=True), dead_man=False).read(0.0) == ([], False)

@@ -60,6 +60,16 @@ def test_a_script_may_start_at_any_time() -> None:
     assert script.wish(State.IDLE, 1e6 + 0.6).request is Request.STAND
 
 
+def test_a_script_waits_until_the_robot_has_come_to_rest() -> None:
+    """As long as it is told to, from the moment on when nothing moves any more."""
+    rests = [False]
+    script = Script((0,), 3.0, settle=2.0, at_rest=lambda: rests[0])
+    assert wishes(script, State.IDLE, 0.0, 9.0) == []
+    rests[0] = True
+    assert wishes(script, State.IDLE, 9.1, 1.9) == []
+    assert script.wish(State.IDLE, 11.1).request is Request.STAND
+
+
 def test_a_script_hands_on_its_velocity() -> None:
     """With every wish to walk."""
     velocity = np.array([0.5, 0.0, 0.1])

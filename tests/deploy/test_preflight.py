@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 from math import inf, nan
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from deploy.config import DeployConfig
+from deploy.config import ControllerConfig, DeployConfig
 from deploy.export.write import write_bundle
-from deploy.preflight import check, check_robot
-from deploy.robots.odri.calibration import save
+from deploy.preflight import check, check_gains, check_robot, located
+from deploy.robots.odri.calibration import default_path, save
 from deploy.robots.virtual_board.known import CALIBRATION
 from deploy.shipped import SHIPPED
 from solo_doi.errors import SoloError
@@ -71,6 +73,8 @@ def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
         "--mock, of which nobody asks it."
     )
     assert "at least 0.75 s with each of 2 skill(s)" in refusal(seconds=0.7, then=(1,), robot="virtual")
+    for robot in ("pybullet", "virtual"):
+        assert "too short" in refusal(seconds=1.4, robot=robot)
     for changes in ({"seconds": 1.5}, {"seconds": 0.75, "then": (1,)}):
         check(replace(GOOD, **changes))  # type: ignore[arg-type]  # any field
     for free in ({"robot": "mock"}, {"readonly": True}, {"operator": "keyboard"}):
@@ -82,6 +86,14 @@ def test_people_need_real_time(operator: str) -> None:
     """Nobody can steer a robot in lock-step."""
     assert refusal(operator=operator, fast=True) == f"--operator {operator} needs real time, not --fast."
     check(replace(GOOD, operator=operator))
+
+
+@pytest.mark.parametrize("operator", ["script", "keyboard"])
+def test_a_dead_mans_button_needs_a_gamepad(operator: str) -> None:
+    """Who trusts in one that is not there is worse off than without."""
+    reason = f"--dead-man is a gamepad's button; --operator {operator} has none. Use --operator gamepad."
+    assert refusal(dead_man=True, operator=operator) == reason
+    check(replace(GOOD, dead_man=True, operator="gamepad"))
 
 
 @pytest.mark.parametrize("skill", [-1, 5, 99])
@@ -139,6 +151,54 @@ def test_velocities_beyond_training_are_refused(judged: Path) -> None:
                 assert ": trained were " in refusal(bundle=judged, velocity=velocity)
 
 
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody sits at one."""
+    monkeypatch.setattr("deploy.preflight.sys.stdin", SimpleNamespace(isatty=lambda: True))
+
+
+@pytest.mark.usefixtures("terminal")
+def test_the_real_robots_calibration_has_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `calibrate` writes it; without it the command that makes one is named."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    config = replace(GOOD, robot="real", interface="e0", operator="keyboard")
+    path = tmp_path / "solo-doi" / "calibration.json"
+    with pytest.raises(SoloError, match=r"never calibrated\. Run: solo-deploy calibrate --interface CARD"):
+        check(config)
+    path.parent.mkdir()
+    save(replace(CALIBRATION, measured=date.today()), path)
+    check(config)
+    assert located(config).calibration == path
+    assert located(replace(config, calibration=Path("other.json"))).calibration == Path("other.json")
+    assert located(replace(config, robot="virtual")).calibration is None
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    assert default_path() == Path.home() / ".config" / "solo-doi" / "calibration.json"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kp", "told"),
+    [
+        ({"robot": "virtual", "protocol": 4}, 5.2, "protocol 4 carries at most kp 5.16 and kd 0.60"),
+        ({"robot": "virtual", "protocol": 3}, 10.1, "protocol 3 carries at most kp 10.00 and kd 0.60"),
+        ({"robot": "virtual", "driver": "sdk"}, 10.1, "protocol 3 carries"),
+        ({"robot": "real"}, 10.1, "protocol 3 carries"),  # it may speak 3, and is asked by --check
+        ({"robot": "mock"}, 10.1, "the robot's last line lets through at most kp 10.00 and kd 0.60"),
+    ],
+)
+def test_gains_that_cannot_reach_the_motors_are_refused(changes: dict[str, Any], kp: float, told: str) -> None:
+    """With both numbers, and before any motor is on; what fits passes."""
+    config = replace(GOOD, **changes)
+    contract = SimpleNamespace(kp=kp, kd=0.2)
+    bundle: Any = SimpleNamespace(path="skills.onnx", contract=contract)
+    with pytest.raises(SoloError, match=re.escape(f"with kp {kp:.2f} and kd 0.20; {told}")):
+        check_gains(bundle, config)
+    contract.kp = 5.0
+    check_gains(bundle, config)
+    with pytest.raises(SoloError, match=r"kd 0\.61"):
+        check_gains(bundle, replace(config, controller=ControllerConfig(pose_kd=0.61)))
+
+
+@pytest.mark.usefixtures("terminal")
 def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
     """An old one is told; one of tomorrow or with made-up offsets is refused, for the virtual board as well."""
     path, today = tmp_path / "robot.json", date.today()
@@ -153,3 +213,32 @@ def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
     save(replace(CALIBRATION, measured=today, offset=np.full(12, 0.1)), path)
     for robot in ("real", "virtual"):
         assert "twelve equal offsets" in refusal(robot=robot, interface="e0", calibration=path)
+
+
+def test_a_real_walk_by_script_is_long_enough_to_be_judged(tmp_path: Path, terminal: None) -> None:
+    """It is judged at its end, like a simulated one; people's walks may be as short as they like."""
+    save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
+    real: dict[str, Any] = {"robot": "real", "interface": "e0", "calibration": tmp_path / "robot.json"}
+    assert "--seconds 1: too short to tell whether the robot walks." in refusal(seconds=1.0, **real)
+    check(replace(GOOD, seconds=1.5, **real))
+    check(replace(GOOD, seconds=1.0, operator="keyboard", **real))
+
+
+@pytest.mark.parametrize("operator", ["script", "keyboard", "gamepad"])
+def test_a_real_robot_needs_a_terminal_to_ask_at(operator: str, tmp_path: Path, terminal: None) -> None:
+    """Whatever it is driven with: its legs move in bring-up, before anybody drives."""
+    save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
+    real = {"robot": "real", "interface": "e0", "calibration": tmp_path / "robot.json", "operator": operator}
+    check(replace(GOOD, **real))  # type: ignore[arg-type]  # any field
+    with open("/dev/null") as nobody, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deploy.preflight.sys.stdin", nobody)
+        words = refusal(**real)
+    assert words.startswith("--robot real moves only when a person at a terminal agrees, and there is none.")
+    assert f"--operator {'keyboard' if operator == 'script' else operator}" in words
+
+
+@pytest.mark.parametrize("url", ["foo", "udpm://", "udpm://239.255.76.67", "tcpq://127.0.0.1:7700", ""])
+def test_places_of_messages_that_cannot_be_are_refused(url: str) -> None:
+    """At once, not after both processes have failed at it; what is slow, too."""
+    with pytest.raises(SoloError, match=r"--url .*expected udpm://ADDRESS:PORT\?ttl=0"):
+        check(replace(GOOD, url=url))

@@ -14,7 +14,9 @@ from deploy.poses import LYING
 from deploy.robots.gate import Gate
 from deploy.robots.mock import MockSolo
 from deploy.robots.process import PATIENCE, START, WAIT, RobotProcess
+from deploy.robots.robot import RobotError
 from solo_doi.solo12.constants import MOTOR_LAG
+from solo_doi.solo12.state import JointCommand
 
 from .world import MS, World
 
@@ -22,7 +24,7 @@ from .world import MS, World
 class FakeLink:
     """Hands over what a test puts in, and keeps what the robot says."""
 
-    malformed = forged = 0
+    malformed = forged = unsent = 0
 
     def __init__(self) -> None:
         """Nothing was said."""
@@ -53,12 +55,15 @@ class FakeLink:
 class Bench:
     """A robot process without physics, a clock and a socket."""
 
-    def __init__(self, *, lockstep: bool = False, until: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, *, lockstep: bool = False, person: bool = False, until: Callable[[], bool] = lambda: False
+    ) -> None:
         """Begin at one second."""
         self.link, self.clock, self.gate = FakeLink(), World(), Gate()
         self.clock.sleep(1.0)
         self.process = RobotProcess(
-            MockSolo(epoch=1.0), self.link, self.gate, lockstep=lockstep, until=until, clock=self.clock,  # type: ignore[arg-type]
+            MockSolo(epoch=1.0), self.link, self.gate, lockstep=lockstep, person=person, until=until,  # type: ignore[arg-type]
+            clock=self.clock,
         )  # fmt: skip
         self.sequence = 0
 
@@ -165,6 +170,43 @@ def test_the_operator_damps_and_rearms() -> None:
     assert bench.gate.powered
 
 
+def walk_on(bench: Bench, seconds: float) -> None:
+    """Have a controller that claims to hear the operator command for a while."""
+    for _ in range(round(1000 * seconds)):
+        bench.send(bench.command())
+
+
+def test_a_person_is_timed_by_the_robot_itself() -> None:
+    """A controller that invents the operator's signs of life cannot walk on; who was never heard moves nothing."""
+    bench = Bench(person=True)
+    walk_on(bench, 0.002)
+    assert bench.gate.fault is not None
+    assert bench.gate.fault.cause is Cause.OPERATOR_SILENT
+    bench.tick()
+    bench.operator(Request.REARM)
+    walk_on(bench, 0.5)
+    assert bench.gate.powered
+    bench.operator(Request.NOTHING)
+    walk_on(bench, 0.5)
+    assert bench.gate.powered
+    bench.operator(Request.NOTHING, age_ms=-1)  # not fresh: no sign of life
+    walk_on(bench, 0.11)
+    assert bench.gate.fault is not None
+    assert bench.gate.fault.cause is Cause.OPERATOR_SILENT
+
+
+def test_a_script_is_timed_by_the_controller_s_word() -> None:
+    """It is part of the controller, and sends nothing by itself; an operator's message does not change that."""
+    bench = Bench()
+    bench.operator(Request.NOTHING)
+    walk_on(bench, 0.7)
+    assert bench.gate.powered
+    bench.send(bench.command(heartbeat_ns=bench.clock.now_ns() - 700 * MS))
+    bench.tick()
+    assert bench.gate.fault is not None
+    assert bench.gate.fault.cause is Cause.OPERATOR_SILENT
+
+
 def test_replayed_rearming_does_nothing() -> None:
     """Who recorded a re-arming cannot undo a stop with it."""
     bench = Bench()
@@ -193,6 +235,21 @@ def test_the_delay_from_sensor_to_torque_is_measured() -> None:
     assert found is not None
     assert found["max"] == pytest.approx(1000 * MOTOR_LAG, abs=0.01)
     assert bench.link.states[-1].delay_ns == pytest.approx(MOTOR_LAG * 1e9, abs=10_000)
+
+
+@pytest.mark.parametrize("ahead_ms", [2, 5000])
+def test_no_target_is_kept_for_the_sake_of_a_time_to_come(ahead_ms: int) -> None:
+    """A controller that is wrong about when it measured would let the motors follow an old target meanwhile."""
+    bench = Bench()
+    for _ in range(30):
+        bench.send(bench.command())
+    bench.send(bench.command(observed_ns=bench.clock.now_ns() + ahead_ms * MS))
+    assert bench.gate.fault is not None
+    assert bench.gate.fault.cause is Cause.COMMAND_OBSERVED
+    before = bench.process.robot.sense().joint_position
+    bench.send(bench.command(position=(LYING + 0.1).tolist()))
+    bench.tick(20)
+    np.testing.assert_array_equal(bench.process.robot.sense().joint_position, before)
 
 
 def test_no_skill_no_delay() -> None:
@@ -243,3 +300,56 @@ def test_no_news_from_the_sensors_is_no_state() -> None:
     bench.tick(3)
     assert bench.link.states == []
     assert not np.any(bench.gate.powered)
+
+
+def broken(*_: object) -> None:
+    """A mistake in the program."""
+    raise ZeroDivisionError("a mistake")
+
+
+@pytest.mark.parametrize("part", ["sense", "decide", "drive"])
+def test_a_mistake_in_the_program_damps_and_damping_goes_on(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever in the tick it is: latched with its place, told, and every further tick sends damping."""
+    bench, sent = Bench(), []
+    bench.send(bench.command())
+    robot = bench.process.robot
+    drive = robot.drive
+
+    def watched(command: JointCommand, observed: float) -> float:
+        if part == "drive" and command.kp:
+            broken()
+        sent.append(command.kp)
+        return drive(command, observed)
+
+    monkeypatch.setattr(robot, "drive", watched)
+    with monkeypatch.context() as patch:
+        if part != "drive":
+            patch.setattr(robot if part == "sense" else bench.gate, part, broken)
+        bench.send(bench.command())
+    bench.tick(3)
+    assert sent == [0.0] * 4
+    assert str(bench.gate.fault).startswith("the robot's own program failed: ZeroDivisionError in test_process.py:")
+    assert bench.link.states[-1].fault == Cause.ROBOT_PROGRAM
+
+
+def test_a_mistake_that_stays_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damping is tried in every tick, also where even that fails."""
+    bench, tried = Bench(), []
+    bench.send(bench.command())
+    monkeypatch.setattr(bench.process.robot, "drive", lambda command, at: (tried.append(command.kp), broken()))
+    bench.tick(5)
+    assert tried[0] > 0.0
+    assert len(tried) >= 6
+    assert not any(tried[1:])
+
+
+def test_a_robot_that_gives_up_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bring-up that failed, a board that is gone: who waits for the robot must know."""
+    bench = Bench()
+
+    def gone() -> None:
+        raise RobotError("no board")
+
+    monkeypatch.setattr(bench.process.robot, "sense", gone)
+    with pytest.raises(RobotError, match="no board"):
+        bench.tick()

@@ -79,6 +79,20 @@ def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> No
         replay(tmp_path / "nowhere")
 
 
+def test_a_log_that_cannot_be_run_again_can_be_looked_at(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most incidents of long runs: MCAP is written before the refusal is told."""
+    content = (folder / LOG_FILE).read_bytes()
+    (folder / LOG_FILE).write_bytes(content[content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND")) :])
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "replay", str(folder), "--mcap", str(folder / "log.mcap")])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 1
+    assert "begins at tick 2; only a log from the start can be run again" in capsys.readouterr().err
+    assert (folder / "log.mcap").stat().st_size > 1000
+
+
 def test_the_command_says_so_and_writes_mcap(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

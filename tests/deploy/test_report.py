@@ -16,6 +16,7 @@ from deploy.picture import draw
 from deploy.recorder import write_log
 from deploy.report import Summary, problems, summarise
 from deploy.state_machine import State
+from deploy.supervisor import _show
 
 from .world import Rig, shipped
 
@@ -40,6 +41,7 @@ def test_a_good_walk_has_no_problems() -> None:
         ({"ended": "the robot is gone"}, {}, "the robot is gone"),
         ({"ended": "no robot was heard of"}, {}, "no robot was heard of"),
         ({"ended": "stopped"}, {}, "stopped before the script was done"),
+        ({"ended": ""}, {}, "the controller ended without saying why"),
         ({}, {"walk": WALK | {"falls": 2}}, "the robot fell 2 time(s)"),
         ({}, {"walk": WALK | {"velocity": 0.49}}, "the robot did not walk: 0.49 m/s of 1.00"),
     ],
@@ -63,10 +65,30 @@ def test_several_problems_are_all_told() -> None:
 
 def test_walking_is_asked_of_scripts_only() -> None:
     """A person may stand all day and stop when they like; who only watches never walks."""
-    still = ROBOT | {"walk": WALK | {"velocity": 0.0}}
+    still = ROBOT | {"walk": WALK | {"velocity": 0.0, "walked_seconds": 1.4}}
     assert problems(CONTROLLER | {"ended": "stopped"}, still, PERSON, 1.0) == []
     assert problems(CONTROLLER, still, DeployConfig(readonly=True), 1.0) == []
     assert problems(CONTROLLER, ROBOT | {"walk": None}, SCRIPT, 1.0) == []  # a robot of which nobody can tell
+
+
+def test_who_walked_long_enough_is_judged_whoever_drove() -> None:
+    """A walk of a person is one as well."""
+    assert problems(CONTROLLER, ROBOT | {"walk": WALK | {"velocity": 0.3}}, PERSON, 1.0) != []
+    assert problems(CONTROLLER, ROBOT, PERSON, 1.0) == []
+
+
+def test_a_real_walk_is_judged_by_the_robots_own_estimate(tmp_path: Path) -> None:
+    """And every figure says so; a script's robot that did not walk is a problem."""
+    real = DeployConfig(robot="real", interface="e0")
+    for velocity, good in ((0.9, True), (0.2, False)):
+        estimated = WALK | {"velocity": velocity, "commanded": 1.0, "estimated": True}
+        (tmp_path / "controller.json").write_text(json.dumps(CONTROLLER | {"walk": estimated, "ended": "stopped"}))
+        (tmp_path / "robot.json").write_text(json.dumps({"fault": None}))
+        (tmp_path / "config.yaml").write_text("")  # an incident keeps it
+        write_log([], tmp_path / "log.lcm")
+        summary = summarise(tmp_path, shipped(), real)
+        assert summary.good is good
+        assert text_of(summary).count("estimated") == 4
 
 
 @pytest.mark.parametrize(
@@ -84,16 +106,22 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
     write_log(rig.recorder.events, tmp_path / "log.lcm")
     timing = {"p50_us": 10.0, "p99_us": 20.0, "p99.9_us": 30.0, "max_us": 40.0}
     controller = CONTROLLER | {"lateness": timing, "work": timing, "age": timing, "ticks": 9, "overruns": 1}
-    (tmp_path / "controller.json").write_text(json.dumps(controller | {"forged": 2, "malformed": 1}))
-    robot = ROBOT | {"forged": 3, "dropped": 7, "delay_ms": {"min": 15, "p50": 15, "max": 16}, "refused": ["no"]}
+    (tmp_path / "controller.json").write_text(json.dumps(controller | {"forged": 2, "malformed": 1, "unsent": 4}))
+    robot = ROBOT | {
+        "forged": 3,
+        "dropped": 7,
+        "unsent": 5,
+        "delay_ms": {"min": 15, "p50": 15, "max": 16},
+        "refused": ["no"],
+    }
     (tmp_path / "robot.json").write_text(json.dumps(robot))
     summary = summarise(tmp_path, shipped(), SCRIPT)
     content = json.loads((tmp_path / "summary.json").read_text())
     assert content == json.loads(json.dumps(summary.content))
     assert summary.good
     assert summary.refused == ["no"]
-    assert {name: content[name] for name in ("forged", "malformed", "dropped", "commanded")} == {
-        "forged": 5, "malformed": 1, "dropped": 7, "commanded": 1.0,
+    assert {name: content[name] for name in ("forged", "malformed", "dropped", "unsent", "commanded")} == {
+        "forged": 5, "malformed": 1, "dropped": 7, "unsent": 9, "commanded": 1.0,
     }  # fmt: skip
     assert content["delay_ms"]["max"] == 16
     assert content["software"]
@@ -103,6 +131,15 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
         assert words in shown
 
 
+def test_what_a_board_left_out_is_in_the_summary(tmp_path: Path) -> None:
+    """A walk that a late board made easier says so; other robots leave nothing out."""
+    for board, left_out in ({"track": [], "left_out": 12}, 12), (None, 0):
+        (tmp_path / "board.json").unlink(missing_ok=True)
+        if board is not None:
+            (tmp_path / "board.json").write_text(json.dumps(board))
+        assert summarise(tmp_path, shipped(), SCRIPT).content["board_left_out"] == left_out
+
+
 def test_a_summary_without_any_report(tmp_path: Path) -> None:
     """Both processes killed before they began: still a table, a file, and an exit code of 1."""
     summary = summarise(tmp_path, shipped(), SCRIPT)
@@ -110,6 +147,16 @@ def test_a_summary_without_any_report(tmp_path: Path) -> None:
     assert len(summary.problems) == 3  # nor is there a log
     assert "0, 0" in text_of(summary)
     assert not (tmp_path / "report.png").exists()
+
+
+def test_brackets_in_a_fault_are_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What an exception or the system says is shown as it is, and shown at all."""
+    summary = summarise(tmp_path, shipped(), SCRIPT)
+    summary.content["problems"], summary.content["refused"] = ["list [/bold] [red]index"], ["[Errno 1] [/]"]
+    _show(summary)
+    shown = capsys.readouterr().out
+    assert "fault: list [/bold] [red]index" in shown
+    assert "note: [Errno 1] [/]" in shown
 
 
 def test_a_log_without_states_is_not_drawn(tmp_path: Path) -> None:

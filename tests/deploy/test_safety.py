@@ -82,7 +82,7 @@ def test_a_joint_found_outside_may_come_back() -> None:
     start = SAFETY.position[2] + 0.1
     safety = Safety(CONFIG)
     safety.power_on(sensors(joint_position=with_joint(ZERO, 2, start)))
-    assert moving(safety, joint_position=with_joint(ZERO, 2, start + 0.15)) is None
+    assert moving(safety, joint_position=with_joint(ZERO, 2, start + 0.015)) is None
     assert moving(safety, joint_position=with_joint(ZERO, 2, 1.0)) is None
     fault = moving(safety, joint_position=with_joint(ZERO, 2, start))
     assert fault == Fault(Cause.JOINT_POSITION, start, 2)

@@ -21,6 +21,8 @@ from tests.contract.test_boards import WAYS
 ROOT = Path(__file__).parents[2]
 PATIENCE = 1200.0
 """When a test gives up: far beyond what a slow machine needs [s]."""
+ON_THE_GROUND = 0.15
+"""Above what a base has that lies on folded legs or its belly, far below one that hangs or stands [m]."""
 NETWORK = "ip link set lo up && ip route add 224.0.0.0/4 dev lo"
 
 
@@ -46,6 +48,12 @@ def positions(out: Path) -> str:
     return hashlib.sha256(np.array(rows).tobytes()).hexdigest()
 
 
+def height(out: Path, time: float) -> float:
+    """Where the simulated base truly was at a time of the robot's clock [m]."""
+    track = np.array(json.loads((out / "board.json").read_text())["track"])
+    return float(track[np.searchsorted(track[:, 0], time), 3])
+
+
 def way(driver: str, protocol: int) -> tuple[str, ...]:
     """Flags of a driver and a protocol; skips without an interpreter that has the driver."""
     robot = ("--robot-python", need_sdk()) if driver == "sdk" else ()
@@ -60,6 +68,8 @@ def test_it_calibrates_stands_walks_switches_and_sits(driver: str, protocol: int
     states = [entry["state"] for entry in summary["history"]]
     assert states == ["IDLE", "STAND", "READY", "WALK", "WALK", "STAND", "READY", "SIT", "IDLE"]
     assert summary["walk"]["velocity"] >= 0.85
+    stood_up = next(entry["time"] for entry in summary["history"] if entry["state"] == "STAND")
+    assert height(tmp_path / "run", stood_up) < ON_THE_GROUND
     assert summary["walk"]["falls"] == 0
     assert 10.0 <= summary["delay_ms"]["min"] <= summary["delay_ms"]["max"] <= 25.0
     assert again["walk"] == summary["walk"]
@@ -68,11 +78,15 @@ def test_it_calibrates_stands_walks_switches_and_sits(driver: str, protocol: int
 
 def test_a_walk_is_what_happened_while_a_skill_had_the_motors() -> None:
     """Rows before, after and in the first second count for the distance at most; a fall is counted once."""
-    track = [[k / 100, k / 100, 0.0, 0.25, 1.0 if k < 300 else 0.5, 1.5 if 350 <= k < 360 else 0.0] for k in range(600)]
+    track = [
+        [k / 100, k / 100, 0.0, 0.25, 1.0 if k < 300 else 0.5, 1.5 if 350 <= k < 360 else 0.0, 400 <= k < 410, 0.02]
+        for k in range(600)
+    ]
     history = [{"time": 0.5, "state": "IDLE"}, {"time": 1.0, "state": "WALK"}, {"time": 5.0, "state": "STAND"}]
     found = walk_of(track, history)
     assert found["walked_seconds"] == 4.0
     assert found["distance"] == pytest.approx(3.99)
     assert found["velocity"] == pytest.approx((100 * 1.0 + 200 * 0.5) / 300)
-    assert found["falls"] == 1
+    assert found["falls"] == 2  # tilted, and on its belly
+    assert found["energy"] == pytest.approx(400 * 0.02)
     assert walk_of([], [])["velocity"] == 0.0

@@ -59,7 +59,7 @@ def test_a_robot_is_calibrated_and_checked(tmp_path: Path) -> None:
     assert "exists already" in refusal
     assert checked == 3, table
     assert "NO-GO" not in table
-    assert "Nothing wrong, but not checked: packet rate, jitter, joint order, joint signs, IMU nose up" in table
+    assert "Nothing wrong, but not checked: joint order, joint signs, IMU nose up" in table
 
 
 def test_looking_shows_joints_and_ends_by_itself(tmp_path: Path) -> None:

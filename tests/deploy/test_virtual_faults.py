@@ -47,6 +47,20 @@ def test_what_is_done_to_processes_is_reported(name: str, problem: str, tmp_path
     assert (incident / "log.lcm").stat().st_size > 0
 
 
+def test_a_network_that_is_gone_damps(tmp_path: Path) -> None:
+    """No message leaves any more: both processes live on, each finds the other silent, and says so."""
+    code, summary = play("route gone", tmp_path / "run")
+    robot, controller = (
+        json.loads((tmp_path / "run" / f"{name}.json").read_text()) for name in ("robot", "controller")
+    )
+    assert code == 1
+    assert robot["fault"], summary["problems"]
+    assert controller["faults"]
+    assert min(robot["unsent"], controller["unsent"]) > 0
+    (incident, *_) = sorted((tmp_path / "run").glob("incident-*"))
+    assert (incident / "cause.txt").read_text().strip()
+
+
 def test_another_host_moves_nothing(tmp_path: Path) -> None:
     """Its commands come in and are dropped as forged, the robot walks to the end, and nothing leaves this host."""
     code, summary = play("stranger", tmp_path / "run")

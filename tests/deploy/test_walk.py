@@ -23,7 +23,7 @@ from deploy.robots.witness import Witness
 
 SECONDS = 4.0
 """How long each walks; `solo-deploy` walks for 10 s, and this is as far as CI has time for."""
-STANDING, WALKING = 50, 900
+STANDING, WALKING = 700, 1550
 """Ticks at which standing up and walking are asked for."""
 BRISK = ControllerConfig(stand_seconds=0.8)
 

@@ -6,14 +6,17 @@ import json
 import os
 import sys
 import textwrap
+from argparse import Namespace
 from typing import Any
 
 import pytest
 
 from deploy.bench import BenchError, command_of, follow
 from deploy.config import DeployConfig
-from deploy.robots.workbench import STATUS_TICKS, Pipe, run
+from deploy.robots import workbench
+from deploy.robots.workbench import STATUS_TICKS, Pipe, run, work
 from deploy.screen import Screen, joints_of_calibration, sensors
+from solo_doi.errors import SoloError
 
 
 class Ends:
@@ -118,6 +121,25 @@ def test_a_reader_that_stands_still_holds_nobody_up() -> None:
     assert ends.lines() == [{"result": 1}]
 
 
+@pytest.mark.parametrize("job", ["watch", "check", "calibrate"])
+@pytest.mark.parametrize("lock_step", [False, True])
+def test_refused_rights_are_told_before_a_board_is_opened(
+    job: str, lock_step: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By every job, as a calibration moves motors; lock-step needs none."""
+    told: list[str] = []
+
+    def opened(*_: object, **__: object) -> None:
+        told.append(capsys.readouterr().err)
+        raise SoloError("no board")
+
+    monkeypatch.setattr("deploy.realtime.prepare", lambda priority: ["memory lock refused"])
+    monkeypatch.setattr(workbench, "open_board", opened)
+    with pytest.raises(SoloError, match="no board"):
+        work(Namespace(job=job, lock_step=lock_step, interface="e0", driver="native"), Ends().pipe, lambda: False)
+    assert told == ["" if lock_step else "note: workbench: memory lock refused\n"]
+
+
 def program(text: str) -> list[str]:
     """Return the command that runs a program."""
     return [sys.executable, "-c", textwrap.dedent(text)]
@@ -133,6 +155,12 @@ def test_the_result_is_the_last_line() -> None:
     """)
     assert follow(speaks, shown.append) == {"answer": 42}
     assert shown == [{"phase": "one", "question": ""}]
+
+
+def test_notes_reach_the_person(capfd: pytest.CaptureFixture[str]) -> None:
+    """What the workbench says beside its lines goes where this program's own errors go."""
+    follow(program("""import sys; sys.stderr.write("note: refused\\n"); print('{"result": 1}')"""), lambda status: None)
+    assert capfd.readouterr().err == "note: refused\n"
 
 
 def test_an_error_comes_in_its_own_words() -> None:

@@ -22,7 +22,7 @@ from deploy.robots.bullet import BulletSolo
 from deploy.robots.gate import Gate
 from deploy.robots.mock import MockSolo
 from deploy.robots.process import RobotProcess
-from deploy.robots.robot import Robot, Sensors
+from deploy.robots.robot import LARGEST_GAINS, Robot, Sensors
 from deploy.shipped import SHIPPED
 from deploy.state_machine import State
 from solo_doi.policies.bundle import Bundle
@@ -36,7 +36,7 @@ Meddle = Callable[[str, bytes], list[tuple[int, bytes]]]
 """What a bad wire makes of a packet: copies with their delays [ns]."""
 
 
-class Killed(Exception):  # noqa: N818  # it is not an error
+class Killed(BaseException):  # it is not an error, and none that a program could catch
     """The controller process ends here, without a word."""
 
 
@@ -131,13 +131,14 @@ class WireLink(Link):
         wire.ends.append(end)
         self._lcm = end
         self.authority = self._authority = Authority(key)
-        self.malformed = self.forged = 0
+        self.malformed = self.forged = self.unsent = 0
 
 
 class Body:
     """A robot whose sensors can be spoiled, and which is watched."""
 
     paces = False
+    largest_gains = LARGEST_GAINS
 
     def __init__(self, robot: Robot, clock: Clock) -> None:
         """Wrap a robot."""

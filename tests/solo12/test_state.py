@@ -6,7 +6,7 @@ import numpy as np
 
 from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_RADIUS
 from solo_doi.solo12.rotations import from_rpy
-from solo_doi.solo12.state import Motion, RobotState, feet_in_world, standing
+from solo_doi.solo12.state import Motion, RobotState, feet_in_world, mechanical_power, standing
 
 
 def test_standing_robots_have_their_feet_on_the_ground() -> None:
@@ -64,3 +64,9 @@ def test_contact_means_more_than_a_newton_in_any_direction() -> None:
     )
     assert state.foot_contact.tolist() == [[True, False, True, False]]
     assert state.body_contact[0].nonzero()[0].tolist() == [5]
+
+
+def test_powers_of_joints_do_not_cancel() -> None:
+    """A joint that brakes counts as one that drives; robots are apart."""
+    torque, velocity = np.array([[1.0, 2.0], [0.5, 0.0]]), np.array([[3.0, -4.0], [-2.0, 9.0]])
+    np.testing.assert_allclose(mechanical_power(torque, velocity), [11.0, 1.0])

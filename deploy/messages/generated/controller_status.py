@@ -8,13 +8,13 @@ from io import BytesIO
 import struct
 
 class controller_status(object):
-    """ What the controller does, ten times a second, for whoever watches. """
+    """ What the controller does, ten times a second, for whoever watches or drives. """
 
-    __slots__ = ["sequence", "time_ns", "session", "state", "skill", "fault", "fault_joint", "fault_value", "robot_fault", "ticks", "overruns", "lateness", "velocity", "gravity"]
+    __slots__ = ["sequence", "time_ns", "session", "state", "skill", "fault", "fault_joint", "fault_value", "robot_fault", "ticks", "overruns", "lateness", "velocity", "gravity", "mac"]
 
-    __typenames__ = ["int64_t", "int64_t", "int64_t", "int8_t", "int8_t", "int16_t", "int8_t", "double", "int16_t", "int64_t", "int64_t", "double", "double", "double"]
+    __typenames__ = ["int64_t", "int64_t", "int64_t", "int8_t", "int8_t", "int16_t", "int8_t", "double", "int16_t", "int64_t", "int64_t", "double", "double", "double", "byte"]
 
-    __dimensions__ = [None, None, None, None, None, None, None, None, None, None, None, None, [3], [3]]
+    __dimensions__ = [None, None, None, None, None, None, None, None, None, None, None, None, [3], [3], [16]]
 
     def __init__(self):
         self.sequence = 0
@@ -69,6 +69,12 @@ class controller_status(object):
         LCM Type: double[3]
         """
 
+        self.mac = b""
+        """
+        over everything before it
+        LCM Type: byte[16]
+        """
+
 
     def encode(self):
         buf = BytesIO()
@@ -80,6 +86,7 @@ class controller_status(object):
         buf.write(struct.pack(">qqqbbhbdhqqd", self.sequence, self.time_ns, self.session, self.state, self.skill, self.fault, self.fault_joint, self.fault_value, self.robot_fault, self.ticks, self.overruns, self.lateness))
         buf.write(struct.pack('>3d', *self.velocity[:3]))
         buf.write(struct.pack('>3d', *self.gravity[:3]))
+        buf.write(bytearray(self.mac[:16]))
 
     @staticmethod
     def decode(data: bytes):
@@ -97,12 +104,13 @@ class controller_status(object):
         self.sequence, self.time_ns, self.session, self.state, self.skill, self.fault, self.fault_joint, self.fault_value, self.robot_fault, self.ticks, self.overruns, self.lateness = struct.unpack(">qqqbbhbdhqqd", buf.read(63))
         self.velocity = struct.unpack('>3d', buf.read(24))
         self.gravity = struct.unpack('>3d', buf.read(24))
+        self.mac = buf.read(16)
         return self
 
     @staticmethod
     def _get_hash_recursive(parents):
         if controller_status in parents: return 0
-        tmphash = (0x1ba782cc81f9021f) & 0xffffffffffffffff
+        tmphash = (0x8b4d2679486a3113) & 0xffffffffffffffff
         tmphash  = (((tmphash<<1)&0xffffffffffffffff) + (tmphash>>63)) & 0xffffffffffffffff
         return tmphash
     _packed_fingerprint = None

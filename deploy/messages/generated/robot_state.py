@@ -59,7 +59,7 @@ class robot_state(object):
 
         self.ready = 0
         """
-        bit i: motor of joint i follows commands
+        bit i: motor of joint i follows commands; bit 12 + i: its driver is in error, and what is said of the joint is old
         LCM Type: int32_t
         """
 

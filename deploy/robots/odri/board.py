@@ -33,6 +33,10 @@ class Board(Protocol):
     def lost(self) -> int:
         """How many sensor packets were sent but did not come."""
 
+    @property
+    def rejected(self) -> int | None:
+        """How many frames of the board's type were no news of it; None where a driver does not tell."""
+
     def connect(self) -> bool:
         """Ask for a session once, and return whether the board has acknowledged it. Call once per tick."""
 

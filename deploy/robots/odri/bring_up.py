@@ -17,19 +17,18 @@ from enum import Enum
 
 import numpy as np
 
-from deploy.robots.robot import TICK
+from deploy.robots.robot import DAMPING, TICK
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, symmetric_pose
 from solo_doi.solo12.state import JointCommand
 
 from .calibration import Calibration, CalibrationError
+from .guard import Guard
 from .index_search import IndexSearch
 from .motors import MOTOR_OF_JOINT, driver_of_joint, joint_position, motor_command
 from .protocol import Flags, MotorCommand, SensorPacket, error_text
 
 KP, KD = 4.0, 0.1
 """Of all movements here [N m/rad], [N m s/rad]."""
-DAMPING = 0.1
-"""[N m s/rad]"""
 CURRENT = 6.0
 """Limit of all movements here: half of what walking may use [A]."""
 FOLDED_POSE = symmetric_pose(0.0, 1.2, -2.4)
@@ -74,6 +73,7 @@ class BringUp:
         self._resolved: Flags = np.zeros(NUM_JOINTS, dtype=bool)
         self._time = 0.0  # in this stage
         self._silence = 0.0
+        self._guard = Guard()
         self._since_first = 0.0  # measurements
         self._group = 0
         self._search: IndexSearch | None = None
@@ -147,6 +147,8 @@ class BringUp:
         elif self._packet is not None and self._packet.error.any():
             driver = int(np.flatnonzero(self._packet.error)[0])
             self._fail(f"driver {driver}: {error_text(int(self._packet.error[driver]))}")
+        elif self._silence == 0.0 and self._packet is not None and (wrong := self._guard.look(self._packet)):
+            self._fail(wrong)
         elif self.stage not in (Stage.CHECK, Stage.ALIGN):
             self._watch_motors()
 

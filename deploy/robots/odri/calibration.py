@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -29,8 +30,16 @@ LARGEST_AGE = 90
 """From then on people are told [days]."""
 SMALLEST_SPREAD = 1e-3
 """Offsets that differ by less were made up: encoders are glued on at any angle [rad]."""
+COMMAND = "solo-deploy calibrate --interface CARD"
+"""What makes a calibration."""
 FORMAT = 1
 FIELDS = frozenset({"format", "board", "measured", "measured_with", "offset"})
+
+
+def default_path() -> Path:
+    """Where the calibration of this computer's robot is kept, by the XDG rules: a relative folder counts as none."""
+    folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    return (folder if folder.is_absolute() else Path.home() / ".config") / "solo-doi" / "calibration.json"
 
 
 class CalibrationError(RobotError):
@@ -149,6 +158,6 @@ def load(path: Path) -> Calibration:
     try:
         return from_json(json.loads(path.read_text()))
     except FileNotFoundError:
-        raise CalibrationError(f"{path}: this robot was never calibrated. Run: solo-deploy calibrate") from None
+        raise CalibrationError(f"{path}: this robot was never calibrated. Run: {COMMAND}") from None
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise CalibrationError(f"{path}: not a calibration ({error}). Run: solo-deploy calibrate") from error
+        raise CalibrationError(f"{path}: not a calibration ({error}). Run: {COMMAND}") from error

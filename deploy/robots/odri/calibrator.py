@@ -23,6 +23,7 @@ from .board import LARGEST_LAG, Board
 from .bring_up import REST_TIME, SILENCE_LIMIT, BringUp, Stage
 from .calibration import Calibration, CalibrationError, nearest
 from .comparison import check_offsets, check_pose
+from .guard import Guard
 from .index_watch import IndexWatch
 from .motors import MOTOR_OF_JOINT, joint_position, motor_command, motors_off
 from .protocol import Flags, MotorCommand, SensorPacket
@@ -73,6 +74,7 @@ class Calibrator:
         self._bring_up = BringUp(None)
         self._watch = IndexWatch()
         self._still = Stillness()
+        self._guard = Guard()
         self._packet: SensorPacket | None = None
         self._powered = False
 
@@ -166,9 +168,16 @@ class Calibrator:
             self._fail("; ".join(faults))
         elif self._silence == 0.0 and self._session.board.command_lag > LARGEST_LAG:
             self._fail("the master board takes no commands any more, and has switched the motors off")
-        elif self._powered and self.phase is not Phase.MEASURE and packet is not None and not packet.ready.all():
+        elif self._powered and self.phase is not Phase.MEASURE and packet is not None:
+            self._find_faults_of_held(packet)
+
+    def _find_faults_of_held(self, packet: SensorPacket) -> None:
+        """Watch what bring-up watches while it measures."""
+        if not packet.ready.all():
             joint = int(np.argmin(packet.ready[MOTOR_OF_JOINT]))
             self._fail(f"the motor of {JOINT_NAMES[joint]} is no longer ready")
+        elif self._silence == 0.0 and (wrong := self._guard.look(packet)):
+            self._fail(wrong)
 
     def _act(self, packet: SensorPacket | None) -> MotorCommand:
         """Return what to send in this tick."""

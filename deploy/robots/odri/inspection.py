@@ -80,9 +80,10 @@ class Inspection:
             "phase": "motors off", "question": self.question, "failure": self.failure,
             "angle": joint_position(packet, AT_POWER_UP).tolist(), "velocity": joint_velocity(packet).tolist(),
             "index": packet.index_seen[MOTOR_OF_JOINT].tolist(), "attitude": packet.imu.attitude.tolist(),
-            "acceleration": packet.imu.acceleration.tolist(), "voltage": packet.power.voltage,
+            "acceleration": packet.imu.acceleration.tolist(),
+            "voltage": packet.power.voltage, "current": packet.power.current,
             "faults": list(driver_faults(packet)), "protocol": board.protocol, "address": board.address,
-            "packets": tally.packets, "lost": tally.lost, "seconds": tally.seconds,
+            "packets": tally.packets, "lost": tally.lost, "rejected": board.rejected, "seconds": tally.seconds,
         }  # fmt: skip
 
     def result(self) -> dict[str, Any]:
@@ -90,7 +91,8 @@ class Inspection:
         board = self._session.board
         return {
             "protocol": board.protocol, "driver": board.driver, "drivers": board.drivers, "address": board.address,
-            "failure": self.failure, "hands": None if self._hand_test is None else self._hand_test.result(),
+            "rejected": board.rejected, "failure": self.failure,
+            "hands": None if self._hand_test is None else self._hand_test.result(),
             **({"packets": 0} if self._tally is None else self._tally.result()),
         }  # fmt: skip
 

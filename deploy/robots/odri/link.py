@@ -26,6 +26,9 @@ PRIORITY = 7
 class Link(Protocol):
     """A way to send payloads to a board and to receive its frames."""
 
+    malformed: int
+    """Frames of the board's type that were not accepted."""
+
     def send(self, payload: bytes) -> None:
         """Send a payload; one that cannot leave now is dropped, as the next comes in a millisecond."""
 

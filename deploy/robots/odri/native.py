@@ -37,8 +37,7 @@ class NativeBoard:
         self.protocol, self.drivers, self.address = 0, 0, ""
         self.lost = 0
         """Measurements that the board sent but that did not come."""
-        self.rejected = 0
-        """Payloads of no known kind or of another session."""
+        self._rejected = 0
         self._last_index: int | None = None
 
     def connect(self) -> bool:
@@ -76,6 +75,11 @@ class NativeBoard:
         """How many commands were sent after the last one the board has confirmed: above 10 it ignores us."""
         return lag(self._sent, self._confirmed)
 
+    @property
+    def rejected(self) -> int:
+        """How many frames of the board's type were no news of it: malformed, of another session, double or too late."""
+        return self._rejected + self._link.malformed
+
     def close(self) -> None:
         """Stop talking; the board switches the motors off 20 ms later."""
         self._link.close()
@@ -103,7 +107,7 @@ class NativeBoard:
             return None  # the board acknowledges until it has our first command
         packet = codec.decode_sensor(frame.payload, self.protocol)
         if isinstance(packet, Malformed) or packet.session != self._session:
-            self.rejected += 1
+            self._rejected += 1
             return None
         return packet if self._is_newer(packet) else None
 
@@ -112,7 +116,7 @@ class NativeBoard:
         if self._last_index is not None:
             ahead = (packet.index - self._last_index) % WORD
             if ahead == 0 or ahead > WORD // 2:
-                self.rejected += 1
+                self._rejected += 1
                 return False
             self.lost += ahead - 1
         self._last_index, self._confirmed = packet.index, packet.last_command

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.robots.robot import RobotError
+from deploy.signals import Interrupts
 from solo_doi.errors import one_line
 
 from . import codec
@@ -138,5 +139,5 @@ if __name__ == "__main__":
     parser.add_argument("interface", help="the cable to listen to")
     parser.add_argument("file", type=Path, help="new file for the recording")
     arguments = parser.parse_args()
-    with one_line("recorder", when_stopped="The recording is complete."):
+    with one_line("recorder", when_stopped="The recording is complete."), Interrupts():
         record(arguments.interface, arguments.file, lambda: False)

@@ -51,6 +51,8 @@ class SdkBoard:
     """A session through the vendor's library. One per process: it cannot be closed completely."""
 
     driver = "sdk"
+    rejected = None
+    """The library drops such frames without a word."""
 
     def __init__(self, interface: str, *, lock_step: bool = False) -> None:
         """Open an interface; a board in lock-step repeats its measurements while it waits.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import cos, sin
 
 import numpy as np
@@ -37,6 +38,20 @@ def sensors_of(
         errors=packet.error[motors.MOTOR_OF_JOINT // 2],
         faults=(*driver_faults(packet), *faults),
     )
+
+
+def without_errors(sensors: Sensors, before: Sensors | None) -> Sensors | None:
+    """Put what was last measured in the place of what a driver in error says of its joints, which means nothing.
+
+    Such joints are not ready; where nothing sound was measured before, nothing was measured.
+    """
+    if not sensors.errors.any():
+        return sensors
+    if before is None:
+        return None
+    bad, names = sensors.errors != 0, ("joint_position", "joint_velocity", "joint_torque")
+    kept = {name: np.where(bad, getattr(before, name), getattr(sensors, name)) for name in names}
+    return replace(sensors, **kept)
 
 
 def ready_joints(packet: SensorPacket) -> Flags:

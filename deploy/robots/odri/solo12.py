@@ -6,16 +6,16 @@ import numpy as np
 
 from deploy.clock import CLOCK, Clock
 from deploy.robots.lag import Lag
-from deploy.robots.robot import RobotError, Sensors, damped
+from deploy.robots.robot import LARGEST_GAINS, RobotError, Sensors, damped
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
 from . import motors
-from .board import Board
+from .board import LARGEST_LAG, Board
 from .bring_up import BringUp
 from .calibration import Calibration
 from .protocol import SensorPacket
-from .sensors import sensors_of
+from .sensors import sensors_of, without_errors
 from .session import Session
 
 LAST_COMMANDS = 5
@@ -49,6 +49,7 @@ class Solo12:
         self._session, self._calibration = Session(board, lock_step=lock_step, clock=clock), calibration
         self._bring_up: BringUp | None = None
         self._packet: SensorPacket | None = None
+        self._sound: Sensors | None = None
 
     @property
     def stage(self) -> str:
@@ -64,6 +65,12 @@ class Solo12:
     def time(self) -> float:
         """The robot's clock: this machine's, or in lock-step that of the packets [s]."""
         return self._session.now
+
+    @property
+    def largest_gains(self) -> tuple[float, float]:
+        """What the board's protocol carries, once it is known."""
+        board = self._session.board
+        return motors.largest_gains(board.protocol) if self._session.is_open else LARGEST_GAINS
 
     def sense(self) -> Sensors | None:
         """Return what was measured in this tick; nothing if no news came in time.
@@ -83,13 +90,16 @@ class Solo12:
         self._packet = session.receive()
         if self._packet is None:
             return None
-        return sensors_of(
+        measured = sensors_of(
             self._packet,
             session,
             offset=self._bring_up.offset,
             follows=self._bring_up.is_done,
             faults=(self._bring_up.cause,) if self._bring_up.cause else (),
         )
+        sound = without_errors(measured, self._sound)
+        self._sound = sound or self._sound
+        return sound
 
     def drive(self, command: JointCommand, observed: float) -> float:
         """Send what the motors shall do until the next call."""
@@ -97,6 +107,8 @@ class Solo12:
         if bring_up is None:
             return observed
         if not bring_up.is_done:
+            if self._packet is not None and self._session.board.command_lag > LARGEST_LAG:
+                bring_up.give_up("the master board takes no commands any more, and has switched the motors off")
             self._session.send(bring_up.step(self._packet))
             return observed
         motors.check(command, self._session.board.protocol)

@@ -35,7 +35,7 @@ class Tally:
         self._faults: set[str] = set()
         self._jump = (0, 0.0)
         self._imu = np.zeros((3, 3))  # sums of acceleration, gyroscope, attitude
-        self._voltage = float("nan")
+        self._voltage = self._current = float("nan")
 
     def take(self, packet: SensorPacket, time: float) -> None:
         """Count a packet that came at a time [s]."""
@@ -50,6 +50,7 @@ class Tally:
         self._lag = max(self._lag, self._board.command_lag)
         self._imu += [packet.imu.acceleration, packet.imu.gyroscope, packet.imu.attitude]
         self._voltage = float(np.fmin(self._voltage, packet.power.voltage))
+        self._current = float(np.fmax(self._current, packet.power.current))
 
     @property
     def lost(self) -> int:
@@ -72,6 +73,7 @@ class Tally:
             "gaps": np.percentile(self._gaps, [50, 99, 100]).tolist(), "faults": sorted(self._faults),
             "system_on": self.last.system_on.tolist(), "jump": list(self._jump), "imu_same": self._longest_same,
             "acceleration": acceleration, "gyroscope": gyroscope, "attitude": attitude, "voltage": self._voltage,
+            "current": self._current,
         }  # fmt: skip
 
     def _compare(self, before: SensorPacket, packet: SensorPacket) -> None:

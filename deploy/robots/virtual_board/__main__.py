@@ -19,6 +19,7 @@ import numpy as np
 
 from deploy.realtime import prepare
 from deploy.robots.odri.link import EthernetLink
+from deploy.signals import Interrupts, Parent, on_ending
 from solo_doi.errors import one_line
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
@@ -64,7 +65,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Run until stopped, or until the given command ends; return its exit code."""
-    arguments = parse_arguments()
+    arguments, parent = parse_arguments(), Parent()
     random = np.random.default_rng(arguments.seed)
     first, again = random.uniform(-arguments.spread, arguments.spread, (2, NUM_JOINTS))
     config = BodyConfig(
@@ -82,54 +83,80 @@ def main() -> int:
         link = EthernetLink(arguments.interface, BOARD_MAC)
         stack.callback(link.close)
         track = Track(board, lock_step=arguments.clock == "lock-step")
-        code = _run(arguments, lock_step, link, schedule, track)
+        code = _run(arguments, lock_step, link, schedule, track, parent)
     if arguments.report is not None:
-        arguments.report.write_text(json.dumps(report(lock_step) | {"track": track.rows}) + "\n")
+        arguments.report.write_text(json.dumps(report(lock_step, track)) + "\n")
     return code
 
 
+class _Command:
+    """The program beside the board, or none. Who asks the board to end means this one, which may need it until then."""
+
+    def __init__(self, words: list[str], parent: Parent) -> None:
+        """Start it; it is also asked to end when the board's own parent is gone, as nobody else is left to do that."""
+        self._parent, self._asked = parent, False
+        self.process = process = subprocess.Popen(words) if words else None
+        if process is not None:
+            on_ending(lambda number, _: process.send_signal(number))
+
+    @property
+    def over(self) -> bool:
+        """Whether the board is no longer needed."""
+        if self.process is None:
+            return self._parent.gone
+        if self._parent.gone and not self._asked:
+            self._asked = True
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.poll() is not None
+
+
 def _run(
-    arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: Schedule, track: Track
-) -> int:
+    arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: Schedule, track: Track,
+    parent: Parent,
+) -> int:  # fmt: skip
     sys.stdout.write(f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}\n")
     sys.stdout.flush()
-    child = subprocess.Popen(arguments.command) if arguments.command else None
+    command = _Command(arguments.command, parent)
     serve = serve_lock_step if arguments.clock == "lock-step" else serve_by_clock
-    if child is not None:  # who asks the board to end means its command, which may need the board until then
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: child.send_signal(number))
     if arguments.clock == "wall":  # after its command has started, which shall not inherit this
         for refusal in prepare(PRIORITY):
             sys.stdout.write(f"{refusal}\n")
 
     def ended() -> bool:
         track.look()
-        return child is not None and child.poll() is not None
+        return command.over
 
     try:
         serve(lock_step, link, schedule, ended)
     except KilledError:
-        if child is None:
+        if command.process is None:
             os._exit(KILLED)
         # Its command lives on alone: how it notices is what the event is for.
     except KeyboardInterrupt:  # with a command it gets the signal
         return 0
-    return child.wait() if child is not None else 0
+    return command.process.wait() if command.process is not None else 0
 
 
-def report(lock_step: LockStep) -> dict[str, object]:
-    """Return the true state of robot and board."""
+def report(lock_step: LockStep, track: Track) -> dict[str, object]:
+    """Return the true state of robot and board, now and when a PC was last obeyed."""
     board = lock_step.board
     motion = board.body.plant.motion()
     return {
         "ticks": board.ticks,
+        "left_out": lock_step.left_out,
         "state": board.state.value,
-        "joint_position": dict(zip(JOINT_NAMES, motion.joint_position.tolist(), strict=True)),
+        "joint_position": _by_joint(motion.joint_position),
+        "obeyed_joint_position": None if track.obeyed_at is None else _by_joint(track.obeyed_at),
         "base_position_w": motion.base_position_w.tolist(),
         "base_quaternion": motion.base_quaternion.tolist(),
+        "track": track.rows,
     }
 
 
+def _by_joint(values: np.ndarray) -> dict[str, float]:
+    return dict(zip(JOINT_NAMES, values.tolist(), strict=True))
+
+
 if __name__ == "__main__":
-    with one_line("virtual_board"):
+    with one_line("virtual_board"), Interrupts():
         sys.exit(main())

@@ -47,9 +47,9 @@ class MasterBoard:
         self.stalled = False
         """A board that hangs: takes nothing, sends nothing, and leaves its drivers without packets."""
         self.ticks = 0
+        """Of the robot's time."""
         self.told = 0
         """Measurements sent since the PC was acknowledged: the time that a PC in lock-step knows [ticks]."""
-        """Of the robot's time."""
         self._waits = waits
         self._power_up()
 

@@ -16,6 +16,7 @@ from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE
 from solo_doi.solo12.rotations import IDENTITY
 
+from .crane import HANGING
 from .drivers import Drivers
 from .imu import Imu
 from .known import INDEX_ANGLES
@@ -64,7 +65,7 @@ class BodyConfig:
     """How the motors are truly plugged in: as on every Solo12, unless somebody was careless."""
     imu_mounting: Array = field(default_factory=lambda: IDENTITY)
     """Rotation from the IMU's axes to the base, a quaternion; they should be the same."""
-    height: float = 0.45
+    height: float = HANGING
     """Of the base while it hangs from the crane [m]."""
     lower_after: float | None = None
     """How long after the last motor was calibrated the crane puts the robot down; never if not given [s]."""

@@ -14,6 +14,12 @@ SPEED = 0.15
 """Of lowering [m/s]."""
 SLACK_TIME = 0.2
 """How long the rope is slack before it is taken off [s]."""
+HANGING = 0.45
+"""Height of a base whose legs swing free [m]."""
+LOWER_AFTER = 0.5
+"""How long after its calibration the robot of a dry run still hangs [s]."""
+LET_DOWN = LOWER_AFTER + HANGING / SPEED + SLACK_TIME
+"""How long after its calibration the robot of a dry run lies on the ground without a rope, at the latest [s]."""
 
 
 class Crane:

@@ -17,6 +17,8 @@ class LockStep:
     def __init__(self, board: MasterBoard, seed: int = 0) -> None:
         """Connect to a board."""
         self.board = board
+        self.left_out = 0
+        """Ticks of the wall clock that the board did not make, as this machine was late."""
         self.to_board, self.to_pc = Wire(WireFaults(), seed), Wire(WireFaults(), seed + 1)
 
     def exchange(self, payload: bytes) -> list[bytes]:
@@ -28,6 +30,9 @@ class LockStep:
 
 class MemoryLink:
     """The PC's end of a cable to a board in lock-step; see `odri.link.Link`."""
+
+    malformed = 0
+    """There are no frames, so none can be."""
 
     def __init__(self, lock_step: LockStep) -> None:
         """Connect."""

@@ -9,11 +9,11 @@ import mujoco
 import numpy as np
 
 from solo_doi.sim import SimConfig
-from solo_doi.sim.mujoco_model import build_model
-from solo_doi.solo12.constants import BASE_NAME, GRAVITY, TOTAL_MASS, Array
+from solo_doi.sim.mujoco_model import build_model, normal_forces
+from solo_doi.solo12.constants import BASE_NAME, GRAVITY, NUM_LEGS, TOTAL_MASS, Array
 from solo_doi.solo12.limits import GEAR_RATIO
 from solo_doi.solo12.rotations import IDENTITY, rotate_inverse
-from solo_doi.solo12.state import Motion
+from solo_doi.solo12.state import CONTACT_THRESHOLD, Motion, mechanical_power
 
 from .crane import Crane
 
@@ -69,6 +69,16 @@ class Plant:
     def joint_velocity(self) -> Array:
         """True joint velocities, (12,) [rad/s]."""
         return self._data.qvel[6:].copy()
+
+    @property
+    def power(self) -> float:
+        """Sizes of all joints' mechanical powers together [W]."""
+        return float(mechanical_power(self._data.ctrl, self._data.qvel[6:]))
+
+    def belly_on_ground(self) -> bool:
+        """Whether anything but a foot touches the ground."""
+        forces = normal_forces(self._data.sensordata[None])[0, NUM_LEGS:]
+        return bool((np.linalg.norm(forces, axis=-1) > CONTACT_THRESHOLD).any())
 
     def motion(self) -> Motion:
         """Where the robot truly is and how it moves."""

@@ -39,9 +39,9 @@ def serve_lock_step(lock_step: LockStep, link: EthernetLink, schedule: Schedule,
             link.send(payload)
 
 
-def serve_by_clock(lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]) -> int:
-    """Make one tick per millisecond; return how many were left out because this machine was late."""
-    board, left_out = lock_step.board, 0
+def serve_by_clock(lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]) -> None:
+    """Make one tick per millisecond; those left out because this machine was late are counted."""
+    board = lock_step.board
     deadline = time.monotonic()
     while not stop():
         deadline += TICK
@@ -52,9 +52,8 @@ def serve_by_clock(lock_step: LockStep, link: EthernetLink, schedule: Schedule, 
         _send(lock_step, link, board.tick())
         behind = time.monotonic() - deadline
         if behind > LARGEST_DELAY:
-            left_out += int(behind / TICK)
+            lock_step.left_out += int(behind / TICK)
             deadline = time.monotonic()
-    return left_out
 
 
 def _send(lock_step: LockStep, link: EthernetLink, payload: bytes | None) -> None:

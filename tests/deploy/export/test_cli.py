@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from deploy.export import cli
+from deploy.shipped import SHIPPED
 from solo_doi.policies.bundle import Bundle
 from solo_doi.policies.contract import Contract
 from solo_doi.policies.dominic import write_policy
@@ -130,6 +131,17 @@ def test_a_card_tells_of_every_skill(command: Command, evaluated_run: Path) -> N
     assert rows[2] == "| 0 | True | 0.03 | 1 | 2.5 | 0.24 | 97.5 | 0.95 | 0.333 |"
 
 
+def test_a_card_quotes_the_rule_of_selection(command: Command, evaluated_run: Path) -> None:
+    """As solo-eval recorded it, through the bundle; without one it says nothing of it."""
+    metrics = METRICS | {"selection": {"rule": "at least 90% of rollouts, in each of 8 conditions: mujoco (30)"}}
+    (evaluated_run / "evaluation" / "metrics.json").write_text(json.dumps(metrics))
+    evaluated_as_it_is(evaluated_run)
+    command.good(evaluated_run)
+    command.good("card", evaluated_run / "skills.onnx")
+    text = (evaluated_run / "skills.md").read_text()
+    assert text.endswith("\n\nSelected skills have at least 90% of rollouts, in each of 8 conditions: mujoco (30).\n")
+
+
 def test_a_card_says_that_skills_were_not_evaluated(command: Command, plain_run: Path) -> None:
     """Instead of a table."""
     command.good(plain_run)
@@ -137,6 +149,19 @@ def test_a_card_says_that_skills_were_not_evaluated(command: Command, plain_run:
     text = (plain_run / "skills.md").read_text()
     assert "Its skills have not been evaluated." in text
     assert "|" not in text
+
+
+def test_bundles_of_the_package_are_known_by_name(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in solo-deploy; a card of one is written here, not into the package."""
+    monkeypatch.chdir(tmp_path)
+    assert command.good("verify", "locomotion") == f"locomotion: {Bundle(SHIPPED).hash[:12]} good\n"
+    assert json.loads(command.good("show", "locomotion"))["task"] == "locomotion"
+    assert command.good("diff", "locomotion", SHIPPED) == ""
+    assert command.good("card", "locomotion") == "locomotion.md\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["locomotion.md"]
+    assert command.error("show", "dance").startswith("dance: no such file, nor a bundle that comes with the package.")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["show", "--help"], ["runs/some", "--help"], ["verify", "-h"]])
@@ -159,5 +184,5 @@ def test_the_command_works_as_a_program(bundle: Path, tmp_path: Path) -> None:
     assert (good.returncode, good.stderr) == (0, "")
     bad = subprocess.run([*start, "verify", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (bad.returncode, bad.stdout) == (1, "")
-    assert bad.stderr.startswith(f"solo-export: {tmp_path}: no such file")
+    assert bad.stderr.startswith(f"solo-export: {tmp_path}: a directory. Expected a bundle. ")
     assert bad.stderr.count("\n") == 1

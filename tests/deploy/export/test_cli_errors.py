@@ -88,7 +88,7 @@ def with_text(name: str, text: str) -> Callable[[Path], object]:
 
 METRICS_FILE = "evaluation/metrics.json"
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no policy": (without_policy, "policy.h5: not a skill policy ("),
+    "no policy": (without_policy, "policy.h5: not a skill policy (No such file or directory). Expected policy.h5 of"),
     "a text": (with_text_as_policy, "policy.h5: not a skill policy ("),
     "half a policy": (with_half_a_policy, "policy.h5: not a skill policy ("),
     "a group as a layer": (with_a_group_as_layer, "policy.h5: not a skill policy ("),
@@ -107,6 +107,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a selection of another kind": (
         with_text(METRICS_FILE, json.dumps(METRICS | {"selected": 5})),
         "metrics.json: not written by solo-eval (",
+    ),
+    "a selection without its rule": (
+        with_text(METRICS_FILE, json.dumps(METRICS | {"selection": {"selected": [0]}})),
+        "metrics.json: not written by solo-eval ('rule')",
     ),
     "an origin that is no JSON": (with_text("provenance.json", ""), "provenance.json: cannot be read (Expecting value"),
     "an origin in a list": (with_text("provenance.json", "[]"), "provenance.json: holds a list"),
@@ -158,9 +162,10 @@ def test_a_checkpoint_that_does_not_serve_is_refused(command: Command, tmp_path:
 
 def test_a_run_that_does_not_exist_is_refused(command: Command, tmp_path: Path) -> None:
     """As is a file that is none."""
-    assert "policy.h5: not a skill policy (" in command.error(tmp_path / "absent")
     (tmp_path / "file").write_text("")
-    assert "policy.h5: not a skill policy (" in command.error(tmp_path / "file")
+    for name, found in (("absent", "no such directory"), ("file", "not a directory")):
+        expected = f"{tmp_path / name}: {found}. Expected a run of solo-train or a .pt checkpoint."
+        assert command.error(tmp_path / name) == expected
 
 
 def test_a_place_that_cannot_be_written_is_refused(command: Command, plain_run: Path, tmp_path: Path) -> None:

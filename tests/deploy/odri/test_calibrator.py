@@ -195,6 +195,8 @@ def test_a_word_is_good_for_joints_that_come_to_rest_soon() -> None:
         ("stall", 1, 100, "no measurements for"),
         ("stall", 1, 1100, "no measurements for"),
         ("power-cycle", 1, 100, "no measurements for"),
+        ("imu-freeze", 1, 1100, "the IMU shows the same numbers for 21 ms"),
+        ("battery", 19, 1100, "the battery gives 1"),
     ],
 )
 def test_faults_are_named_and_end_it(switch: str, value: float, ticks: int, cause: str) -> None:

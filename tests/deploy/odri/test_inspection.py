@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from deploy.checks import Row, Verdict, judge
 from deploy.robots.odri import hand_test, inspection, stillness
@@ -13,12 +15,14 @@ from deploy.robots.odri.hand_test import HOW, HandTest
 from deploy.robots.odri.inspection import Inspection
 from deploy.robots.odri.motors import MOTOR_OF_JOINT, SIGN
 from deploy.robots.odri.native import NativeBoard
+from deploy.robots.odri.protocol import BUS_CURRENT_LSB
 from deploy.robots.virtual_board import person
 from deploy.robots.virtual_board.board import MasterBoard
-from deploy.robots.virtual_board.body import Body, BodyConfig, Wiring
+from deploy.robots.virtual_board.body import IDLE_CURRENT, Body, BodyConfig, Wiring
 from deploy.robots.virtual_board.memory import LockStep, MemoryLink
 from deploy.robots.virtual_board.person import PersonConfig
 from deploy.robots.virtual_board.switches import SWITCHES
+from deploy.screen import sensors
 from deploy.shipped import SHIPPED
 from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import JOINT_NAMES
@@ -32,15 +36,15 @@ HANDS = {"joint order", "joint signs", "IMU nose up"}
 NO_CLOCK = {"packet rate", "jitter"}
 
 
-def inspect(
+def looked(
     body: BodyConfig,
     faults: dict[str, float] | None = None,
     *,
     after: int = 40,
     protocol: int = 4,
     hands: bool = False,
-) -> dict[str, Any]:
-    """Look at a robot for a while; return what was seen, having seen that no motor was ever on."""
+) -> Inspection:
+    """Look at a robot for a while, having seen that no motor was ever on."""
     lock_step = LockStep(MasterBoard(Body(body), protocol))
     test = HandTest() if hands else None
     look = Inspection(NativeBoard(MemoryLink(lock_step), 5), seconds=0.2, lock_step=True, hand_test=test)
@@ -53,7 +57,19 @@ def inspect(
         look.step()
         assert not lock_step.board.body.drivers.any_enabled
     assert look.is_over
-    return look.result()
+    return look
+
+
+def inspect(*what: Any, **how: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Look at a robot, as `looked`; return what was seen."""
+    return looked(*what, **how).result()
+
+
+def shown(look: Inspection) -> str:
+    """What a person reads."""
+    console = Console(width=200, file=StringIO())
+    console.print(sensors(look.status()))
+    return console.file.getvalue()
 
 
 def rows_of(seen: dict[str, Any]) -> dict[str, Row]:
@@ -61,21 +77,39 @@ def rows_of(seen: dict[str, Any]) -> dict[str, Row]:
     return {row.name: row for row in judge(seen, CONTRACT, simulated_time=True)}
 
 
+def named(rows: dict[str, Row], verdict: Verdict) -> set[str]:
+    """Names of rows with a verdict."""
+    return {name for name, row in rows.items() if row.verdict is verdict}
+
+
 def wrong(rows: dict[str, Row]) -> set[str]:
     """Names of rows that are no-go; each says what to do."""
-    bad = {name for name, row in rows.items() if row.verdict is Verdict.NO_GO}
+    bad = named(rows, Verdict.NO_GO)
     assert all(rows[name].advice for name in bad)
     return bad
 
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_a_good_robot_goes(protocol: int) -> None:
-    """What was not checked is said to be so: hands, time in lock-step, the battery in protocol 3."""
+    """What was not checked is said to be so, and what means nothing: time in lock-step, the battery in protocol 3."""
     rows = rows_of(inspect(BodyConfig(), protocol=protocol))
     assert wrong(rows) == set()
-    unchecked = {name for name, row in rows.items() if row.verdict is Verdict.NOT_CHECKED}
-    assert unchecked == HANDS | NO_CLOCK | ({"battery"} if protocol == 3 else set())
+    assert named(rows, Verdict.NOT_CHECKED) == HANDS
+    assert named(rows, Verdict.NOT_APPLICABLE) == NO_CLOCK | ({"battery"} if protocol == 3 else set())
     assert {"protocol", "motor drivers", "limits", "encoders at rest", "IMU at rest", "IMU level"} <= set(rows)
+
+
+@pytest.mark.parametrize("protocol", [3, 4])
+def test_the_battery_is_shown_with_its_current(protocol: int) -> None:
+    """What the electronics draw while the motors are off, from the power board of protocol 4."""
+    look = looked(BodyConfig(), protocol=protocol)
+    if protocol == 3:
+        assert "not told by protocol 3" in shown(look)
+        return
+    assert look.result()["current"] == pytest.approx(IDLE_CURRENT, abs=BUS_CURRENT_LSB)
+    told = rows_of(look.result())["battery"].value
+    assert told.endswith(f" V, {IDLE_CURRENT:.2f} A")
+    assert told in shown(look)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +128,17 @@ def test_faults_are_no_go(faults: dict[str, float], row: str, words: str) -> Non
     rows = rows_of(inspect(BodyConfig(), faults))
     assert row in wrong(rows)
     assert words in rows[row].advice
+
+
+def test_frames_that_were_refused_are_shown() -> None:
+    """Corrupt or double; a good cable brings none, of which nobody speaks, nor where a driver does not tell."""
+    assert "refused" not in shown(looked(BodyConfig()))
+    look = looked(BodyConfig(), {"duplicate": 0.5})
+    words = f", {look.result()['rejected']} refused"
+    assert look.result()["rejected"] > 50
+    assert words in shown(look)
+    assert words in rows_of(look.result())["measurements"].value
+    assert "refused" not in rows_of(look.result() | {"rejected": None})["measurements"].value
 
 
 def test_a_driver_that_dies_while_it_is_looked_at_is_named() -> None:

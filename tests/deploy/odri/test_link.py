@@ -14,6 +14,7 @@ from deploy.mcap_log import write
 from deploy.robots.odri import codec, recorder
 from deploy.robots.odri.ethernet import pack_frame
 from deploy.robots.odri.link import EthernetLink
+from deploy.robots.odri.native import NativeBoard
 from deploy.robots.odri.protocol import Ack, CommandPacket, Init, Malformed, SensorPacket
 from deploy.robots.robot import RobotError
 from deploy.robots.virtual_board.server import REPEATED
@@ -45,6 +46,23 @@ def test_a_missing_right_comes_with_its_command(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("deploy.robots.odri.link.socket.socket", refuse)
     with pytest.raises(RobotError, match=r"sudo setcap cap_net_raw\S*\+ep /\S*python"):
         EthernetLink("eth9")
+
+
+def test_malformed_frames_are_passed_over_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by the session that a person is told of."""
+    far, near = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    near.setblocking(False)
+    monkeypatch.setattr("deploy.robots.odri.link.check_interface", lambda interface: None)
+    monkeypatch.setattr("deploy.robots.odri.link.open_socket", lambda interface, kind: near)
+    link = EthernetLink("e0")
+    for frame in (b"?", pack_frame(b"x" * 60)[:40], pack_frame(b"good")):
+        far.send(frame)
+    found = link.receive(1.0)
+    assert found is not None
+    assert found.payload == b"good"
+    assert (link.malformed, NativeBoard(link).rejected) == (2, 2)
+    far.close()
+    link.close()
 
 
 FRAMES = (

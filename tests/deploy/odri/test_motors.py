@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from deploy.robots.odri import codec, motors
 from deploy.robots.odri.protocol import SensorPacket
-from deploy.robots.odri.sensors import driver_faults, quaternion, ready_joints
+from deploy.robots.odri.sensors import driver_faults, quaternion, ready_joints, without_errors
 from deploy.robots.robot import RobotError
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import JointCommand
+from tests.deploy.stage import sensors
 
 from .packets import sensor
 
@@ -87,3 +90,16 @@ def test_a_joint_is_ready_if_its_motor_is_and_its_driver_has_no_error() -> None:
     unready = [name for name, good in zip(JOINT_NAMES, ready_joints(packet), strict=True) if not good]
     assert unready == ["FL_HFE", "HR_HFE", "HR_KFE"]
     assert driver_faults(packet) == ("driver 5 (HR_HFE, HR_KFE): unknown error 9",)
+
+
+def test_what_a_driver_in_error_says_is_dropped() -> None:
+    """Its joints keep their last sound numbers; without any, nothing was measured."""
+    sound = sensors(1.0, joint_position=np.arange(12.0), joint_velocity=np.full(12, 2.0))
+    errors = np.where(np.arange(12) == 5, 15, 0)
+    spoilt = replace(sound, joint_position=np.full(12, 7.0), joint_velocity=np.zeros(12), errors=errors)
+    found = without_errors(spoilt, sound)
+    assert found is not None
+    assert found.joint_position.tolist() == [5.0 if joint == 5 else 7.0 for joint in range(12)]
+    assert found.joint_velocity.tolist() == [2.0 if joint == 5 else 0.0 for joint in range(12)]
+    assert without_errors(spoilt, None) is None
+    assert without_errors(sound, None) is sound

@@ -11,9 +11,9 @@ import pytest
 from deploy.robots.odri.board import BoardError
 from deploy.robots.odri.bring_up import FOLDED_POSE, Stage
 from deploy.robots.odri.calibration import CalibrationError
-from deploy.robots.odri.motors import MOTOR_OF_JOINT
+from deploy.robots.odri.motors import GAIN_PER_AMPERE, MOTOR_OF_JOINT
 from deploy.robots.odri.native import NativeBoard
-from deploy.robots.robot import RobotError
+from deploy.robots.robot import DAMPING, RobotError
 from deploy.robots.virtual_board.body import BodyConfig
 from deploy.robots.virtual_board.memory import MemoryLink
 from deploy.robots.virtual_board.switches import SWITCHES
@@ -84,7 +84,9 @@ def test_it_stands_where_it_is_put(calibrated: Run) -> None:
 
 
 def test_a_gain_beyond_the_wire_never_leaves(calibrated: Run) -> None:
-    """It is refused, and the last command goes on."""
+    """The robot's process has refused it before, by `largest_gains`; a mistake there is still no clamped gain."""
+    largest, _ = calibrated.robot.largest_gains
+    assert largest == pytest.approx({3: 10.31, 4: 5.157}[calibrated.board.protocol], abs=0.005)
     calibrated.robot.sense()
     with pytest.raises(RobotError, match=r"kp is 20.*protocol"):
         calibrated.robot.drive(JointCommand(position=SETUP.default_pose, kp=20.0, kd=0.1), 0.0)
@@ -96,10 +98,12 @@ def test_a_gain_beyond_the_wire_never_leaves(calibrated: Run) -> None:
 
 
 def test_a_dead_driver_is_named_and_its_joints_are_not_ready(calibrated: Run) -> None:
-    """Driver 2 has the knee and thigh of the front right leg."""
+    """Driver 2 has the knee and thigh of the front right leg; they keep what was last measured, the others go on."""
     SWITCHES["dead-driver"].act(calibrated.lock_step, 2)
     stand(calibrated, 0.003)
     assert calibrated.sensors is not None
+    assert np.abs(calibrated.sensors.joint_position[[4, 5]] - calibrated.truth[[4, 5]]).max() < 0.05
+    assert np.flatnonzero(calibrated.sensors.errors).tolist() == [4, 5]
     assert calibrated.sensors.faults == ("driver 2 (FR_HFE, FR_KFE): no answer to the board",)
     assert calibrated.sensors.ready.tolist() == [True] * 4 + [False] * 2 + [True] * 6
 
@@ -136,7 +140,7 @@ def fail(run: Run) -> str:
     assert not sensors.ready.any()
     command = run.robot._bring_up.step(None)  # type: ignore[union-attr]
     assert not command.kp.any()
-    assert (command.kd > 0).all()
+    np.testing.assert_allclose(command.kd * GAIN_PER_AMPERE, DAMPING)  # as the gate damps
     return "; ".join(sensors.faults)
 
 
@@ -183,6 +187,9 @@ def test_a_second_session_without_power_off_is_calibrated_as_well() -> None:
         ("encoder-error", 7, 700, "driver 3: encoder 2 error"),
         ("dead-driver", 0, 700, "driver 0: no answer"),
         ("encoder-error", 7, 80, "driver 3: encoder 2 error"),
+        ("imu-freeze", 1, 700, "the IMU shows the same numbers for 21 ms"),
+        ("imu-freeze", 1, 80, "the IMU shows the same numbers for 21 ms"),
+        ("battery", 19, 700, "the battery gives 1"),
     ],
 )
 def test_faults_during_bring_up_end_it(switch: str, value: float, tick: int, cause: str) -> None:
@@ -191,10 +198,24 @@ def test_faults_during_bring_up_end_it(switch: str, value: float, tick: int, cau
     for _ in range(tick):
         run.tick()
     SWITCHES[switch].act(run.lock_step, value)
-    for _ in range(5):
+    for _ in range(25):
         run.tick()
     assert run.sensors is not None
     assert any(cause in fault for fault in run.sensors.faults)
+
+
+def test_a_board_that_takes_no_commands_during_bring_up_ends_it() -> None:
+    """It switches the motors off, and goes on telling: who does not look at what it confirms would not notice."""
+    run = Run(4, BodyConfig(start_pose=START))
+    for _ in range(700):
+        run.tick()
+    run.lock_step.to_board.faults.drop = 1.0
+    for _ in range(13):
+        run.tick()
+    assert run.sensors is not None
+    assert run.sensors.faults == (
+        "searching index pulses: the master board takes no commands any more, and has switched the motors off",
+    )
 
 
 def test_motors_that_were_never_on_stay_off_after_a_failure() -> None:
@@ -262,6 +283,7 @@ def test_joints_are_not_held_while_their_coordinates_change() -> None:
         command = run.robot._bring_up._command()  # type: ignore[union-attr]
         legs = ~np.isin(np.arange(12), MOTOR_OF_JOINT[::3])
         assert not command.kp[legs].any()
+        np.testing.assert_allclose(command.kd[legs] * GAIN_PER_AMPERE, DAMPING)
         assert (command.kd > 0).all()
         assert (command.kp[~legs] > 0).all()
         run.tick()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from deploy.poses import LYING, LYING_HEIGHT
 from deploy.robots.robot import TICK
-from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS
+from solo_doi.solo12.constants import CONTROL_SETUPS, GRAVITY, NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import projected_gravity
 from solo_doi.solo12.sensors import Noise
-from solo_doi.solo12.state import JointCommand
+from solo_doi.solo12.state import JointCommand, standing
 
 pytest.importorskip("pybullet")
 from deploy.robots.bullet import BulletSolo  # needs PyBullet
@@ -142,3 +144,14 @@ def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None
     assert report["walked_seconds"] == pytest.approx(0.1)
     assert report["falls"] == 1
     assert report["distance"] < 0.02
+
+
+def test_a_witness_counts_the_energy_of_every_joint() -> None:
+    """Half of them drive, the others brake: together that is not nothing."""
+    velocity = np.tile([1.0, -1.0], NUM_JOINTS // 2)
+    motion = replace(standing(CONTROL_SETUPS["locomotion"], 1)[0], joint_velocity=velocity)
+    robot = SimpleNamespace(motion=motion, torque=np.full(NUM_JOINTS, 0.5), belly_on_ground=lambda: False)
+    witness = Witness(robot)  # type: ignore[arg-type]  # all that a witness looks at
+    for skill in (-1, 0, 0):
+        witness.look(skill)
+    assert witness.report()["energy"] == pytest.approx(2 * TICK * NUM_JOINTS * 0.5)

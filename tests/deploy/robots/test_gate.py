@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deploy.allowance import SLACK
+from deploy.allowance import NOISE
 from deploy.faults import Cause, Fault
 from deploy.messages.wire import COMMAND, Message, Mode, blank
 from deploy.robots.gate import Gate, GateConfig
 from deploy.robots.robot import DAMPING, Sensors
 from solo_doi.solo12.constants import NUM_JOINTS
-from solo_doi.solo12.limits import SAFETY
+from solo_doi.solo12.limits import MECHANICAL_POSITION, SAFETY, TRAINING
 from tests.deploy.stage import sensors, with_joint
 
 CONFIG = GateConfig()
@@ -29,7 +29,8 @@ def command(now: float = NOW, **changes: Any) -> Message:  # noqa: ANN401  # any
     message = blank(COMMAND)
     message.mode, message.kp, message.kd = Mode.MOVE, 5.0, 0.2
     message.position = ZERO.tolist()
-    message.expires_ns, message.heartbeat_ns = round((now + 0.020) * 1e9), round(now * 1e9)
+    message.expires_ns = round((now + 0.020) * 1e9)
+    message.observed_ns = message.heartbeat_ns = round(now * 1e9)
     for name, value in changes.items():
         setattr(message, name, value)
     return message
@@ -68,11 +69,12 @@ def taken(**changes: Any) -> bool:  # noqa: ANN401  # any field
 def test_thresholds_are_these() -> None:
     """Written here a second time: who changes one changes what is safe, and the table in the documentation."""
     assert asdict(CONFIG) == {
-        "step": 1.6, "kp": 10.0, "kd": 0.6, "torque": 12.0, "expiry": 0.020, "operator_age": 0.6, "tilt": 1.2,
+        "step": 1.6, "first_step": 0.6, "rate": 20.0, "kp": 10.0, "kd": 0.6, "torque": (5.5, 6.5, 10.5),
+        "expiry": 0.020, "observed_age": 0.060, "operator_age": 0.6, "tilt": 1.2,
         "command_lag": 10, "lost_share": 10, "sensor_age": 0.005, "encoder_jump": 0.05, "imu_frozen": 0.020,
         "voltage": 20.0,
     }  # fmt: skip
-    assert SLACK == 0.2
+    assert NOISE == 0.02
 
 
 # --- Following -----------------------------------------------------------------------------------
@@ -151,15 +153,66 @@ def test_gains_have_limits(name: str, most: float) -> None:
         assert refused(**{name: bad}) == Fault(Cause.COMMAND_GAINS, bad)
 
 
+@pytest.mark.parametrize(("name", "carried"), [("kp", (5.0, 0.6)), ("kd", (10.0, 0.2))])
+def test_gains_that_the_motors_cannot_be_told_are_refused(name: str, carried: tuple[float, float]) -> None:
+    """The way to the motors would clamp them, or end the process that shall damp."""
+    gate = powered()
+    gate.offer(command(), carried)  # exactly what is carried
+    assert gate.fault is None
+    beyond = np.nextafter({"kp": 5.0, "kd": 0.2}[name], inf)
+    gate.offer(command(**{name: beyond}), carried)
+    assert gate.fault == Fault(Cause.COMMAND_GAINS, beyond)
+
+
 def test_steps_between_commands_have_a_limit() -> None:
-    """From the one that is followed, not from a damped one."""
+    """From the one that is followed."""
     assert taken(position=with_joint(ZERO, 5, -1.6).tolist(), kp=1.0)
     beyond = np.nextafter(1.6, 2.0)
     assert refused(position=with_joint(ZERO, 5, -beyond).tolist(), kp=1.0) == Fault(Cause.COMMAND_STEP, beyond, 5)
-    gate = Gate()
-    gate.offer(command(mode=Mode.DAMP))
-    gate.offer(command(position=with_joint(ZERO, 5, 2.0).tolist(), kp=1.0))
-    assert gate.fault is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("joint", range(NUM_JOINTS))
+def test_the_first_command_must_be_near_the_joints(joint: int, sign: int) -> None:
+    """Whatever a command to damp said before: motors that are switched on must not leap, after a fault neither."""
+    limit = sign * CONFIG.first_step
+    for beyond, fault in ((limit, None), (np.nextafter(limit, sign * inf), Cause.COMMAND_STEP)):
+        gate = Gate()
+        gate.offer(command(mode=Mode.DAMP, position=[2.0] * NUM_JOINTS))
+        gate.decide(state(), NOW)
+        gate.offer(command(position=with_joint(ZERO, joint, beyond).tolist(), kp=1.0))
+        assert gate.fault == (None if fault is None else Fault(fault, abs(beyond), joint))
+    gate.rearm()
+    gate.offer(command(position=with_joint(ZERO, joint, 1.1 * limit).tolist(), kp=1.0))
+    assert gate.fault is not None
+
+
+def test_the_first_command_may_lead_back_from_every_stop_of_the_metal() -> None:
+    """Where a robot may lie, and where the controller then begins: at the nearest place that targets may have."""
+    assert (MECHANICAL_POSITION - TRAINING.position).max() < CONFIG.first_step
+
+
+def moved(amplitude: float, period: int, ticks: int = 2000) -> int:
+    """After how many ticks a target that goes to and fro is refused; `ticks` if never."""
+    gate = powered()
+    for k in range(ticks):
+        now = NOW + k / 1000
+        target = amplitude if k // period % 2 else 0.0
+        gate.offer(command(now, position=with_joint(ZERO, 5, target).tolist(), kp=0.1))
+        gate.decide(state(now), now)
+        if gate.fault is not None:
+            assert (gate.fault.cause, gate.fault.joint) == (Cause.COMMAND_RATE, 5)
+            return k
+    return ticks
+
+
+def test_targets_must_not_move_too_fast_for_long() -> None:
+    """One long step is borne, also every 0.1 s; going to and fro in every tick or policy step is not."""
+    assert moved(1.59, 100) == 2000
+    assert moved(0.39, 20) == 2000
+    assert moved(1.59, 1) == 2
+    assert moved(0.9, 20) == 60
+    assert moved(0.1, 1) < 40
 
 
 def test_steps_are_counted_from_where_the_joint_was_sent() -> None:
@@ -172,13 +225,13 @@ def test_steps_are_counted_from_where_the_joint_was_sent() -> None:
 
 
 def test_checks_of_commands_have_an_order() -> None:
-    """The first that fails is named: numbers, limits of joints, gains, steps."""
+    """The first that fails is named: numbers, limits of joints, steps, gains."""
     wrong = with_joint(ZERO, 5, 2.9).tolist()
     step = with_joint(ZERO, 5, 2.0).tolist()
     assert refused(position=wrong, kp=nan).cause is Cause.COMMAND_NOT_FINITE
     assert refused(position=wrong, kp=99.0).cause is Cause.COMMAND_POSITION
-    assert refused(position=step, kp=99.0).cause is Cause.COMMAND_GAINS
-    assert refused(position=step).cause is Cause.COMMAND_STEP
+    assert refused(position=step, kp=99.0).cause is Cause.COMMAND_STEP
+    assert refused(kp=99.0).cause is Cause.COMMAND_GAINS
 
 
 def test_a_command_that_was_refused_is_not_followed_in_part() -> None:

@@ -1,0 +1,43 @@
+"""Numbers of the controller that people may set: which are none, and which are too loose for a real robot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+from solo_doi.errors import SoloError
+
+from .config import ControllerConfig, DeployConfig
+from .safety import SafetyConfig
+
+
+def check_thresholds(config: DeployConfig) -> None:
+    """Refuse what would divide by zero or silently switch a check off; on a real robot, all that is looser."""
+    usual = ControllerConfig()
+    for field in fields(ControllerConfig):
+        value = getattr(config.controller, field.name)
+        if field.name != "safety" and not 0 < value < math.inf:
+            flag, default = _flag("controller", field.name), getattr(usual, field.name)
+            raise SoloError(f"{flag} {value:g}: expected a number above 0, and no end. By default {default:g}.")
+    for field in fields(SafetyConfig):
+        value, default = getattr(config.controller.safety, field.name), getattr(usual.safety, field.name)
+        _check(field.name, value, default, real=config.robot == "real")
+
+
+def _check(name: str, value: float, usual: float, *, real: bool) -> None:
+    """Judge one threshold of the checks: of each, a larger one is looser."""
+    flag = _flag("controller.safety", name)
+    if not 0 <= value < math.inf:
+        raise SoloError(
+            f"{flag} {value:g}: this check would never or always be a fault. Expected 0 or more, and no end; by "
+            f"default {usual:g}."
+        )
+    if real and value > usual:
+        raise SoloError(
+            f"{flag} {value:g}: looser than {usual:g}, the limit on a real robot. Leave it out, or try it with "
+            "--robot virtual."
+        )
+
+
+def _flag(group: str, name: str) -> str:
+    return f"--{group}.{name.replace('_', '-')}"
