@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from .isaac_double.interpreters import double, plain_interpreter, quick_interpre
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # `&` in a script has it ignored, by children too
 
 
 @pytest.fixture(autouse=True)

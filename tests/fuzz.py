@@ -6,6 +6,7 @@ Anything that is raised besides ends the program.
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 import time
@@ -57,12 +58,16 @@ FRONTS: dict[str, tuple[Callable[[int, int], int], float]] = {
 
 def main() -> int:
     """Print one line per front; the exit code is 1 if anything malformed was taken."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    wanted = sys.argv[2:] or list(FRONTS)
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Feed malformed input to every reader.")
+    parser.add_argument("count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)")
+    parser.add_argument("fronts", nargs="*", metavar="front", help=f"what to feed: {', '.join(FRONTS)} (default: all)")
+    arguments = parser.parse_args()
+    if unknown := {*arguments.fronts} - {*FRONTS}:
+        parser.error(f"unknown front {min(unknown)!r}, known are: {', '.join(FRONTS)}")
     bad = 0
-    for name in wanted:
+    for name in arguments.fronts or FRONTS:
         front, share = FRONTS[name]
-        inputs, begun = round(count * share), time.process_time()
+        inputs, begun = round(arguments.count * share), time.process_time()
         good = front(inputs, 0)
         bad += inputs - good
         sys.stdout.write(f"{name}: {inputs} inputs, {inputs - good} wrong, {time.process_time() - begun:.0f} s\n")

@@ -26,7 +26,7 @@ NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, -1e300, 5.0, float("nan"), float
 class Ears:
     """A link that hands messages to whoever subscribed."""
 
-    malformed = forged = 0
+    malformed = forged = unsent = 0
 
     def __init__(self) -> None:
         """Nobody listens yet."""
@@ -63,9 +63,8 @@ class Clock:
 
 def handlers_hold(count: int, seed: int) -> int:
     """Let controller, robot, operator's side and console hear anything; return how many ticks ended safely."""
-    rng, good, clock, ears = random.Random(seed), 0, Clock(), Ears()
+    rng, good, clock, ears, screen = random.Random(seed), 0, Clock(), Ears(), Ears()
     remote = Remote(ears, clock)  # type: ignore[arg-type]  # it is all that is used of a link and a clock
-    Console(ears, lambda text: None)  # type: ignore[arg-type]
     robot = RobotProcess(MockSolo(), ears, Gate(), clock=clock)  # type: ignore[arg-type]
     stage = Stage()
     channels = (STATE, COMMAND, OPERATOR, STATUS)
@@ -73,10 +72,13 @@ def handlers_hold(count: int, seed: int) -> int:
         if number % 500 == 0:
             stage, robot.gate = Stage(), Gate()
             stage.walking()
+            screen = Ears()  # time begins anew: an old console would take nothing any more
+            Console(screen, lambda text: None, clock)  # type: ignore[arg-type]
         channel = channels[number % len(channels)]
         message = _anything(channel, rng, stage, robot)
         clock.now = stage.now_ns
         ears.say(channel, message)
+        screen.say(channel, message)
         if channel == STATE:
             stage.controller.hear(message)
         wish = remote.wish(stage.state, 0.0)

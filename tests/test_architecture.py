@@ -51,7 +51,7 @@ RULES = {  # the most specific name counts
     "collect.isaac_worker": Rule(outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}),  # another Python
     "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),
     "deploy.robots.odri": Rule(  # runs on the robot, beside the vendor's wheels
-        may={"solo_doi.solo12", "deploy.clock", "deploy.robots.robot", "deploy.robots.lag"},
+        may={"solo_doi.solo12", "deploy.clock", "deploy.signals", "deploy.robots.robot", "deploy.robots.lag"},
         outside={"numpy", "libmaster_board_sdk_pywrap"},
     ),
     "deploy.robots.virtual_board": Rule(
@@ -59,6 +59,7 @@ RULES = {  # the most specific name counts
             "solo_doi.solo12",
             "solo_doi.sim",
             "deploy.realtime",
+            "deploy.signals",
             "deploy.robots.robot",
             "deploy.robots.lag",
             "deploy.robots.odri",
@@ -66,7 +67,15 @@ RULES = {  # the most specific name counts
         outside={"numpy", "mujoco"},
     ),
     "deploy.export": Rule(  # not on the loop's side: it reads every policy, but trains and collects nothing
-        may={"solo_doi.solo12", "solo_doi.sim", "solo_doi.tasks", "solo_doi.policies", "solo_doi.provenance"},
+        may={
+            "solo_doi.solo12",
+            "solo_doi.sim",
+            "solo_doi.tasks",
+            "solo_doi.policies",
+            "solo_doi.provenance",
+            "solo_doi.config",
+            "deploy.shipped",
+        },
         outside={"numpy", "onnx", "onnxruntime", "tyro"},
     ),
 }

@@ -56,3 +56,14 @@ def test_versions_are_written_elsewhere(image: str) -> None:
     constraints = [word for word in words if word.endswith("constraints.txt")]
     assert all((ROOT / word.removeprefix("/opt/solo-doi/")).is_file() for word in constraints)
     assert bool(constraints) == (image == "lab")
+
+
+def test_the_robots_readme_makes_what_it_mounts() -> None:
+    """Key and calibration, by commands of their own, before it walks: the container's own places are gone with it."""
+    text = (ROOT / "docker" / "robot" / "README.md").read_text()
+    made, walk = text.split("robot --skill", 1)
+    words = walk.split("\n", 1)[0].split()
+    assert f"robot keygen {words[words.index('--key') + 1]}\n" in made
+    measured = next(line for line in made.splitlines() if "robot calibrate" in line)
+    assert f"--out {words[words.index('--calibration') + 1]} " in measured
+    assert "$PWD:/data" in made

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from .fuzz import FRONTS
+from .command import Command
+from .fuzz import FRONTS, main
 from .spoiling import mutated, mutated_json
 
 SLOW = {"whole bundles": 30, "replays": 30, "configurations": 60}
@@ -27,3 +28,14 @@ def test_what_is_fed_is_malformed_in_many_ways() -> None:
     assert len(set(fed)) > 500
     assert sum(one == text.encode() for one in fed) < 10
     assert {len(mutated(b"0123456789", rng)) for _ in range(1000)} >= {0, 5, 10, 11, 19}
+
+
+def test_the_command_says_what_it_takes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Help, a number that is none, a front that is none, and one that is."""
+    fuzz = Command("tests.fuzz", main, monkeypatch, capsys)
+    code, output, _ = fuzz("--help")
+    assert code == 0
+    assert all(name in " ".join(output.split()) for name in FRONTS)
+    assert "invalid int value: 'many'" in fuzz("many")[2]
+    assert "unknown front 'cards', known are: message decoders, " in fuzz(5, "cards")[2]
+    assert fuzz.good(50, "calibrations").startswith("calibrations: 50 inputs, 0 wrong, ")

@@ -31,7 +31,7 @@ from deploy.robots.odri.recorder import replay
 from deploy.robots.odri.sensors import sensors_of
 from deploy.robots.odri.session import Session
 from deploy.robots.process import PRIORITY, RobotProcess
-from deploy.robots.robot import TICK, Sensors
+from deploy.robots.robot import LARGEST_GAINS, TICK, Sensors
 from deploy.robots.virtual_board.veth import PC_END
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
@@ -147,7 +147,7 @@ class _Stamping(NativeBoard):
 class _MotorsOff:
     """A robot that is only looked at: one that moves would not live through a stall of this machine."""
 
-    name, paces = "motors off", True
+    name, paces, largest_gains = "motors off", True, LARGEST_GAINS
 
     def __init__(self, board: _Stamping) -> None:
         """Take a board that is connected."""

@@ -38,6 +38,13 @@ class Figure:
     spread: tuple[float, float]
     """Lowest and highest ratio of a pair."""
 
+    def row(self, summary: str) -> str:
+        """One row of a Markdown table; `summary` says what is compared with what."""
+        numbers = (f"{self.value:.4g} {self.unit}", f"{self.reference:.4g}", f"{self.ratio:.3g}")
+        spread = "{:.3g} to {:.3g}".format(*self.spread)
+        met = {True: "met", False: "**missed**", None: ""}[self.ok]
+        return f"| `{self.name}`: {summary} | {' | '.join(numbers)} | {spread} | {self.target or ''} | {met} |"
+
     def line(self) -> str:
         """One line of JSON, numbers to four digits."""
         rounded = {name: _rounded(value) for name, value in asdict(self).items()}
@@ -74,6 +81,8 @@ class Benchmark:
         return Figure(name, median(values), self.unit, median(references), ratio, target, ok, spread)
 
 
+HEADER = "| figure | value | reference | ratio | least to most | target | |\n|---|---|---|---|---|---|---|"
+"""Of a table of rows."""
 BENCHMARKS: dict[str, Benchmark] = {}
 
 

@@ -45,6 +45,13 @@ def test_targets_have_a_direction(target: dict[str, float], ok: bool | None) -> 
     assert Benchmark(measured, "s", **target).run("made_up").ok is ok
 
 
+def test_a_row_says_whether_the_target_was_met() -> None:
+    """As Markdown, with what is compared."""
+    missed = Benchmark(measured, "s", at_least=0.95).run("made_up").row("a against b")
+    assert missed == "| `made_up`: a against b | 9 s | 10 | 0.9 | 0.7 to 3 | >= 0.95 | **missed** |"
+    assert Benchmark(measured, "s").run("made_up").row("").endswith("|  |  |")
+
+
 def test_fewer_than_five_pairs_are_refused() -> None:
     """A median of three says nothing on a shared machine."""
     with pytest.raises(ValueError, match="'hasty' measured 4 pairs, expected at least 5"):
