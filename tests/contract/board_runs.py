@@ -63,13 +63,16 @@ def beside_board(*command: str, protocol: int, options: tuple[str, ...] = (), ti
     """Run a command beside a board in lock-step, on a cable of its own; return what both printed."""
     need_namespace()
     board = (sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--clock", "lock-step")
-    result = subprocess.run(
-        ["unshare", "-Urn", *board, "--protocol", str(protocol), *options, "--", *command],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
+    result = unless_it_stood_still(
+        lambda: subprocess.run(
+            ["unshare", "-Urn", *board, "--protocol", str(protocol), *options, "--", *command],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        ),
+        lambda result: result.stderr if result.returncode else "",
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout

@@ -31,6 +31,8 @@ from solo_doi.solo12.state import JointCommand
 from tests.deploy.odri.vendor_file import STAND
 
 TIMEOUT = 2.0
+STOOD_STILL = "no measurements for 50 ms"
+"""Words for a machine that stood still, by the library's own clock; `SdkBoard` has the same."""
 
 
 class VendorRobot:
@@ -56,8 +58,11 @@ class VendorRobot:
         if time.monotonic() - self.heard > LATE:
             await_repetition(board)
         before, start = board.GetSensorsSent(), time.monotonic()
-        assert self.robot.send_command(), "the vendor's library reports an error"
+        sent = self.robot.send_command()
+        _end_if_it_stood_still(board)
+        assert sent, "the vendor's library reports an error"
         while board.GetSensorsSent() == before:
+            _end_if_it_stood_still(board)
             assert time.monotonic() - start < TIMEOUT, "no measurements"
             time.sleep(20e-6)
         self.robot.parse_sensor_data()
@@ -88,6 +93,13 @@ class VendorRobot:
             part = min(2.0 * tick / ticks, 1.0)
             joints.set_desired_positions(start + part * (target - start))
             self.cycle()
+
+
+def _end_if_it_stood_still(board: Any) -> None:  # noqa: ANN401  # the vendor's
+    if board.IsTimeout():
+        sys.stderr.write(f"The vendor's library closed the connection: {STOOD_STILL}\n")
+        sys.stderr.flush()
+        os._exit(1)  # as in `main`
 
 
 def compare_bytes(robot: VendorRobot) -> int:
