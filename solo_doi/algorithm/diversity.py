@@ -12,7 +12,7 @@ from torch import Tensor
 from . import equations
 from .beside import Run, at_once
 from .config import TrainConfig
-from .networks import Ensemble, Members
+from .networks import Ensemble
 from .problem import Problem
 
 
@@ -32,6 +32,10 @@ class Diversity(Protocol):
         """All that changes in training, as objects with `state_dict` and `load_state_dict`."""
 
 
+SHARES = 2
+"""Parts of an ensemble that learn side by side, in few products each; always as many, for the same rounding."""
+
+
 class Discriminator:
     """An ensemble q(z | s), and log(q |Z|) / |Z| with a bonus where its members disagree."""
 
@@ -41,7 +45,8 @@ class Discriminator:
         self.options = options = config.discriminator
         inputs = problem.discriminator_input.shape[1]
         self.network = Ensemble(inputs, options.hidden, config.skills, options.members, generator).to(problem.device)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), fused=True, lr=options.lr)
+        self._shares = self.network.split(min(SHARES, options.members))
+        self._optimisers = [torch.optim.Adam(share.parameters, fused=True, lr=options.lr) for share in self._shares]
 
     def fit(self, rows: Tensor, log_w: Tensor, run: Run = at_once) -> dict[str, float]:
         """Maximise E_z E_dz[log q(z|s)].
@@ -56,24 +61,25 @@ class Discriminator:
         shape = (self.options.updates, self.options.batch)
         drawn = torch.multinomial(mixture.cpu(), math.prod(shape), replacement=True, generator=self._generator)
         drawn = drawn.reshape(shape).to(rows.device)
-        *others, last = self.network.split(1 if run is at_once else 2)
-        log_q = posterior.new_zeros(0)
-        for batch in drawn:
-            x, label = self._problem.discriminator_input[rows[batch]], posterior[:, batch]
-            self.optimiser.zero_grad(set_to_none=False)
-            first = [run(partial(self._descent, share, x, label)) for share in others]
-            mine = self._descent(last, x, label)
-            log_q = torch.cat([*(share.result() for share in first), mine])
-            self.optimiser.step()
+        # Members have nothing in common but the data, so that no share ever waits for another.
+        *others, mine = [partial(self._learn, number, rows, posterior, drawn) for number in range(len(self._shares))]
+        beside = [run(learn) for learn in others]
+        last = mine()
+        log_q = torch.cat([*(learned.result() for learned in beside), last])
         label = posterior[:, drawn[-1]]  # what is told of the last minibatch is enough
         loss = equations.discriminator_loss(log_q, label * self._skills)
         return {"loss/discriminator": float(loss), "discriminator_accuracy": float(named_right(log_q, label))}
 
-    def _descent(self, members: Members, x: Tensor, label: Tensor) -> Tensor:
-        """Add some members' share to the gradient; return their log probabilities (K, Z, B)."""
-        log_q = members(x)
-        share = len(log_q) / self.options.members
-        (share * equations.discriminator_loss(log_q, label * self._skills)).backward()
+    def _learn(self, number: int, rows: Tensor, posterior: Tensor, drawn: Tensor) -> Tensor:
+        """Fit a share of the members to all minibatches; return its log probabilities (K, Z, B) of the last one."""
+        members, optimiser = self._shares[number], self._optimisers[number]
+        log_q = posterior.new_zeros(0)
+        for batch in drawn:
+            log_q = members(self._problem.discriminator_input[rows[batch]])
+            loss = equations.discriminator_loss(log_q, posterior[:, batch] * self._skills)
+            optimiser.zero_grad(set_to_none=True)
+            (loss * (len(log_q) / self.options.members)).backward()
+            optimiser.step()
         return log_q.detach()
 
     @torch.no_grad()
@@ -101,8 +107,9 @@ class Discriminator:
         return float(w.gather(0, named[None]).sum() / len(w))
 
     def parts(self) -> dict[str, Any]:
-        """Weights and optimiser."""
-        return {"discriminator": self.network, "discriminator_optimiser": self.optimiser}
+        """Weights and optimisers."""
+        optimisers = {f"discriminator_optimiser_{number}": one for number, one in enumerate(self._optimisers)}
+        return {"discriminator": self.network, **optimisers}
 
 
 class VanDerWaals:

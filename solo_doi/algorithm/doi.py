@@ -77,20 +77,23 @@ class Doi:
     @torch.no_grad()
     def log_weights(self, rows: Tensor, run: Run = at_once) -> Tensor:
         """Log weights (Z, B) of some transitions, normalised among themselves; rewards are given to `run`."""
-        reward = run(partial(self.reward, rows))
+        reward = run(partial(self._rewards, rows))
         states = torch.cat([self.problem.here[rows], self.problem.there[rows]])
-        here, there = self.value.network(self.problem.states[states])[..., 0].chunk(2, dim=1)
+        here, there = state_values(self.problem.states[states], self.value.network).chunk(2, dim=1)
         delta = equations.td_error(reward.result(), here, there, self.config.gamma)
         return normalised(delta, self.config)
 
     @torch.no_grad()
     def full_log_weights(self) -> Tensor:
         """Log weights (Z, N) of all transitions."""
-        values = state_values(self.problem, self.value.network)
+        values = state_values(self.problem.states, self.value.network)
         here, there = values[:, self.problem.here], values[:, self.problem.there]
-        rows = torch.arange(self.problem.num_rows, device=self.problem.device)
-        reward = in_chunks(lambda chunk: self.reward(rows[chunk]), len(rows), self.config.skills, rows.device)
+        reward = self._rewards(torch.arange(self.problem.num_rows, device=self.problem.device))
         return normalised(equations.td_error(reward, here, there, self.config.gamma), self.config)
+
+    def _rewards(self, rows: Tensor) -> Tensor:
+        """Rewards (Z, B) of many transitions."""
+        return in_chunks(lambda chunk: self.reward(rows[chunk]), len(rows), self.config.skills, rows.device)
 
     def weighing(self) -> dict[str, Tensor]:
         """Return how every skill (Z,) weighs imitation: sigma, if it plays a part; with exponents above 1 they part."""

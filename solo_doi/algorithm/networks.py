@@ -85,9 +85,7 @@ class Ensemble(nn.Module):
         return Members([*self.weights], [*self.biases])(x)
 
     def split(self, parts: int) -> list[Members]:
-        """Shares of about as many members each, in the same memory; what they learn is added to `grad` of the whole."""
-        for whole in self.parameters():
-            whole.grad = torch.zeros_like(whole)
+        """Shares of about as many members each, in the same memory, to be trained one by one."""
         bounds = [len(self.weights[0]) * part // parts for part in range(parts + 1)]
         shares = [slice(*pair) for pair in pairwise(bounds)]
         return [
@@ -103,6 +101,11 @@ class Members:
     weights: list[Tensor]
     biases: list[Tensor]
 
+    @property
+    def parameters(self) -> list[Tensor]:
+        """All that is trained."""
+        return [*self.weights, *self.biases]
+
     def __call__(self, x: Tensor) -> Tensor:
         """Log probabilities (K, Z, B) of inputs (B, inputs)."""
         hidden = x.expand(len(self.weights[0]), *x.shape)
@@ -113,10 +116,7 @@ class Members:
 
 
 def _share(whole: Tensor, members: slice) -> Tensor:
-    part = whole.detach()[members].requires_grad_()
-    assert whole.grad is not None
-    part.grad = whole.grad[members]
-    return part
+    return whole.detach()[members].requires_grad_()
 
 
 class SampleLastLinear(torch.autograd.Function):

@@ -12,8 +12,8 @@ from .config import TrainConfig
 from .networks import SkillNetwork
 from .problem import Problem
 
-CHUNK = 8192
-"""Rows per pass: larger chunks spend their time on fresh memory."""
+CHUNK = 1024
+"""Rows per pass: what lies between layers of more rows leaves the processor's cache."""
 
 
 @torch.no_grad()
@@ -29,9 +29,8 @@ def in_chunks(work: Callable[[slice], Tensor], rows: int, skills: int, device: t
     return found
 
 
-def state_values(problem: Problem, network: SkillNetwork) -> Tensor:
-    """Values of all states, (Z, M)."""
-    states = problem.states
+def state_values(states: Tensor, network: SkillNetwork) -> Tensor:
+    """Values (Z, M) of many states (M, inputs)."""
     return in_chunks(lambda chunk: network(states[chunk])[..., 0], len(states), len(network.skill), states.device)
 
 

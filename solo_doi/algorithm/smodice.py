@@ -37,7 +37,7 @@ def recover_expert(
         finite({"loss/expert_value": loss}, f"update {number + 1}")
         advance()
     with torch.no_grad():
-        values = state_values(problem, value.network)
+        values = state_values(problem.states, value.network)
         delta = equations.td_error(logit, values[:, problem.here], values[:, problem.there], config.gamma)
         return Expert(logit, normalised(delta, config)[0])
 

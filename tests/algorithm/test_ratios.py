@@ -29,7 +29,7 @@ def test_values_in_pieces_are_values_at_once(monkeypatch: pytest.MonkeyPatch) ->
     problem = build(ragged((9, 5, 7, 1)))
     network = SkillNetwork(4, 8, 1, 3, seeded())
     monkeypatch.setattr(ratios, "CHUNK", 4)
-    found = state_values(problem, network)
+    found = state_values(problem.states, network)
     assert found.shape == (3, 26)
     close(found, network(problem.states)[..., 0].detach())
     assert not found.requires_grad
