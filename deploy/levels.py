@@ -44,7 +44,7 @@ def _positions(limits: tuple[float, ...]) -> str:
 
 
 SAFETY_TEST, NEWS, FAULTS = "test_safety.py", "test_safety_news.py", "test_controller_faults.py"
-GATE, MOMENT = "robots/test_gate.py", "robots/test_gate_moment.py"
+GATE, AGE, MOMENT = (f"robots/test_gate{part}.py" for part in ("", "_age", "_moment"))
 NEAR, FAR = _positions(tuple(SAFETY.position[:3])), _positions(tuple(DRIVER.position[:3]))
 CAUSES = {
     Cause.JOINT_POSITION: (
@@ -124,11 +124,11 @@ CAUSES = {
     ),
     Cause.COMMAND_STALE: (
         f"{1000 * G.expiry:g} ms",
-        f"{MOMENT}::test_a_command_expires_after_exactly_twenty_milliseconds",
+        f"{AGE}::test_a_command_expires_after_exactly_twenty_milliseconds",
     ),
     Cause.COMMAND_OBSERVED: (
         f"measurement behind it {1000 * G.observed_age:g} ms old, or yet to come",
-        f"{MOMENT}::test_a_command_rests_on_a_measurement_of_late",
+        f"{AGE}::test_a_command_rests_on_a_measurement_of_late",
     ),
     Cause.COMMAND_FOREIGN: (
         "another session while motors hold",
@@ -136,7 +136,7 @@ CAUSES = {
     ),
     Cause.MOTOR_NOT_READY: ("any motor", f"{MOMENT}::test_motors_must_follow_and_report_no_error"),
     Cause.COMMAND_LAG: (f"{G.command_lag} ticks", f"{MOMENT}::test_motors_must_acknowledge_commands"),
-    Cause.SENSOR_STALE: (f"{1000 * G.sensor_age:g} ms", f"{MOMENT}::test_sensors_that_are_silent_are_a_fault"),
+    Cause.SENSOR_STALE: (f"{1000 * G.sensor_age:g} ms", f"{AGE}::test_sensors_that_are_silent_are_a_fault"),
     Cause.HARDWARE: ("any error of a driver", f"{MOMENT}::test_motors_must_follow_and_report_no_error"),
     Cause.IMU_FROZEN: (f"{1000 * G.imu_frozen:g} ms", f"{MOMENT}::test_a_frozen_imu_is_a_fault"),
     Cause.VOLTAGE: (f"below {G.voltage:g} V", f"{MOMENT}::test_a_flat_battery_is_a_fault"),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import sys
+from collections.abc import Iterator
+
 import pytest
 
 
@@ -9,3 +14,13 @@ import pytest
 def same_software(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the software named in contracts the same, whoever commits meanwhile."""
     monkeypatch.setattr("deploy.export.write.software", lambda: {"commit": "0123456789ab"})
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A terminal as standard input; gives its other end."""
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "r") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield ours
+    os.close(ours)

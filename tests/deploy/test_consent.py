@@ -9,7 +9,6 @@ import time
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,16 +18,6 @@ from deploy.robots.virtual_board.known import CALIBRATION
 from solo_doi.errors import SoloError
 
 from .deployment import PATIENCE, Deployment
-
-
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401  # yields the other end
-    """A terminal as standard input; gives its other end."""
-    ours, theirs = pty.openpty()
-    with os.fdopen(theirs, "r") as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        yield ours
-    os.close(ours)
 
 
 def answering(terminal: int, keys: bytes) -> None:

@@ -31,16 +31,6 @@ CONTROL = frozenset(b"\x03\x04\x0f\x11\x12\x13\x16\x17\x1a\x1c")
 # --- Keyboard ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401  # yields the other end
-    """A terminal as standard input; gives its other end."""
-    ours, theirs = pty.openpty()
-    with os.fdopen(theirs, "r") as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        yield ours
-    os.close(ours)
-
-
 def test_keys_are_read_without_return_and_the_terminal_is_given_back(terminal: int) -> None:
     """Several at once, each once; what has no meaning is left out."""
     before = termios.tcgetattr(sys.stdin)
