@@ -12,6 +12,7 @@ from torch import Tensor
 from . import equations
 from .beside import Run, at_once
 from .config import TrainConfig
+from .health import TrainingError
 from .networks import Ensemble
 from .problem import Problem
 
@@ -32,6 +33,8 @@ class Diversity(Protocol):
         """All that changes in training, as objects with `state_dict` and `load_state_dict`."""
 
 
+SMALLEST = 1e-300
+"""Keeps quotients of nothing by nothing finite."""
 SHARES = 2
 """Parts of an ensemble that learn side by side, in few products each; always as many, for the same rounding."""
 
@@ -56,8 +59,14 @@ class Discriminator:
         """
         seen = ~self._problem.held_out[rows]
         rows, w = rows[seen], log_w[:, seen].exp()
+        w = w / w.sum(1, keepdim=True).clamp(min=SMALLEST)  # every skill is as likely, whatever was withheld of it
         mixture = w.mean(0)
-        posterior = (w / w.sum(0).clamp(min=1e-300)).float()  # (Z, B)
+        if not float(mixture.sum()):
+            raise TrainingError(
+                "All weight of the skills lies on trajectories that are withheld from the discriminator. Lower "
+                "discriminator.held_out, or use more trajectories."
+            )
+        posterior = (w / w.sum(0).clamp(min=SMALLEST)).float()  # (Z, B)
         shape = (self.options.updates, self.options.batch)
         drawn = torch.multinomial(mixture.cpu(), math.prod(shape), replacement=True, generator=self._generator)
         drawn = drawn.reshape(shape).to(rows.device)
@@ -103,7 +112,7 @@ class Discriminator:
             equations.ensemble_log_prob(self.network(self._problem.discriminator_input[chunk])).argmax(0)
             for chunk in rows.split(8192)
         ])  # fmt: skip
-        w = w / w.sum(1, keepdim=True).clamp(min=1e-300)
+        w = w / w.sum(1, keepdim=True).clamp(min=SMALLEST)
         return float(w.gather(0, named[None]).sum() / len(w))
 
     def parts(self) -> dict[str, Any]:

@@ -116,7 +116,8 @@ class Members:
 
 
 def _share(whole: Tensor, members: slice) -> Tensor:
-    return whole.detach()[members].requires_grad_()
+    # Not `detach`: shares that learn side by side must not count each other's changes as changes of their own.
+    return whole.data[members].requires_grad_()
 
 
 class SampleLastLinear(torch.autograd.Function):

@@ -28,7 +28,7 @@ from .ratios import describe
 from .smodice import Expert, recover_expert, updates
 
 STATE_FILE = "state.pt"
-STATE_VERSION = 2
+STATE_VERSION = 3
 """Of what is saved to continue from; others are refused."""
 RATIOS_FILE = "ratios.h5"
 SUMMARY_FILE = "summary.json"
