@@ -19,7 +19,7 @@ from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
 from .lag import Lag
-from .robot import LARGEST_GAINS, TICK, Sensors, damped
+from .robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
 
 UP_W = np.array([0.0, 0.0, GRAVITY])
 
@@ -105,7 +105,7 @@ class BulletSolo:
         """Whether anything but a foot touches the ground."""
         return bool((np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1) > CONTACT_THRESHOLD).any())
 
-    def stop(self) -> None:
+    def stop(self, cause: str = STOPPED) -> None:
         """It does nothing by itself."""
 
     def close(self) -> None:

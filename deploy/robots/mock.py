@@ -10,7 +10,7 @@ from solo_doi.solo12.rotations import IDENTITY
 from solo_doi.solo12.state import JointCommand
 
 from .lag import Lag
-from .robot import LARGEST_GAINS, TICK, Sensors, damped
+from .robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
 
 UP = np.array([0.0, 0.0, GRAVITY])
 FOLLOWING = 0.05
@@ -60,7 +60,7 @@ class MockSolo:
         self._ticks += 1
         return observed
 
-    def stop(self) -> None:
+    def stop(self, cause: str = STOPPED) -> None:
         """It does nothing by itself."""
 
     def close(self) -> None:

@@ -134,7 +134,10 @@ class RobotProcess:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         note = f"{type(error).__name__} in {where}: {error}"
-        self.gate.fault = self.gate.fault or Fault(Cause.ROBOT_PROGRAM, note=note)
+        fault = Fault(Cause.ROBOT_PROGRAM, note=note)
+        self.gate.fault = self.gate.fault or fault
+        with suppress(Exception):  # tried again in every tick that fails
+            self.robot.stop(str(fault))  # in bring-up, motors are not the gate's
 
     def _tell(self, sensors: Sensors) -> None:
         message = state_of(sensors)

@@ -25,6 +25,7 @@ DAMPING = 0.2
 LARGEST_TILT, FROZEN_AFTER, LEAST_VOLTAGE = 1.2, 0.020, 20.0
 """What nothing that moves motors bears: an angle between base and level [rad], for how long an IMU may show the very
 same numbers [s], a battery; a pack of six cells is flat there [V]."""
+STOPPED = "stopped by the operator"
 LARGEST_GAINS = LARGEST_KP, LARGEST_KD
 """Of a robot whose way to the motors carries any gain that is safe [N m/rad], [N m s/rad]."""
 
@@ -104,8 +105,8 @@ class Robot(Protocol):
         now, an older one where a robot delays commands.
         """
 
-    def stop(self) -> None:
-        """Give up whatever the robot does by itself: a person has asked for it. From now on it is only damped."""
+    def stop(self, cause: str = STOPPED) -> None:
+        """Give up whatever the robot does by itself: a person has asked for it, or the cause is another."""
 
     def close(self) -> None:
         """Leave the motors damped or off, and free what was held."""

@@ -31,7 +31,7 @@ from deploy.robots.odri.recorder import replay
 from deploy.robots.odri.sensors import sensors_of
 from deploy.robots.odri.session import Session
 from deploy.robots.process import PRIORITY, RobotProcess
-from deploy.robots.robot import LARGEST_GAINS, TICK, Sensors
+from deploy.robots.robot import LARGEST_GAINS, STOPPED, TICK, Sensors
 from deploy.robots.virtual_board.veth import PC_END
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
@@ -169,7 +169,7 @@ class _MotorsOff:
         self._session.send(motors_off())
         return observed
 
-    def stop(self) -> None:
+    def stop(self, cause: str = STOPPED) -> None:
         """Nothing moves."""
 
     def close(self) -> None:

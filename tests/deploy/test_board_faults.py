@@ -105,6 +105,34 @@ def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
     assert float(np.abs(motion.joint_velocity).max()) < 0.5
 
 
+@pytest.mark.parametrize("part", ["sense", "decide"])
+def test_a_mistake_in_the_program_ends_bring_up(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Legs that swing are not the gate's yet: from the next tick on no driver holds a position, and none begins to."""
+    clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
+    ledger, process = cable.lock_step.board.body.ledger, RobotProcess(robot, WireLink(Wire(clock)), Gate(), clock=clock)
+    clock.tick = lambda _: cable.tick()
+
+    def tick(times: int) -> None:
+        for _ in range(times):
+            process.tick()
+            clock.sleep(TICK)
+
+    tick(3)
+    assert ledger.powered[-1][1]
+    with monkeypatch.context() as patch:
+        patch.setattr(robot if part == "sense" else process.gate, part, lambda *_: 1 / 0)
+        failed = clock.now_ns() * 1e-9
+        tick(1)
+    tick(500)
+    last, powered = ledger.powered[-1]
+    assert not powered
+    assert last <= failed + 0.002
+    assert process.gate.fault is not None
+    assert process.gate.fault.cause is Cause.ROBOT_PROGRAM
+    with pytest.raises(RobotError, match=r"searching index pulses: the robot's own program failed: ZeroDivisionError"):
+        tick(2000)
+
+
 def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
     """Whoever waits for the robot learns that nothing more will come, and why; until then motors are damped."""
     clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])

@@ -22,7 +22,7 @@ from deploy.robots.bullet import BulletSolo
 from deploy.robots.gate import Gate
 from deploy.robots.mock import MockSolo
 from deploy.robots.process import RobotProcess
-from deploy.robots.robot import LARGEST_GAINS, Robot, Sensors
+from deploy.robots.robot import LARGEST_GAINS, STOPPED, Robot, Sensors
 from deploy.shipped import SHIPPED
 from deploy.state_machine import State
 from solo_doi.policies.bundle import Bundle
@@ -159,9 +159,9 @@ class Body:
         self.ledger.note(now, self._true.joint_position, self._true.joint_torque, powered=powered)
         return self.robot.drive(command, observed)
 
-    def stop(self) -> None:
+    def stop(self, cause: str = STOPPED) -> None:
         """Pass on."""
-        self.robot.stop()
+        self.robot.stop(cause)
 
     def close(self) -> None:
         """Free the robot."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from deploy.clock import CLOCK, Clock
 from deploy.robots.lag import Lag
-from deploy.robots.robot import LARGEST_GAINS, RobotError, Sensors, damped
+from deploy.robots.robot import LARGEST_GAINS, STOPPED, RobotError, Sensors, damped
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
@@ -48,6 +48,7 @@ class Solo12:
         self._lag = Lag(lag, damped())
         self._session, self._calibration = Session(board, lock_step=lock_step, clock=clock), calibration
         self._bring_up: BringUp | None = None
+        self._stopped = ""  # why, if bring-up must not begin any more
         self._packet: SensorPacket | None = None
         self._sound: Sensors | None = None
 
@@ -76,11 +77,13 @@ class Solo12:
         """Return what was measured in this tick; nothing if no news came in time.
 
         Raises:
-            RobotError: No board answers, a driver is missing, the calibration is another board's, or bring-up has
-                failed: nothing more will come of it, and who waits for the robot must know.
+            RobotError: No board answers, a driver is missing, the calibration is another board's, it was stopped
+                before bring-up, or that has failed: nothing more will come of it, and who waits must know.
         """
         session = self._session
         if self._bring_up is None:
+            if self._stopped:
+                raise RobotError(f"Before bring-up: {self._stopped}. Nothing has moved; start again.")
             if session.open():
                 self._calibration.check_board(session.board.address)
                 self._bring_up = BringUp(self._calibration)
@@ -119,10 +122,12 @@ class Solo12:
         )
         return observed
 
-    def stop(self) -> None:
-        """Give up bring-up: its motors are only damped from now on."""
-        if self._bring_up is not None and not self._bring_up.is_done:
-            self._bring_up.give_up("stopped by the operator")
+    def stop(self, cause: str = STOPPED) -> None:
+        """Give up bring-up: it never begins, or its motors are only damped from now on."""
+        if self._bring_up is None:
+            self._stopped = self._stopped or cause
+        elif not self._bring_up.is_done:
+            self._bring_up.give_up(cause)
 
     def close(self) -> None:
         """Damp the motors and stop talking: the board switches them off 20 ms later."""

@@ -290,6 +290,21 @@ def test_joints_are_not_held_while_their_coordinates_change() -> None:
     assert run.robot.stage == Stage.FOLD.value
 
 
+@pytest.mark.parametrize("ticks", [0, 30])
+def test_a_stop_before_the_board_has_answered_is_not_forgotten(ticks: int) -> None:
+    """Or legs would move after a person has damped them: bring-up never begins, and whoever waits is told why."""
+    run = Run(4, BodyConfig(start_pose=START))
+    for _ in range(ticks):
+        run.tick()
+    run.robot.stop()
+    run.robot.stop("another cause, too late")
+    for _ in range(2):
+        with pytest.raises(RobotError, match=r"stopped by the operator\. Nothing has moved"):
+            run.bring_up(200)
+    assert run.stages in ([], ["waiting for the master board"])
+    assert not run.board.body.drivers.reading()["enabled"].any()
+
+
 def test_a_missing_driver_is_named() -> None:
     """Before anything moves."""
     run = Run(4, BodyConfig())
