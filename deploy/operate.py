@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 PERIOD = 0.02
+DAMP = Wish(Request.DAMP)
 
 
 class Device(Protocol):
@@ -94,16 +95,23 @@ class Console:
 
 
 def operate(device: Device, link: Link, gone: Callable[[], bool], write: Callable[[str], object]) -> None:
-    """Pass wishes on until the person ends it or the controller is gone; a robot that stands lies down first."""
+    """Pass wishes on until the person ends it or the controller is gone; a robot that stands lies down first.
+
+    A stop is told again in every period until the person re-arms: a message may be lost, and a robot process that is
+    still starting has heard none of them, whatever the controller shows.
+    """
     sender, console = Sender(link), Console(link, write, after_fault=after_fault(device.help))
     write(device.help + "\n")
-    ending = False
+    ending = stopped = False
     with device:
         while not gone() and not (ending and console.state is not None and console.state not in POWERED):
             wishes, present = device.read(PERIOD, console.state)
             link.receive()
+            if stopped and not any(wish.request is Request.DAMP for wish in wishes):
+                wishes = [DAMP, *wishes]
             for wish in wishes:
                 ending = ending or (wish.request is Request.SIT and wish.skill == QUIT)
+                stopped = wish.request is Request.DAMP or (stopped and wish.request is not Request.REARM)
                 sender.send(replace(wish, velocity=device.velocity))
             if present and not wishes:
                 sender.send(Wish(Request.NOTHING, velocity=device.velocity))

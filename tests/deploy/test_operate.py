@@ -17,6 +17,7 @@ from deploy.operate import QUIT, Console, after_fault, operate
 from deploy.operators import Wish, operator_message, wish_of
 from deploy.state_machine import State
 
+from .test_process import Bench
 from .world import MS, WRONG_KEY, Wire, WireLink, World
 
 
@@ -103,6 +104,30 @@ def test_who_is_not_there_sends_nothing() -> None:
     link = FakeLink()
     run(Keys(([], False), ([], False)), link)
     assert [sent.request for sent in link.sent] == [Request.SIT]
+
+
+def test_a_stop_is_told_until_somebody_re_arms() -> None:
+    """One message may be lost, and a robot process may still be starting, although the controller shows DAMP."""
+    link = FakeLink(state=State.DAMP)
+    stop, re_arm, walk = Wish(Request.DAMP), Wish(Request.REARM), Wish(Request.WALK)
+    device = Keys(
+        ([stop], True), ([], True), ([], False), ([walk], True), ([stop], True),
+        ([re_arm, stop], True), ([], True), ([re_arm], True), ([], True),
+    )  # fmt: skip
+    run(device, link)
+    assert [Request(sent.request).name for sent in link.sent] == [
+        "DAMP", "DAMP", "DAMP", "DAMP", "WALK", "DAMP", "REARM", "DAMP", "DAMP", "DAMP", "REARM", "NOTHING", "SIT",
+    ]  # fmt: skip
+
+
+def test_a_robot_process_that_starts_late_still_hears_the_stop() -> None:
+    """Nobody listens while the key is pressed: what is sent later stops the robot."""
+    link, bench = FakeLink(), Bench()
+    run(Keys(([Wish(Request.DAMP)], True), *[([], True)] * 3), link)
+    message = link.sent[2]
+    bench.operator(message.request)
+    assert bench.gate.fault is not None
+    assert bench.gate.fault.cause is Cause.OPERATOR_STOP
 
 
 def test_the_console_says_what_happens() -> None:
