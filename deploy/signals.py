@@ -1,14 +1,19 @@
-"""How a process learns that it shall end: Ctrl-C, a request to end, a terminal that was closed."""
+"""How a process learns that it shall end: Ctrl-C, Ctrl-Z, a request to end, a terminal that was closed."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from typing import Any
 
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""All mean the same: damp, report, end. By default each but the first would leave the legs limp and the key behind."""
+TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
+"""What a program in the background gets for using its terminal."""
+STOPS = (signal.SIGTSTP, *TERMINAL)
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, *STOPS)
+"""All mean the same: damp, report, end. By default each but the first would leave the legs limp: a program that
+stands still commands nothing."""
 
 
 def on_ending(handler: Callable[[int, object], object] | signal.Handlers) -> dict[signal.Signals, Any]:
@@ -16,8 +21,25 @@ def on_ending(handler: Callable[[int, object], object] | signal.Handlers) -> dic
     kept = {number: signal.getsignal(number) for number in ENDINGS}
     for number in ENDINGS:
         if number != signal.SIGHUP or kept[number] is not signal.SIG_IGN:
-            signal.signal(number, handler)
+            signal.signal(number, _once(handler) if callable(handler) else handler)
     return kept
+
+
+def _once(handler: Callable[[int, object], object]) -> Callable[[int, object], object]:
+    """Hear of the terminal once: whoever gives it back from the background would be told again and again."""
+
+    def hear(number: int, frame: object) -> None:
+        for one in TERMINAL:
+            signal.signal(one, signal.SIG_IGN)
+        handler(number, frame)
+
+    return hear
+
+
+def ask_to_end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
+    """Pass a request to end on, also to one that was stopped before it took over the signals."""
+    process.send_signal(signal.SIGTERM if number in STOPS else number)
+    process.send_signal(signal.SIGCONT)
 
 
 class Parent:
@@ -34,7 +56,7 @@ class Parent:
 
 
 class StopRequest:
-    """Becomes true on Ctrl-C, on a request to end, or when terminal or the process that started this one are gone."""
+    """Becomes true by any of the endings, or when the process that started this one is gone."""
 
     def __init__(self) -> None:
         """Take over the signals."""

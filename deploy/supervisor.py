@@ -27,7 +27,7 @@ from .preflight import check, check_robot
 from .recorder import LOG_FILE
 from .report import BOARD_FILE, Summary, summarise
 from .robots.virtual_board.crane import LOWER_AFTER
-from .signals import on_ending
+from .signals import ask_to_end, on_ending
 
 END = 60.0
 """How long processes are given to end before they are killed [s]."""
@@ -127,7 +127,7 @@ def _device(config: DeployConfig) -> Device:
 def _end(process: subprocess.Popen[bytes] | None) -> None:
     if process is None or process.poll() is not None:
         return
-    process.send_signal(signal.SIGTERM)
+    ask_to_end(process)
     try:
         process.wait(END)
     except subprocess.TimeoutExpired:

@@ -113,9 +113,9 @@ class Deployment:
         """Whether the command still runs."""
         return self._process.poll() is None
 
-    def interrupt(self) -> None:
-        """Press Ctrl-C: every process of the terminal gets it."""
-        os.killpg(self._process.pid, signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Press Ctrl-C, or Ctrl-Z: every process of the terminal gets it."""
+        os.killpg(self._process.pid, number)
 
     def close_terminal(self) -> None:
         """Close the window, as a connection that is lost does: the terminal is gone, and every process is told."""

@@ -15,7 +15,7 @@ import pytest
 
 from deploy.clock import Clock, Ticker
 from deploy.realtime import prepare, prepare_aloud
-from deploy.signals import ENDINGS, Interrupts, StopRequest
+from deploy.signals import ENDINGS, STOPS, Interrupts, StopRequest, ask_to_end
 
 MS = 1_000_000
 
@@ -154,7 +154,7 @@ def signals_again() -> Iterator[None]:
 @pytest.mark.usefixtures("signals_again")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_signals_ask_to_stop(number: signal.Signals) -> None:
-    """Ctrl-C and a request to end are heard, and raise nothing in the middle of a tick."""
+    """Ctrl-C, Ctrl-Z and a request to end are heard, and raise nothing in the middle of a tick."""
     stop = StopRequest()
     assert not stop()
     signal.raise_signal(number)
@@ -172,6 +172,55 @@ def test_a_command_is_interrupted_once(number: signal.Signals) -> None:
             signal.raise_signal(number)
         signal.raise_signal(number)
     assert signal.getsignal(number) is before
+
+
+BACKGROUND = """
+import os, pty, signal, sys, termios
+{take}
+child, terminal = pty.fork()
+if child:
+    os.waitpid(child, 0)
+    sys.exit()
+if os.fork():
+    os.wait()
+    os._exit(0)
+os.setpgid(0, 0)  # the terminal now belongs to others
+before = termios.tcgetattr(0)
+signal.alarm(20)
+{use}
+termios.tcsetattr(0, termios.TCSADRAIN, before)
+os.write({end}, b"given back")
+"""
+
+
+@pytest.mark.parametrize(
+    ("take", "use"),
+    [
+        ("from deploy.signals import Interrupts; Interrupts().__enter__()",
+         "try: os.read(0, 1)\nexcept KeyboardInterrupt: pass"),
+        ("from deploy.signals import StopRequest; stop = StopRequest()",
+         "try: termios.tcsetattr(0, termios.TCSADRAIN, before)\nexcept termios.error: assert stop()"),
+    ],
+    ids=["command", "process"],
+)  # fmt: skip
+def test_the_terminal_is_given_back_from_the_background(take: str, use: str) -> None:
+    """The first use of it is a request to end; what the end does with it is neither refused nor tried for ever."""
+    heard, told = os.pipe()
+    program = BACKGROUND.format(take=take, use=use, end=told)
+    subprocess.run([sys.executable, "-c", program], pass_fds=[told], check=True, timeout=60, stdin=subprocess.DEVNULL)
+    os.close(told)
+    with os.fdopen(heard, "rb") as pipe:
+        assert pipe.read() == b"given back"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *STOPS])
+def test_who_was_stopped_is_ended(number: signal.Signals) -> None:
+    """Ctrl-Z in the moment in which a process starts, before it can hear of it."""
+    process = subprocess.Popen(["sleep", "600"])
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    ask_to_end(process, number)
+    assert process.wait(60) == -signal.SIGTERM
 
 
 @pytest.mark.usefixtures("signals_again")

@@ -133,6 +133,15 @@ def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> Non
     assert bounded(run) or state is State.IDLE
 
 
+def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
+    """Nobody is suspended, as motors that nobody commands are limp."""
+    with Deployment(tmp_path / "run", "--mock", "--fast", "--controller.stand-seconds", "1000") as run:
+        run.listen_until_state(State.STAND)
+        run.interrupt(signal.SIGTSTP)
+        assert run.finish() == 1
+    assert ended_in_order(run)
+
+
 @pytest.mark.parametrize(("keys", "state"), [("s", State.READY), ("s ", State.DAMP)], ids=["ready", "damp"])
 def test_ctrl_c_while_a_person_drives(keys: str, state: State, tmp_path: Path) -> None:
     """States that last as long as somebody wishes; a person may end whenever they like, so it is no problem."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -19,7 +18,7 @@ import numpy as np
 
 from deploy.realtime import prepare
 from deploy.robots.odri.link import EthernetLink
-from deploy.signals import Interrupts, Parent, on_ending
+from deploy.signals import Interrupts, Parent, ask_to_end, on_ending
 from solo_doi.errors import one_line
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
@@ -97,7 +96,7 @@ class _Command:
         self._parent, self._asked = parent, False
         self.process = process = subprocess.Popen(words) if words else None
         if process is not None:
-            on_ending(lambda number, _: process.send_signal(number))
+            on_ending(lambda number, _: ask_to_end(process, number))
 
     @property
     def over(self) -> bool:
@@ -106,7 +105,7 @@ class _Command:
             return self._parent.gone
         if self._parent.gone and not self._asked:
             self._asked = True
-            self.process.send_signal(signal.SIGTERM)
+            ask_to_end(self.process)
         return self.process.poll() is not None
 
 
