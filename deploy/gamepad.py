@@ -32,6 +32,8 @@ BUTTONS = {
 DEAD_MAN = 311
 """Right shoulder: held while the robot may move, if a dead man's button is asked for; let go, motors are damped."""
 KEY, AXIS = 1, 3
+SYN, DROPPED = 0, 3
+"""Type and code by which the kernel says that events were lost, as nobody has read them in time."""
 AXES = {1: (0, -1.0), 0: (1, -0.5), 3: (2, -1.0)}
 """Axis of a stick: which velocity it sets, and its value at the end of the stick."""
 DEAD_ZONE = 0.1
@@ -81,6 +83,7 @@ class Gamepad:
                 wish = self._take(event)
                 if wish is not None and (self._allowed or wish.request is Request.DAMP):
                     wishes.append(wish)
+            wishes += self._look(DAMP in wishes)
         except OSError:
             self._hold(False)
             there = False
@@ -94,6 +97,13 @@ class Gamepad:
         self._let_go = self._dead_man and (self._let_go or self._held) and not held
         self._held = held
 
+    def _look(self, damped: bool) -> list[Wish]:  # what the events said
+        """Learn how the buttons are now: an event may be lost, and asking the kernel drops those it has not told."""
+        down = self._device.active_keys()
+        if DEAD_MAN not in down:
+            self._hold(False)
+        return [] if damped else [DAMP for code, wish in BUTTONS.items() if wish is DAMP and code in down]
+
     def _take(self, event: Any) -> Wish | None:  # noqa: ANN401
         if event.type == KEY and event.code == DEAD_MAN:
             self._hold(event.value != 0)
@@ -101,13 +111,20 @@ class Gamepad:
         if event.type == KEY and event.value == 1:
             return BUTTONS.get(event.code)
         if event.type == AXIS and event.code in AXES:
-            index, most = AXES[event.code]
-            info = self._device.absinfo(event.code)
-            share = 2 * (event.value - info.min) / (info.max - info.min) - 1
-            velocity = self._velocity.copy()
-            velocity[index] = 0.0 if abs(share) < DEAD_ZONE else most * share
-            self._velocity = velocity
+            self._steer(event.code, event.value)
+        if event.type == SYN and event.code == DROPPED:  # a stick may have been let go
+            for code in (code for code, (index, _) in AXES.items() if self._velocity[index]):
+                self._steer(code)
         return None
+
+    def _steer(self, code: int, value: float | None = None) -> None:
+        """Take where a stick is, by an event or now."""
+        index, most = AXES[code]
+        info = self._device.absinfo(code)
+        share = 2 * ((info.value if value is None else value) - info.min) / (info.max - info.min) - 1
+        velocity = self._velocity.copy()
+        velocity[index] = 0.0 if abs(share) < DEAD_ZONE else most * share
+        self._velocity = velocity
 
 
 def _install() -> str:

@@ -6,7 +6,7 @@ import os
 import pty
 import sys
 import termios
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from deploy.gamepad import AXIS, BUTTONS, DAMP, DEAD_MAN, KEY, Gamepad
+from deploy.gamepad import AXIS, BUTTONS, DAMP, DEAD_MAN, DROPPED, KEY, SYN, Gamepad
 from deploy.keyboard import KEYS, Guided, Keyboard
 from deploy.messages.wire import Request
 from deploy.operate import QUIT
@@ -192,6 +192,8 @@ class FakePad:
 
     events: list[Any]
     gone: bool = False
+    down: set[int] = field(default_factory=set)
+    stick: int = 0
 
     def grab(self) -> None:
         """Nothing to do."""
@@ -200,14 +202,23 @@ class FakePad:
         """Nothing to do."""
 
     def absinfo(self, code: int) -> Any:  # noqa: ANN401  # an object with min and max
-        """A stick's range."""
-        return type("Info", (), {"min": -100, "max": 100})
+        """A stick's range, and where it is."""
+        return type("Info", (), {"min": -100, "max": 100, "value": self.stick})
+
+    def active_keys(self) -> list[int]:
+        """The buttons that are down, whatever was told of them."""
+        return sorted(self.down)
 
     def read_one(self) -> Any:  # noqa: ANN401  # an event, or None
         """The next event."""
         if self.gone:
             raise OSError("No such device")
-        return self.events.pop(0) if self.events else None
+        if not self.events:
+            return None
+        told = self.events.pop(0)
+        if told.type == KEY:
+            (self.down.add if told.value else self.down.discard)(told.code)
+        return told
 
 
 def event(kind: int, code: int, value: int) -> Any:  # noqa: ANN401  # an object as evdev has it
@@ -236,6 +247,7 @@ def test_the_dead_mans_button_must_be_held() -> None:
     assert gamepad.read(0.0, None) == ([], False)
     pad.events = [pressed(Request.WALK), pressed(Request.DAMP)]
     assert gamepad.read(0.0, None) == ([DAMP], False)
+    pad.down.clear()
     pad.events = [event(KEY, DEAD_MAN, 1), pressed(Request.WALK)]
     assert gamepad.read(0.0, None) == ([Wish(Request.WALK)], True)
     pad.events = [pressed(Request.STOP), event(KEY, DEAD_MAN, 0)]
@@ -254,6 +266,42 @@ def test_letting_go_for_a_moment_is_letting_go() -> None:
     gamepad.read(0.0, None)
     pad.events = [event(KEY, DEAD_MAN, 0), pressed(Request.REARM), event(KEY, DEAD_MAN, 1), pressed(Request.WALK)]
     assert gamepad.read(0.0, None) == ([DAMP, Wish(Request.WALK)], True)
+
+
+def test_letting_go_counts_although_nobody_was_told() -> None:
+    """The kernel drops events that are not read in time; held again, only a press that is told counts."""
+    pad = FakePad([event(KEY, DEAD_MAN, 1)])
+    gamepad = Gamepad(pad, dead_man=True)
+    assert gamepad.read(0.0, None) == ([], True)
+    pad.down.clear()
+    pad.events = [event(SYN, DROPPED, 0)]
+    for _ in range(3):
+        assert gamepad.read(0.0, None) == ([DAMP], False)
+    pad.down.add(DEAD_MAN)
+    assert gamepad.read(0.0, None) == ([DAMP], False)
+
+
+@pytest.mark.parametrize("dead_man", [False, True])
+def test_the_button_for_damping_counts_although_nobody_was_told(dead_man: bool) -> None:
+    """Once per look, for as long as it is down."""
+    pad = FakePad([event(KEY, DEAD_MAN, 1)])
+    gamepad = Gamepad(pad, dead_man=dead_man)
+    gamepad.read(0.0, None)
+    pad.down.add(next(code for code, wish in BUTTONS.items() if wish is DAMP))
+    assert gamepad.read(0.0, None) == ([DAMP], True)
+    pad.events = [pressed(Request.DAMP)]
+    assert gamepad.read(0.0, None) == ([DAMP], True)
+
+
+def test_a_stick_that_is_let_go_is_a_velocity_of_zero_although_nobody_was_told() -> None:
+    """Where events were dropped, it is looked at."""
+    pad = FakePad([event(AXIS, 1, -50)])
+    gamepad = Gamepad(pad, dead_man=False)
+    gamepad.read(0.0, None)
+    np.testing.assert_allclose(gamepad.velocity, [0.5, 0.0, 0.0])
+    pad.events = [event(SYN, DROPPED, 0)]
+    gamepad.read(0.0, None)
+    np.testing.assert_array_equal(gamepad.velocity, np.zeros(3))
 
 
 def test_who_pulls_out_the_gamepad_lets_go_of_it() -> None:
