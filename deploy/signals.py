@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
@@ -14,6 +16,8 @@ STOPS = (signal.SIGTSTP, *TERMINAL)
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, *STOPS)
 """All mean the same: damp, report, end. By default each but the first would leave the legs limp: a program that
 stands still commands nothing."""
+PARENT = "SOLO_DOI_PARENT"
+"""Environment variable with the process that a new one shall end with."""
 
 
 def on_ending(handler: Callable[[int, object], object] | signal.Handlers) -> dict[signal.Signals, Any]:
@@ -46,13 +50,30 @@ class Parent:
     """The process that started this one."""
 
     def __init__(self) -> None:
-        """Remember it."""
+        """Remember it; it may be gone already, if it was killed while this one started."""
+        given = os.environ.pop(PARENT, None)  # not meant for processes that this one starts
         self._pid = os.getppid()
+        self._gone = given is not None and int(given) not in _ancestors()
 
     @property
     def gone(self) -> bool:
         """Whether it has ended, however it did."""
-        return os.getppid() != self._pid
+        return self._gone or os.getppid() != self._pid
+
+
+def naming_parent() -> dict[str, str]:
+    """Return the environment of a process that shall end with this one, from its first moment on."""
+    return {**os.environ, PARENT: str(os.getpid())}
+
+
+def _ancestors() -> list[int]:
+    """Who started this process, who started that one, and so on: there may be a shell in between."""
+    found, pid = [], os.getppid()
+    with suppress(OSError):  # one has just ended
+        while pid:
+            found.append(pid)
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return found
 
 
 class StopRequest:

@@ -27,7 +27,7 @@ from .preflight import check, check_robot
 from .recorder import LOG_FILE
 from .report import BOARD_FILE, Summary, summarise
 from .robots.virtual_board.crane import LOWER_AFTER
-from .signals import ask_to_end, on_ending
+from .signals import ask_to_end, naming_parent, on_ending
 
 END = 60.0
 """How long processes are given to end before they are killed [s]."""
@@ -53,7 +53,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
         with suppress(KeyboardInterrupt):  # every process of the terminal has got it, and damps; others are told below
             try:
                 robot = _start_robot(config, out)
-                controller = subprocess.Popen([sys.executable, "-m", "deploy.control", str(out)])
+                controller = subprocess.Popen([sys.executable, "-m", "deploy.control", str(out)], env=naming_parent())
                 _accompany(config, out, device, controller, robot)
             finally:
                 on_ending(signal.SIG_IGN)
@@ -74,12 +74,12 @@ def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
         write_key(out / KEY_FILE)
     robot = [str(config.robot_python or sys.executable), "-m", "deploy.robots", str(out)]
     if config.robot != "virtual":
-        return subprocess.Popen(robot)
+        return subprocess.Popen(robot, env=naming_parent())
     # The board makes the cable, runs the robot process beside itself, and ends with it.
     board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)]
     board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", str(LOWER_AFTER)]
     board += ["--seed", str(config.seed)]
-    return subprocess.Popen([*board, "--report", str(out / BOARD_FILE), "--", *robot])
+    return subprocess.Popen([*board, "--report", str(out / BOARD_FILE), "--", *robot], env=naming_parent())
 
 
 def _accompany(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from deploy.clock import Clock, Ticker
 from deploy.realtime import prepare, prepare_aloud
-from deploy.signals import ENDINGS, STOPS, Interrupts, StopRequest, ask_to_end
+from deploy.signals import ENDINGS, PARENT, STOPS, Interrupts, StopRequest, ask_to_end, naming_parent
 
 MS = 1_000_000
 
@@ -252,3 +253,23 @@ def test_a_real_orphan_stops() -> None:
     assert process.stdout.readline() == "stopped\n"
     process.stdout.close()
     process.wait()
+
+
+@pytest.mark.usefixtures("signals_again")
+@pytest.mark.parametrize(("parent", "gone"), [(os.getppid(), False), (1 << 22, True)], ids=["here", "gone"])
+def test_a_parent_that_was_killed_while_its_child_started(
+    parent: int, gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child is somebody else's by the time it first looks, and must not take that one for its parent."""
+    monkeypatch.setenv(PARENT, str(parent))
+    assert StopRequest()() == gone
+    assert PARENT not in os.environ  # it is no message to those that the child starts
+
+
+def test_a_shell_may_stand_between_parent_and_child() -> None:
+    """As in `virtual_board -- sh -c ...`."""
+    child = [sys.executable, "-c", "from deploy.signals import StopRequest; print(StopRequest()())"]
+    told = subprocess.run(
+        ["sh", "-c", f"{shlex.join(child)}; true"], env=naming_parent(), capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "False\n"

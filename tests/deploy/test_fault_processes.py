@@ -94,6 +94,15 @@ def test_a_robot_process_that_fails_before_it_is_heard_of(tmp_path: Path) -> Non
     assert "Traceback" not in run.output
 
 
+@pytest.mark.parametrize("child", ["deploy.robots", "deploy.control"])
+def test_a_command_that_is_killed_while_its_processes_start(child: str, tmp_path: Path) -> None:
+    """They are nobody's before they first look for their parent, and end even so."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard") as run:
+        run.await_child(child)
+        os.kill(run.pid, signal.SIGKILL)
+        assert run.finish() == -signal.SIGKILL
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """Control goes on to the end; that there is no log is told, and a problem."""
     with small_disk(tmp_path, "600k"):

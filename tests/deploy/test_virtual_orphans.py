@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from deploy.robots.virtual_board.veth import PC_END
+from deploy.signals import PARENT
 from tests.contract.board_runs import need_namespace
 
 from .test_virtual import ROOT
@@ -46,3 +48,16 @@ def test_an_orphaned_board_ends_with_its_command_and_takes_the_cable_away(
     )  # fmt: skip
     assert ran.stdout == "", ran.stderr
     assert json.loads((tmp_path / "report").read_text())["state"]
+
+
+def test_the_boards_command_is_told_its_parent(tmp_path: Path) -> None:
+    """It is the board, not who started that one."""
+    need_namespace()
+    command = shlex.join([*BOARD, "--", "sh", "-c", f"echo ${PARENT} $PPID >told"])
+    subprocess.run(
+        ["unshare", "-Urn", "sh", "-c", command],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", PARENT: str(os.getpid())},
+        capture_output=True, check=True, timeout=120,
+    )  # fmt: skip
+    told, parent = (tmp_path / "told").read_text().split()
+    assert told == parent

@@ -18,7 +18,7 @@ import numpy as np
 
 from deploy.realtime import prepare
 from deploy.robots.odri.link import EthernetLink
-from deploy.signals import Interrupts, Parent, ask_to_end, on_ending
+from deploy.signals import Interrupts, Parent, ask_to_end, naming_parent, on_ending
 from solo_doi.errors import one_line
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
@@ -94,7 +94,7 @@ class _Command:
     def __init__(self, words: list[str], parent: Parent) -> None:
         """Start it; it is also asked to end when the board's own parent is gone, as nobody else is left to do that."""
         self._parent, self._asked = parent, False
-        self.process = process = subprocess.Popen(words) if words else None
+        self.process = process = subprocess.Popen(words, env=naming_parent()) if words else None
         if process is not None:
             on_ending(lambda number, _: ask_to_end(process, number))
 
