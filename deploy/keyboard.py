@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import sys
 import termios
@@ -38,6 +39,11 @@ SKILLS = tuple("0123456789")
 """Not every digit there is: people's keyboards have others, such as a raised two."""
 STEP = {"i": (0.1, 0.0, 0.0), "k": (-0.1, 0.0, 0.0), "j": (0.0, 0.0, 0.1), "o": (0.0, 0.0, -0.1)}
 """Changes of the velocity command, for policies that take one."""
+ESCAPE = re.compile(r"\x1b+(?:\[(?:\[[^ \x1b]?|[0-?]*[!-/]*[@-~]?)|O[0-9;]*[@-~]?|[^ \x1b]?)")
+"""What a key without a letter sends (Delete, F5, Alt-s), whole or cut off; a space is never part of it, and damps."""
+CUT_OFF = re.compile(r"\x1b+(?:\[\[?[0-?]*[!-/]*|O[0-9;]*)?\Z")
+CUT_OFF_TIME = 0.1
+"""How long the rest of such a key may be on its way [s]."""
 WARNING = {
     True: "Motors damped, on its belly, feet beside it, rope slack?",
     False: "Standing well, way ahead free, somebody at the rope?",
@@ -58,6 +64,7 @@ class Keyboard:
         if not sys.stdin.isatty():
             raise SoloError("--operator keyboard needs a terminal. Use --operator script.")
         self.velocity: Array | None = np.zeros(3)
+        self._begun, self._begun_until = "", 0.0  # a key that was cut off
 
     def __enter__(self) -> Self:
         """Take keys as they come."""
@@ -90,7 +97,7 @@ class Keyboard:
         return wish
 
     def _keys(self, seconds: float) -> str:
-        """Wait for keys for `seconds`."""
+        """Wait for keys for `seconds`; such as have no letter are left out."""
         deadline, keys = time.monotonic() + seconds, b""
         while (left := deadline - time.monotonic()) > 0:
             if select.select([sys.stdin], [], [], left)[0]:
@@ -98,7 +105,16 @@ class Keyboard:
                 if not read:
                     raise OSError(errno.EIO, "the terminal was closed")
                 keys += read
-        return keys.decode("utf-8", "replace")
+        return self._letters(keys.decode("utf-8", "replace"))
+
+    def _letters(self, keys: str) -> str:
+        now = time.monotonic()
+        begun = self._begun if now < self._begun_until else ""
+        if keys:
+            self._begun_until = now + CUT_OFF_TIME
+        cut_off = CUT_OFF.search(begun + keys)
+        self._begun = cut_off[0] if cut_off else ""
+        return ESCAPE.sub("", begun + keys)
 
 
 class Guided(Keyboard):

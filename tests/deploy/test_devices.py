@@ -82,6 +82,49 @@ def test_no_bytes_end_the_program(terminal: int, data: bytes) -> None:
         assert keyboard.read(0.001, State.WALK)[1]
 
 
+ESCAPES = {
+    "delete": "\x1b[3~", "page up": "\x1b[5~", "f5": "\x1b[15~", "f5 of a console": "\x1b[[E", "shift f5": "\x1b[15;2~",
+    "alt s": "\x1bs", "alt 3": "\x1b3", "up": "\x1b[A", "f1": "\x1bOP", "keypad 1": "\x1bOq", "alt up": "\x1b\x1b[A",
+    "escape": "\x1b", "escape thrice": "\x1b\x1b\x1b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_a_key_without_a_letter_asks_for_nothing(name: str, terminal: int) -> None:
+    """Neither whole nor in pieces; what is typed before and after it counts, and a space damps whatever is cut off."""
+    whole = ESCAPES[name]
+    for cut in range(1, len(whole) + 1):
+        for after, asked in ((" x", [Request.DAMP, Request.STOP]), ("", [])):
+            keyboard = Keyboard()
+            read = [keyboard.wish(key) for part in ("l" + whole[:cut], whole[cut:] + after)
+                    for key in keyboard._letters(part)]  # fmt: skip
+            assert [wish.request for wish in read if wish is not None] == [Request.SIT, *asked]
+        assert [key for key in Keyboard()._letters(f"{whole[:cut]} ") if key == " "] == [" "]
+    with Keyboard() as keyboard:
+        os.write(terminal, f"{whole} s".encode())
+        assert [wish.request for wish in keyboard.read(0.05, None)[0]] == [Request.DAMP, Request.STAND]
+
+
+def test_escape_takes_no_later_key_with_it(terminal: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a moment it was a key of its own, not the beginning of another."""
+    keyboard, now = Keyboard(), [100.0]
+    monkeypatch.setattr("deploy.keyboard.time.monotonic", lambda: now[0])
+    for seconds, letters in ((0.05, ""), (0.11, "x")):
+        assert keyboard._letters("\x1b") == ""
+        now[0] += seconds / 2
+        assert keyboard._letters("") == ""
+        now[0] += seconds / 2
+        assert keyboard._letters("x") == letters
+
+
+@given(st.text(alphabet="\x1b[O0;~A !s\n", max_size=12))
+def test_no_key_swallows_a_space(keys: str) -> None:
+    """Whatever comes before it, it damps."""
+    keyboard = Keyboard.__new__(Keyboard)
+    keyboard._begun, keyboard._begun_until = "", 0.0
+    assert keyboard._letters(keys).count(" ") == keys.count(" ")
+
+
 def test_a_terminal_that_is_gone_is_a_person_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Closed, or its cable cut: whoever drove must be told, and ends everything, which damps."""
     ours, theirs = pty.openpty()
