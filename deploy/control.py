@@ -13,7 +13,6 @@ import numpy as np
 from solo_doi import config as configuration
 from solo_doi.errors import one_line
 from solo_doi.files import write_text
-from solo_doi.policies.bundle import Bundle
 
 from .clock import percentiles
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
@@ -25,7 +24,7 @@ from .operators import SETTLE, Operator, Remote, Script, Spectator
 from .realtime import prepare_aloud
 from .recorder import Recorder
 from .robots.virtual_board.crane import LET_DOWN
-from .shipped import find_bundle
+from .shipped import load_bundle
 from .signals import StopRequest
 from .walker import rehearse
 
@@ -37,7 +36,8 @@ PRIORITY = 40
 def control(folder: Path) -> LoopReport:
     """Run the controller that a folder's configuration describes, and leave its report there."""
     config = configuration.read(DeployConfig, folder / CONFIG_FILE)
-    controller = Controller(Bundle(find_bundle(config.bundle)), config.skill, config.controller, force=config.force)
+    bundle = load_bundle(config.bundle, config.trust)  # the file may be another than at preflight
+    controller = Controller(bundle, config.skill, config.controller, force=config.force)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
     rehearse(controller.bundle)
     # What is started inherits urgency: the recorder's process must not have it, LCM's thread, which the first

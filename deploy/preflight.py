@@ -13,7 +13,6 @@ import numpy as np
 
 from solo_doi.errors import SoloError
 from solo_doi.policies.bundle import Bundle
-from solo_doi.policies.signature import check_signature
 
 from .config import DeployConfig
 from .messages.auth import read_key
@@ -22,7 +21,7 @@ from .robot_python import check_robot_python
 from .robots.odri.calibration import default_path, load
 from .robots.odri.motors import largest_gains
 from .robots.robot import LARGEST_GAINS
-from .shipped import find_bundle
+from .shipped import load_bundle
 from .thresholds import check_thresholds
 from .walks import SHORTEST
 
@@ -83,11 +82,9 @@ def check_robot(config: DeployConfig) -> str:
 
 def check_skills(config: DeployConfig) -> Bundle:
     """Refuse skills that cannot or must not walk, and a key that is none; return the bundle."""
-    if config.trust is not None:
-        check_signature(find_bundle(config.bundle), config.trust)
     if config.key is not None:
         read_key(config.key)
-    bundle = Bundle(find_bundle(config.bundle))
+    bundle = load_bundle(config.bundle, config.trust)
     contract = bundle.contract
     if contract.task not in FLAT:
         raise SoloError(f"{bundle.path}: made for {contract.task}, which needs a height map; this robot has none.")

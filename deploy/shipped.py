@@ -1,4 +1,4 @@
-"""The bundles that come with the package."""
+"""The bundles that come with the package, and how any bundle is found and loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import importlib.resources
 from pathlib import Path
 
 from solo_doi.errors import SoloError
-from solo_doi.policies.bundle import FILE, directory
+from solo_doi.policies.bundle import FILE, Bundle, directory
+from solo_doi.policies.signature import check_signature
 
 SKILLS = Path(str(importlib.resources.files("solo_doi"))) / "skills"
 SHIPPED = SKILLS / "locomotion" / FILE
@@ -31,3 +32,9 @@ def find_bundle(bundle: Path | None) -> Path:
             f"{bundle}: no such file, nor a bundle that comes with the package. Those are: {', '.join(known)}."
         )
     return known[bundle.name]
+
+
+def load_bundle(bundle: Path | None, trust: Path | None) -> Bundle:
+    """Find and load a bundle; with a key to trust, the very bytes that its holder has signed."""
+    path = find_bundle(bundle)
+    return Bundle(path, None if trust is None else check_signature(path, trust))

@@ -62,10 +62,13 @@ class TestVectors:
 class Bundle:
     """A loaded and checked bundle; runs one observation or a batch."""
 
-    def __init__(self, path: Path) -> None:
-        """Load, check hashes, weights, names and shapes, and replay the test vectors."""
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
+        """Load, check hashes, weights, names and shapes, and replay the test vectors.
+
+        Whoever has read and checked the file hands over its content: another may lie there by now.
+        """
         self.path = path
-        self._session, metadata = _open(path)
+        self._session, metadata = _open(path, _content(path) if content is None else content)
         self.hash = metadata[FILE_HASH]
         self.contract = Contract.parse(metadata[CONTRACT], str(path))
         check_contract(self.contract, str(path))
@@ -177,22 +180,25 @@ def directory(path: Path) -> str:
     return f"{path}: a directory. Expected a bundle" + (f"; did you mean {inside}?" if inside.is_file() else ".")
 
 
-def _open(path: Path) -> tuple[Any, dict[str, str]]:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingPackageError("onnxruntime", "Running a bundle", "pip install 'solo-doi[robot]'") from error
+def _content(path: Path) -> bytes:
     if path.is_dir():
         raise BundleError(directory(path))
     if not path.is_file():
         raise BundleError(f"{path}: no such file. Expected a bundle written by solo-export.")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+def _open(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingPackageError("onnxruntime", "Running a bundle", "pip install 'solo-doi[robot]'") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # no waking of threads in a control loop
     options.log_severity_level = 4
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BundleError(f"{path}: cannot be read ({reason(error)}).") from error
     if not sealed(content):
         raise BundleError(
             f"{path}: not a bundle of solo-export, or changed after it was written: its hash does not fit. "

@@ -45,8 +45,8 @@ def sign(bundle: Path, key: Path) -> Path:
     return path
 
 
-def check_signature(bundle: Path, trusted: Path) -> None:
-    """Refuse a bundle that the holder of a trusted key has not signed as it is."""
+def check_signature(bundle: Path, trusted: Path) -> bytes:
+    """Refuse a bundle that the holder of a trusted key has not signed as it is; return the bytes that were signed."""
     serialization, ed25519 = _library()
     from cryptography.exceptions import InvalidSignature
 
@@ -56,10 +56,12 @@ def check_signature(bundle: Path, trusted: Path) -> None:
     path = bundle.with_name(bundle.name + SUFFIX)
     if not path.is_file():
         raise BundleError(f"{bundle}: not signed, {path.name} is missing. Sign it with: solo-export sign KEY {bundle}")
+    content = _bytes(bundle)
     try:
-        public.verify(bytes.fromhex(_bytes(path).decode().strip()), _bytes(bundle))
+        public.verify(bytes.fromhex(_bytes(path).decode().strip()), content)
     except (InvalidSignature, ValueError) as error:
         raise BundleError(f"{bundle}: not signed by the holder of {trusted}. Do not run it.") from error
+    return content
 
 
 def _bytes(path: Path) -> bytes:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from deploy import control as module
+from deploy import shipped
 from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.control import PRIORITY, control
 from deploy.messages.auth import write_key
+from deploy.preflight import check_skills
 from deploy.report import problems
-from deploy.shipped import SHIPPED
+from deploy.shipped import SHIPPED, SKILLS
 from solo_doi import config as configuration
+from solo_doi.policies.bundle import Bundle
+from solo_doi.policies.contract import BundleError
+from solo_doi.policies.signature import check_signature, sign, write_key_pair
 
 
 class StoppedError(Exception):
@@ -53,6 +59,40 @@ def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
         control(tmp_path)
     heard = ["SOLO_STATE"] if operator == "script" else ["SOLO_OPERATOR", "SOLO_STATE"]
     assert order == [SHIPPED, "recorder", PRIORITY, *heard]
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> DeployConfig:
+    """A deployment that trusts one key, with which the shipped skills were signed."""
+    bundle, key = tmp_path / "skills.onnx", tmp_path / "key"
+    shutil.copy(SHIPPED, bundle)
+    trust = write_key_pair(key)
+    sign(bundle, key)
+    return DeployConfig(robot="mock", fast=True, bundle=bundle, trust=trust)
+
+
+def test_a_bundle_that_is_replaced_after_preflight_is_refused(signed: DeployConfig, tmp_path: Path) -> None:
+    """One that is whole, but that nobody trusted has signed."""
+    check_skills(signed)
+    shutil.copy(SKILLS / "steerable" / "skills.onnx", tmp_path / "skills.onnx")
+    (tmp_path / "run").mkdir()
+    configuration.write(signed, tmp_path / "run" / CONFIG_FILE)
+    with pytest.raises(BundleError, match="not signed by the holder of"):
+        control(tmp_path / "run")
+
+
+def test_what_is_loaded_is_what_was_signed(
+    signed: DeployConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the file is replaced between the look at its signature and the look at its skills."""
+
+    def replacing(bundle: Path, trust: Path) -> bytes:
+        content = check_signature(bundle, trust)
+        shutil.copy(SKILLS / "steerable" / "skills.onnx", bundle)
+        return content
+
+    monkeypatch.setattr(shipped, "check_signature", replacing)
+    assert shipped.load_bundle(signed.bundle, signed.trust).hash == Bundle(SHIPPED).hash
 
 
 def test_a_mistake_in_the_program_is_in_report_and_incident(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
