@@ -28,6 +28,8 @@ EVENT_MARK = 0xEDA1DA01
 NAMES = tuple(CHANNELS)
 SECONDS, MESSAGES_PER_SECOND = 30, 2100
 LOG_FILE, CAUSE_FILE = "log.lcm", "cause.txt"
+WORK_FILE = ".recording"
+"""There for as long as somebody is about to write a log."""
 
 
 class Ring:
@@ -117,8 +119,10 @@ class Recorder:
     def __init__(self, folder: Path, kept: tuple[Path, ...] = ()) -> None:
         """Start the writer; logs go to `folder`, and with every incident a copy of the files in `kept`."""
         folder.mkdir(parents=True, exist_ok=True)
-        self._ring = Ring()
+        self._ring, self._work = Ring(), folder / WORK_FILE
         self.put = self._ring.put
+        with contextlib.suppress(OSError):  # on a full disk nobody will wait for a log
+            self._work.touch()
         # In a session of its own, where the terminal's Ctrl-C does not reach it, not even while it starts.
         self._writer = subprocess.Popen(
             [sys.executable, "-m", "deploy.recorder", self._ring.name, str(folder), *map(str, kept)],
@@ -142,6 +146,7 @@ class Recorder:
         with contextlib.suppress(OSError):
             self._writer.stdin.close()
         self._writer.wait()
+        self._work.unlink(missing_ok=True)  # a writer that was killed has not done that
         self._ring.close(unlink=False)  # the writer has done that
 
 
@@ -184,6 +189,7 @@ def main() -> None:
             write_log(ring.events(), Path(folder) / LOG_FILE)
     finally:
         ring.close(unlink=True)
+        (Path(folder) / WORK_FILE).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

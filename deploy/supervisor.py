@@ -24,7 +24,7 @@ from .messages.auth import read_key, write_key
 from .messages.wire import Link
 from .operate import Device, operate
 from .preflight import check, check_robot
-from .recorder import LOG_FILE
+from .recorder import WORK_FILE
 from .report import BOARD_FILE, Summary, summarise
 from .robots.virtual_board.crane import LOWER_AFTER
 from .signals import ask_to_end, naming_parent, on_ending
@@ -136,9 +136,9 @@ def _end(process: subprocess.Popen[bytes] | None) -> None:
 
 
 def _await_log(out: Path) -> None:
-    """Wait for the log of a controller that was killed: its recorder is still at work."""
+    """Wait for the log of a controller that was killed: its recorder, if there was one yet, is still at work."""
     deadline = time.monotonic() + END
-    while not (out / LOG_FILE).exists() and time.monotonic() < deadline:
+    while (out / WORK_FILE).exists() and time.monotonic() < deadline:
         time.sleep(0.05)
 
 

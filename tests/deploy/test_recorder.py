@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from deploy import recorder as recording
 from deploy.messages.wire import COMMAND, SIZES, STATE
-from deploy.recorder import CAUSE_FILE, LOG_FILE, Recorder, Ring, read_log, write_log
+from deploy.recorder import CAUSE_FILE, LOG_FILE, WORK_FILE, Recorder, Ring, read_log, write_log
 from tests.disks import small_disk
 
 Event = tuple[int, str, bytes]
@@ -123,6 +123,7 @@ def test_the_log_is_there_after_the_end(tmp_path: Path) -> None:
     """Whoever closes the recorder finds the log, its incidents with their causes, and no memory left behind."""
     recorder = Recorder(tmp_path / "run")
     name = recorder._ring.name
+    assert (tmp_path / "run" / WORK_FILE).exists()
     for number in range(100):
         recorder.put(STATE, body(number))
     recorder.incident("the base is tilted\nby 1.2 rad")
@@ -132,6 +133,7 @@ def test_the_log_is_there_after_the_end(tmp_path: Path) -> None:
     assert numbers(list(read_log(folder / LOG_FILE))) == list(range(100))
     assert (folder / "incident-1" / CAUSE_FILE).read_text() == "the base is tilted by 1.2 rad\n"
     assert numbers(list(read_log(folder / "incident-2" / LOG_FILE))) == list(range(100))
+    assert not (folder / WORK_FILE).exists()
     assert not (SHARED / name).exists()
 
 
@@ -154,6 +156,7 @@ def test_a_killed_loop_still_gets_its_log(tmp_path: Path) -> None:
     )  # its output ends when the writer, who has the same, has ended
     assert result.returncode == -signal.SIGKILL
     assert numbers(list(read_log(tmp_path / LOG_FILE))) == list(range(1000))
+    assert [path.name for path in tmp_path.iterdir()] == [LOG_FILE]
     with pytest.raises(FileNotFoundError):
         shared_memory.SharedMemory(result.stdout.strip())
 
@@ -180,7 +183,7 @@ def test_a_writer_that_is_gone_does_not_stop_the_loop(tmp_path: Path) -> None:
     recorder.put(STATE, body(1))
     recorder.incident("nobody hears this")
     recorder.close()
-    assert not (tmp_path / LOG_FILE).exists()
+    assert list(tmp_path.iterdir()) == []
     (SHARED / name).unlink(missing_ok=True)  # nobody else can
 
 
