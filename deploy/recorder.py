@@ -82,7 +82,10 @@ class Ring:
         if unlink:
             if self._created:
                 resource_tracker.register(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
-            self._memory.unlink()
+            try:
+                self._memory.unlink()
+            except FileNotFoundError:  # somebody has done that, and the tracker waits for nothing
+                resource_tracker.unregister(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
 
 
 def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
@@ -145,9 +148,9 @@ class Recorder:
         assert self._writer.stdin is not None
         with contextlib.suppress(OSError):
             self._writer.stdin.close()
-        self._writer.wait()
-        self._work.unlink(missing_ok=True)  # a writer that was killed has not done that
-        self._ring.close(unlink=False)  # the writer has done that
+        well = self._writer.wait() == 0
+        self._work.unlink(missing_ok=True)  # a writer that was killed has done neither
+        self._ring.close(unlink=not well)
 
 
 def next_incident(folder: Path) -> Path:

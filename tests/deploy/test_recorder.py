@@ -175,7 +175,7 @@ def test_ctrl_c_does_not_stop_the_writer(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_is_gone_does_not_stop_the_loop(tmp_path: Path) -> None:
-    """Control goes on without a black box."""
+    """Control goes on without a black box, and leaves no memory behind."""
     recorder = Recorder(tmp_path)
     name = recorder._ring.name
     recorder._writer.kill()
@@ -184,7 +184,14 @@ def test_a_writer_that_is_gone_does_not_stop_the_loop(tmp_path: Path) -> None:
     recorder.incident("nobody hears this")
     recorder.close()
     assert list(tmp_path.iterdir()) == []
-    (SHARED / name).unlink(missing_ok=True)  # nobody else can
+    assert not (SHARED / name).exists()
+
+
+def test_memory_that_somebody_has_freed_is_not_freed_again() -> None:
+    """A writer that fails at work tidies up, and still says that it failed."""
+    ring = Ring(slots=10)
+    (SHARED / ring.name).unlink()
+    ring.close(unlink=True)
 
 
 def test_a_full_disk_is_told_and_control_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

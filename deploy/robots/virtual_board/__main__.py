@@ -20,6 +20,7 @@ from deploy.realtime import prepare
 from deploy.robots.odri.link import EthernetLink
 from deploy.signals import Interrupts, Parent, ask_to_end, naming_parent, on_ending
 from solo_doi.errors import one_line
+from solo_doi.files import write_text
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
 from .board import MasterBoard
@@ -84,7 +85,7 @@ def main() -> int:
         track = Track(board, lock_step=arguments.clock == "lock-step")
         code = _run(arguments, lock_step, link, schedule, track, parent)
     if arguments.report is not None:
-        arguments.report.write_text(json.dumps(report(lock_step, track)) + "\n")
+        write_text(arguments.report, json.dumps(report(lock_step, track)) + "\n")
     return code
 
 

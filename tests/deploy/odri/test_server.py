@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +17,7 @@ from deploy.robots.virtual_board.body import Body, BodyConfig
 from deploy.robots.virtual_board.memory import LockStep
 from deploy.robots.virtual_board.switches import Schedule
 from deploy.robots.virtual_board.track import Track
+from tests.contract.board_runs import ROOT, need_namespace
 
 TICKS = 20
 
@@ -47,3 +51,15 @@ def test_ticks_that_a_late_machine_left_out_are_reported(
     server.serve_by_clock(board, machine, Schedule([]), machine.stop)
     found = report(board, Track(board.board, lock_step=False))
     assert (found["ticks"], found["left_out"]) == (TICKS, left_out)
+
+
+def test_a_report_that_cannot_be_written_is_one_line() -> None:
+    """Written whole or not at all, as every file, and told in the same words."""
+    need_namespace()
+    board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--report", "/proc/none/board.json"]
+    command = shlex.join([*board, "--", "true"])
+    ran = subprocess.run(
+        ["unshare", "-Urn", "sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("virtual_board: /proc/none/board.json: cannot be written (")
