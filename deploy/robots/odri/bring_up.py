@@ -119,10 +119,19 @@ class BringUp:
         if self.stage is not Stage.FAILED:
             self._fail(cause)
 
-    def step(self, packet: SensorPacket | None) -> MotorCommand:
-        """Take what was measured in this tick, if anything, and return what to send."""
+    def blocked(self, packet: SensorPacket) -> str:
+        """Say of a joint that is held too far from its target, also once DONE; nothing if none is."""
+        behind = np.abs(self._target - joint_position(packet, self.offset))
+        held = self._gain() > 0
+        if not (held & (behind > LARGEST_ERROR)).any():
+            return ""
+        joint = int(np.argmax(held * behind))
+        return f"{JOINT_NAMES[joint]} is {behind[joint]:.2f} rad behind its target: is it blocked?"
+
+    def step(self, packet: SensorPacket | None, silence: float) -> MotorCommand:
+        """Take what was measured in this tick, or for how long nothing was [s], and return what to send."""
         self._time += TICK
-        self._silence = 0.0 if packet is not None else self._silence + TICK
+        self._silence = 0.0 if packet is not None else silence
         self._packet = packet or self._packet
         if self.stage not in (Stage.DONE, Stage.FAILED):
             self._watch()
@@ -159,11 +168,8 @@ class BringUp:
             joint = int(np.argmin(ready))
             self._fail(f"the motor of {JOINT_NAMES[joint]} (driver {driver_of_joint(joint)}) is no longer ready")
             return
-        behind = np.abs(self._target - joint_position(self._packet, self.offset))
-        held = self._gain() > 0
-        if (held & (behind > LARGEST_ERROR)).any():
-            joint = int(np.argmax(held * behind))
-            self._fail(f"{JOINT_NAMES[joint]} is {behind[joint]:.2f} rad behind its target: is it blocked?")
+        if wrong := self.blocked(self._packet):
+            self._fail(wrong)
 
     def _check(self, position: Array, seen: Flags) -> None:
         """Read the zero pose. Motors that saw their index before, in an earlier session, count from it at once."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from deploy.clock import CLOCK, Clock
 from deploy.robots.robot import TICK, RobotError, damped
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array
 
@@ -61,9 +62,9 @@ class Phase(Enum):
 class Calibrator:
     """One `step` per tick until `is_over`."""
 
-    def __init__(self, board: Board, *, lock_step: bool = False, yes: bool = False) -> None:
+    def __init__(self, board: Board, *, lock_step: bool = False, yes: bool = False, clock: Clock = CLOCK) -> None:
         """Take a board that is not connected yet; with `yes` nobody is asked."""
-        self._session = Session(board, lock_step=lock_step)
+        self._session = Session(board, lock_step=lock_step, clock=clock)
         self._yes = yes
         self.phase, self.failure = Phase.CONNECT, ""
         self._time = self._silence = 0.0
@@ -112,7 +113,7 @@ class Calibrator:
             return
         packet = self._session.receive()
         self._time += TICK
-        self._silence = 0.0 if packet is not None else self._silence + TICK
+        self._silence = 0.0 if packet is not None else self._session.silence
         self._packet = packet or self._packet
         if self.phase is not Phase.FAILED:
             self._find_faults()
@@ -176,7 +177,11 @@ class Calibrator:
         if not packet.ready.all():
             joint = int(np.argmin(packet.ready[MOTOR_OF_JOINT]))
             self._fail(f"the motor of {JOINT_NAMES[joint]} is no longer ready")
-        elif self._silence == 0.0 and (wrong := self._guard.look(packet)):
+            return
+        wrong = self._guard.look(packet) if self._silence == 0.0 else ""
+        if self.phase is Phase.SHOW:
+            wrong = wrong or self._bring_up.blocked(packet)
+        if wrong:
             self._fail(wrong)
 
     def _act(self, packet: SensorPacket | None) -> MotorCommand:
@@ -184,7 +189,7 @@ class Calibrator:
         if self.phase is Phase.PLACE and self._packet is not None:
             self._place(joint_position(self._packet, np.zeros(NUM_JOINTS)))
         if self.phase in (Phase.MEASURE, Phase.SHOW):
-            command = self._bring_up.step(packet)
+            command = self._bring_up.step(packet, self._silence)
             self._powered = self._bring_up.powered
             self._measure()
             if self.phase in (Phase.MEASURE, Phase.SHOW):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deploy.robots.robot import TICK
+from deploy.clock import CLOCK, Clock
 
 from .board import Board
 from .hand_test import HandTest
@@ -24,15 +24,21 @@ class Inspection:
     """One `step` per tick until `is_over`; angles count from where the joints were at power-up."""
 
     def __init__(
-        self, board: Board, *, seconds: float, lock_step: bool = False, hand_test: HandTest | None = None
+        self,
+        board: Board,
+        *,
+        seconds: float,
+        lock_step: bool = False,
+        hand_test: HandTest | None = None,
+        clock: Clock = CLOCK,
     ) -> None:
         """Take a board that is not connected yet; listen for `seconds`, then begin the hand test, if there is one."""
-        self._session = Session(board, lock_step=lock_step, needs_drivers=False)
+        self._session = Session(board, lock_step=lock_step, needs_drivers=False, clock=clock)
         self._seconds = seconds
         self._hand_test = hand_test
         self._tally: Tally | None = None
         self._packet: SensorPacket | None = None
-        self._silence, self._settling = 0.0, SETTLE_TICKS
+        self._settling = SETTLE_TICKS
         self._stopped = False
         self.failure = ""
 
@@ -64,8 +70,7 @@ class Inspection:
             self._session.open()
             return
         packet = self._session.receive()
-        self._silence = 0.0 if packet is not None else self._silence + TICK
-        if self._silence > SILENCE_LIMIT:
+        if packet is None and self._session.silence > SILENCE_LIMIT:
             self.failure = f"the master board sent nothing for {SILENCE_LIMIT} s"
         if packet is not None:
             self._take(packet)

@@ -34,6 +34,7 @@ class Session:
         self._wait = LOCK_STEP_WAIT if lock_step else WAIT
         self._asked = 0
         self._commanded = False  # before its first command the board measures, but does not tell
+        self._heard = 0.0  # when a packet last came, or the first command was sent
         self._index = self._silent = 0
         self._told = self._commands_lost = 0
 
@@ -41,6 +42,11 @@ class Session:
     def now(self) -> float:
         """The session's clock: this machine's, or in lock-step that of the packets [s]."""
         return self.time if self._lock_step else self._clock.now_ns() * 1e-9
+
+    @property
+    def silence(self) -> float:
+        """For how long no packet has come, on the session's clock: ticks in which none comes last longer [s]."""
+        return self.now - self._heard if self._commanded else 0.0
 
     @property
     def lost(self) -> int:
@@ -73,6 +79,7 @@ class Session:
         packet = self.board.receive(self._wait if self._commanded and not gone else 0.0)
         if packet is not None:
             self.time, self._silent = self._stamp(packet), 0
+            self._heard = self.time
             self._count(packet)
         elif self._lock_step and self._commanded:
             # Time does not stand still with the board: who watches the age of measurements must find out.
@@ -81,7 +88,8 @@ class Session:
 
     def send(self, command: MotorCommand) -> None:
         """Send a command, or refuse it if the wire cannot carry it."""
-        self._commanded = True
+        if not self._commanded:
+            self._commanded, self._heard = True, self.now
         self.board.send(command)
 
     def _count(self, packet: SensorPacket) -> None:

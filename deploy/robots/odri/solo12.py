@@ -112,7 +112,7 @@ class Solo12:
         if not bring_up.is_done:
             if self._packet is not None and self._session.board.command_lag > LARGEST_LAG:
                 bring_up.give_up("the master board takes no commands any more, and has switched the motors off")
-            self._session.send(bring_up.step(self._packet))
+            self._session.send(bring_up.step(self._packet, self._session.silence))
             return observed
         motors.check(command, self._session.board.protocol)
         command, observed = self._lag.take(command, observed, self.time)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from deploy.clock import Clock
 from deploy.robots.odri import motors
 from deploy.robots.odri.calibration import Calibration
 from deploy.robots.odri.native import NativeBoard
 from deploy.robots.odri.protocol import MotorCommand, SensorPacket
 from deploy.robots.odri.solo12 import Solo12
-from deploy.robots.robot import Sensors
+from deploy.robots.robot import TICK, Sensors
 from deploy.robots.virtual_board.board import MasterBoard
 from deploy.robots.virtual_board.body import Body, BodyConfig
 from deploy.robots.virtual_board.known import CALIBRATION
@@ -60,6 +61,39 @@ class Session:
         """Let time pass on the board while the PC is silent; packets it sends meanwhile are lost."""
         for _ in range(ticks):
             self.board.tick()
+
+
+class Simulated(Clock):
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self._now = 0
+
+    def now_ns(self) -> int:
+        """Simulated nanoseconds."""
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now += round(seconds * 1e9)
+
+
+class Waiting(NativeBoard):
+    """A driver on a clock that a test brings: waiting in vain lasts as long as it was told to, and none need come."""
+
+    silent = False
+
+    def __init__(self, lock_step: LockStep, clock: Clock) -> None:
+        """Take a board."""
+        super().__init__(MemoryLink(lock_step), SESSION)
+        self._clock = clock
+
+    def receive(self, timeout: float) -> SensorPacket | None:
+        """Return what came, after a tick, or nothing."""
+        packet = None if self.silent else super().receive(0.0)
+        self._clock.sleep(timeout if packet is None else TICK)
+        return packet
 
 
 class Run:

@@ -211,6 +211,26 @@ def test_faults_are_named_and_end_it(switch: str, value: float, ticks: int, caus
         bench.calibrator.result(TODAY)
 
 
+def test_a_leg_that_is_pushed_away_while_legs_are_shown_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody looks at them, hands are near: what is held is watched as while it moved."""
+    monkeypatch.setattr(bring_up, "FOLD_TIME", 0.3)
+    bench = Bench()
+    bench.run(until=Phase.SHOW)
+    plant = bench.lock_step.board.body.plant
+    folded = plant.joint_position.copy()
+    for away, ticks in ((0.4, 20), (0.7, 3)):
+        assert bench.calibrator.phase is Phase.SHOW
+        for _ in range(ticks):
+            plant.put_joints(folded + away * (np.arange(12) == 4))
+            bench.calibrator.step()
+    assert bench.calibrator.phase is Phase.FAILED
+    assert bench.calibrator.failure.startswith("FR_HFE is 0.")
+    assert "behind its target: is it blocked?" in bench.calibrator.failure
+    command = bench.lock_step.board._command
+    assert command is not None
+    assert not command.motors.kp.any()
+
+
 def test_a_driver_that_never_answered_is_named_before_anything_moves() -> None:
     """As when a robot is brought up."""
     bench = Bench()

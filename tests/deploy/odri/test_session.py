@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from deploy.robots.odri.bring_up import Stage
+from deploy.robots.odri.calibrator import Calibrator, Phase
+from deploy.robots.odri.inspection import Inspection
 from deploy.robots.odri.motors import motors_off
 from deploy.robots.odri.native import NativeBoard
 from deploy.robots.odri.session import LOCK_STEP_SILENCE, LOCK_STEP_WAIT, Session
+from deploy.robots.odri.solo12 import Solo12
+from deploy.robots.robot import damped
 from deploy.robots.virtual_board.board import MasterBoard
 from deploy.robots.virtual_board.body import Body, BodyConfig
 from deploy.robots.virtual_board.memory import LockStep, MemoryLink
+
+from .robots import CALIBRATION, Simulated, Waiting
 
 
 class Waits(NativeBoard):
@@ -84,3 +93,55 @@ def test_losses_of_both_ways_are_counted(session: Session, lock_step: LockStep) 
     lock_step.to_pc.faults.drop = 0.0
     exchange(session, 2)
     assert session.lost == 5
+
+
+# --- How long silence lasts ----------------------------------------------------------------------
+
+
+def begun(board: Waiting, clock: Simulated, job: str) -> tuple[Callable[[], None], Callable[[], bool]]:
+    """Something in the middle of its work: its tick, and whether it has ended."""
+    if job == "inspection":
+        look = Inspection(board, seconds=9.0, clock=clock)
+        return look.step, lambda: look.is_over
+    if job == "calibrator":
+        calibrator = Calibrator(board, yes=True, clock=clock)
+        while calibrator.phase is not Phase.MEASURE:
+            calibrator.step()
+        return calibrator.step, lambda: calibrator.phase is Phase.FAILED
+    robot = Solo12(board, CALIBRATION, clock=clock)
+
+    def tick() -> None:
+        robot.sense()
+        robot.drive(damped(), robot.time)
+
+    while robot.stage != Stage.SEARCH.value:
+        tick()
+    return tick, lambda: robot.stage == Stage.FAILED.value
+
+
+@pytest.mark.parametrize(("job", "limit"), [("solo12", 0.020), ("calibrator", 0.020), ("inspection", 1.0)])
+def test_silence_is_timed_by_the_clock(job: str, limit: float, lock_step: LockStep) -> None:
+    """Not by ticks, each of which waits for two milliseconds while nothing comes."""
+    clock = Simulated()
+    board = Waiting(lock_step, clock)
+    tick, ended = begun(board, clock, job)
+    for _ in range(100):
+        tick()
+    assert not ended()
+    board.silent, silent_since = True, clock.now_ns()
+    while not ended():
+        tick()
+    assert limit - 0.002 < (clock.now_ns() - silent_since) * 1e-9 < limit + 0.003
+
+
+def test_nothing_is_silent_before_the_first_command(lock_step: LockStep) -> None:
+    """The board tells nothing until then, however long somebody takes for it."""
+    clock = Simulated()
+    session = Session(Waiting(lock_step, clock), clock=clock)
+    while not session.open():
+        pass
+    clock.sleep(5.0)
+    assert session.silence == 0.0
+    session.send(motors_off())
+    clock.sleep(0.5)
+    assert session.silence == pytest.approx(0.5)

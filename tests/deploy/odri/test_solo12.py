@@ -138,7 +138,7 @@ def fail(run: Run) -> str:
     sensors = run.bring_up(8000)
     assert not run.robot.is_calibrated
     assert not sensors.ready.any()
-    command = run.robot._bring_up.step(None)  # type: ignore[union-attr]
+    command = run.robot._bring_up.step(None, 0.0)  # type: ignore[union-attr]
     assert not command.kp.any()
     np.testing.assert_allclose(command.kd * GAIN_PER_AMPERE, DAMPING)  # as the gate damps
     return "; ".join(sensors.faults)
