@@ -72,6 +72,31 @@ def test_a_real_robot_has_no_looser_thresholds(name: str) -> None:
         check_thresholds(watching(replace(REAL, robot=robot), name, looser))
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong", "good", "word"),
+    [
+        ("power_seconds", 0.29, 0.31, "shorter"),
+        ("stand_seconds", 1.4, 3.0, "shorter"),
+        ("stop_seconds", 0.7, 0.9, "shorter"),
+        ("sit_seconds", 1.4, 3.0, "shorter"),
+        ("command_rate", 1.1, 0.5, "faster"),
+    ],
+)
+def test_a_real_robot_moves_no_faster_than_usual(name: str, wrong: float, good: float, word: str) -> None:
+    """A person who shortens standing up has a robot that leaps up; slower is anybody's right, and simulations may."""
+    usual = getattr(ControllerConfig(), name)
+    with pytest.raises(SoloError) as error:
+        check_thresholds(moving(REAL, name, wrong))
+    assert str(error.value) == (
+        f"--controller.{name.replace('_', '-')} {wrong:g}: {word} than {usual:g}, the limit on a real robot. "
+        "Leave it out, or try it with --robot virtual."
+    )
+    for value in (usual, good):
+        check_thresholds(moving(REAL, name, value))
+    for robot in ("mock", "pybullet", "virtual"):
+        check_thresholds(moving(replace(REAL, robot=robot), name, wrong))
+
+
 def test_a_real_robot_is_checked_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the same preflight as all else."""
     monkeypatch.setattr("deploy.preflight.sys.stdin", SimpleNamespace(isatty=lambda: True))
