@@ -59,7 +59,8 @@ def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> 
 def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: ANN401  # what the job returns
     """Run a job to its end, showing every status; return its result.
 
-    Ctrl-C reaches only this process, which closes the workbench's input: that damps and ends it.
+    Ctrl-C reaches only this process, which closes the workbench's input: that damps and ends it. So does a terminal
+    that was closed.
 
     Raises:
         BenchError: It failed.
@@ -93,10 +94,11 @@ def _read(process: subprocess.Popen[bytes], lines: _Lines, show: Callable[[Statu
     """Show statuses until the output ends."""
     assert process.stdin is not None
     assert process.stdout is not None
-    output, keys = process.stdout.fileno(), sys.stdin.fileno() if sys.stdin.isatty() else None
+    listens = sys.stdin.isatty() and not process.stdin.closed
+    output, keys = process.stdout.fileno(), sys.stdin.fileno() if listens else None
     while True:
         ready = select.select([output] if keys is None else [output, keys], [], [])[0]
-        if keys in ready and b"\n" in os.read(keys, 256) and lines.last.get("question") and not process.stdin.closed:
+        if keys in ready and b"\n" in _typed(keys) and lines.last.get("question") and not process.stdin.closed:
             process.stdin.write(b"\n")
             process.stdin.flush()
         if output not in ready:
@@ -107,6 +109,17 @@ def _read(process: subprocess.Popen[bytes], lines: _Lines, show: Callable[[Statu
         for line in lines.add(data):
             if "phase" in line:
                 show(line)
+
+
+def _typed(keys: int) -> bytes:
+    """What a person typed; one whose terminal was closed is gone, as by Ctrl-C."""
+    try:
+        typed = os.read(keys, 256)
+    except OSError:
+        typed = b""
+    if not typed:
+        raise KeyboardInterrupt
+    return typed
 
 
 class _Lines:

@@ -4,16 +4,20 @@ python -m deploy.robots.workbench watch|check|calibrate --interface X, started b
 
 It ticks at 1 kHz and draws nothing: a terminal that is slow must never keep a command from the board. Ten times a
 second it writes a line of JSON to its output, dropped if nobody reads; a line on its input confirms what a person was
-asked; the end of its input, Ctrl-C or a dead parent stop it, which damps motors that are on.
+asked; the end of its input, an output that nobody reads for a second, Ctrl-C or a dead parent stop it, which damps
+motors that are on.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from typing import Any, Protocol
 
@@ -31,6 +35,10 @@ from .robot import TICK
 
 STATUS_TICKS = round(0.1 / TICK)
 INPUT, OUTPUT = 0, 1
+LINES = 4096
+"""What a pipe holds, a few lines: one that held more would be full only after seconds [bytes]."""
+DEAF = 1.0
+"""How long it may stay full: whoever should read was stopped, or hangs, and could not press a key either [s]."""
 
 
 class Job(Protocol):
@@ -63,12 +71,23 @@ class Pipe:
         self._source, self._sink = source, sink
         os.set_blocking(source, False)
         os.set_blocking(sink, False)
+        with suppress(OSError):  # no pipe, but somebody's terminal
+            fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, LINES)
+        self._full_since: float | None = None
+
+    @property
+    def deaf(self) -> bool:
+        """Whether nobody has read for so long that nobody is there."""
+        return self._full_since is not None and time.monotonic() - self._full_since > DEAF
 
     def tell(self, content: dict[str, Any]) -> None:
         """Write a line; one that does not fit is dropped, as the next comes soon."""
         try:  # less than 4096 bytes are written completely or not at all
             os.write(self._sink, json.dumps(content).encode() + b"\n")
-        except (BlockingIOError, BrokenPipeError):
+            self._full_since = None
+        except BlockingIOError:
+            self._full_since = time.monotonic() if self._full_since is None else self._full_since
+        except BrokenPipeError:
             return
 
     def tell_last(self, content: dict[str, Any]) -> None:
@@ -99,7 +118,7 @@ def _run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
     ticks = 0
     while not job.is_over:
         said = pipe.hear()
-        if said is None or stop():
+        if said is None or pipe.deaf or stop():
             job.stop()
         elif said:
             job.confirm()

@@ -121,6 +121,37 @@ def test_a_reader_that_stands_still_holds_nobody_up() -> None:
     assert ends.lines() == [{"result": 1}]
 
 
+class Talking(Counting):
+    """A job with as much to tell as a real one, on a clock of its own, and somebody who reads or does not."""
+
+    def __init__(self, ticks: int, ends: Ends, *, read: bool) -> None:
+        """Count from there."""
+        super().__init__(ticks)
+        self.now, self._ends, self._read = 100.0, ends, read
+
+    def step(self) -> None:
+        """Let a millisecond pass."""
+        super().step()
+        self.now += 0.001
+        if self._read and self.left % (9 * STATUS_TICKS) == 0:
+            self._ends.lines()
+
+    def status(self) -> dict[str, Any]:
+        """Tell much."""
+        return {"words": "x" * 1000}
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_an_output_that_nobody_reads_for_a_second_stops(read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looked was stopped, and could not press a key; one who only takes a while is waited for."""
+    ends = Ends()
+    job = Talking(5000, ends, read=read)
+    monkeypatch.setattr("deploy.robots.workbench.time.monotonic", lambda: job.now)
+    run(job, ends.pipe, lambda: False)
+    assert job.stopped == (not read)
+    assert read or 1.0 < job.now - 100.0 < 2.0
+
+
 @pytest.mark.parametrize("job", ["watch", "check", "calibrate"])
 @pytest.mark.parametrize("lock_step", [False, True])
 def test_refused_rights_are_told_before_a_board_is_opened(
@@ -186,6 +217,34 @@ def test_ctrl_c_ends_the_workbench_first() -> None:
         if status["phase"] == "moving":
             raise KeyboardInterrupt
 
+    with pytest.raises(KeyboardInterrupt):
+        follow(waits, show)
+    assert shown == ["moving", "damped"]
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_a_closed_terminal_ends_the_workbench(error: bool, terminal: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Ctrl-C does, whether the system tells the end of the input or an error."""
+    waits = program("""
+        import select, sys
+        print('{"phase": "moving", "question": ""}', flush=True)
+        ended = select.select([sys.stdin], [], [], 10)[0]
+        print('{"phase": "damped", "question": ""}' if ended else '{"result": 1}')
+    """)
+    shown: list[str] = []
+
+    def show(status: dict[str, Any]) -> None:
+        shown.append(status["phase"])
+        os.write(terminal, b"\x04" if status["phase"] == "moving" and not error else b"\n")
+
+    read = os.read
+
+    def broken(descriptor: int, size: int) -> bytes:
+        if error and descriptor == sys.stdin.fileno():
+            raise OSError(5, "Input/output error")
+        return read(descriptor, size)
+
+    monkeypatch.setattr("deploy.bench.os.read", broken)
     with pytest.raises(KeyboardInterrupt):
         follow(waits, show)
     assert shown == ["moving", "damped"]
