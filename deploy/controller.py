@@ -101,8 +101,8 @@ class Controller:
         sensors = self._sensors
         return sensors is not None and bool(sensors.ready.all() and np.abs(sensors.joint_velocity).max() <= MOVING)
 
-    def late(self, late: bool) -> None:  # the thing that is counted
-        """Learn from the loop whether this tick began in time."""
+    def late(self, late: int) -> None:
+        """Learn from the loop by how many whole ticks this one was late: so many were left out."""
         fault = self._safety.on_time(late)
         if fault is not None and self.state in POWERED:
             self._fail(fault)

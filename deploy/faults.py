@@ -82,7 +82,7 @@ WORDS = {
     Cause.POLICY_NOT_FINITE: "the policy's answer is not finite",
     Cause.OUT_OF_ENVELOPE: "the policy sees what it never saw in training, {value:.1f} times the range",
     Cause.TARGET_RATE: "target of {joint} jumps by {value:.2f} rad",
-    Cause.OVERRUN: "{value:.0f} of the last hundred ticks were late",
+    Cause.OVERRUN: "{value:.0f} ticks were late or left out while a hundred were made",
     Cause.DELAY: "{value:.0f} ms from sensor to torque are beyond what the policy was trained with",
     Cause.OPERATOR_SILENT: "the operator has not been heard of for {value:.0f} ms",
     Cause.OPERATOR_STOP: "stopped by the operator",

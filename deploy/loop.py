@@ -108,13 +108,14 @@ class Loop:
         ticker = Ticker(TICK, clock=self._clock)
         try:
             while not (until() or self._operator.done):
-                late = ticker.wait()
+                before, late = ticker.skipped, ticker.wait()
                 begun = time.perf_counter()
                 self._link.receive()
                 if self._newest is not None:
                     self._late = late * 1e-9
-                    self.report.overruns += self._late > TICK
-                    self._controller.late(self._late > TICK)
+                    left_out = ticker.skipped - before  # by every tick that is late by more than a period
+                    self.report.overruns += left_out > 0
+                    self._controller.late(left_out)
                     self._tick(self._clock.now_ns())
                 elif ticker.ticks > START / TICK:
                     return "no robot was heard of"

@@ -37,7 +37,7 @@ class SafetyConfig:
     frozen: float = 0.020
     """How long sensors may show the very same numbers [s]."""
     bad_share: int = 20
-    """How many of the last hundred ticks may be late or chatter."""
+    """How many of the last hundred ticks may chatter, or be late; one that is late by five counts as five."""
     gap_share: int = 35
     """How many states may be lost among a hundred that come: one in ten all the time is borne, three in ten are not."""
     operator_age: float = 0.5
@@ -63,10 +63,10 @@ class Lasting:
 
 
 class Share:
-    """How many of the last hundred ticks were bad."""
+    """How much was bad in the last hundred ticks."""
 
     def __init__(self, most: int) -> None:
-        """Bear `most` bad ticks."""
+        """Bear so much."""
         self._most = most
         self._bad: deque[int] = deque(maxlen=100)
         self.count = 0
@@ -151,8 +151,8 @@ class Safety:
             return Fault(Cause.OUT_OF_ENVELOPE, excess)
         return None
 
-    def on_time(self, late: bool) -> Fault | None:  # the thing that is watched
-        """Count a tick as late or not."""
+    def on_time(self, late: int) -> Fault | None:
+        """Count by how many whole ticks this one was late."""
         return Fault(Cause.OVERRUN, self._late.count) if self._late.over(late) else None
 
     def _forget(self) -> None:

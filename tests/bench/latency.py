@@ -32,7 +32,7 @@ from .harness import Pairs, benchmark
 PARTS, TICKS = 5, 1000
 START = 60.0
 """How long the controller has until it walks [s]."""
-PATIENT = ControllerConfig(safety=SafetyConfig(state_age=0.5, frozen=0.5, bad_share=100, gap_share=100))
+PATIENT = ControllerConfig(safety=SafetyConfig(state_age=0.5, frozen=0.5, bad_share=500, gap_share=100))
 """A machine that stands still for 10 ms shall be seen in the p99, not end the walk."""
 ANSWERED = 0.5
 """Share of states that must have an answer; where both clocks meet, two states between two ticks often have one."""

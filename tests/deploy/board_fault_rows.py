@@ -11,7 +11,7 @@ from deploy.messages.wire import COMMAND, Message, decode
 from deploy.robots.virtual_board.switches import SWITCHES
 
 from .board_world import BoardRig
-from .fault_rows import ROWS, STALE
+from .fault_rows import LATE, ROWS
 from .world import Killed
 
 
@@ -133,11 +133,11 @@ BOARD_ROWS: dict[str, BoardRow] = {
     "battery flat": BoardRow(_switch("battery", 19.0), frozenset({C.VOLTAGE}), 0.003),
     "robot process stalls for 40 ms": BoardRow(_process_stalls(0.04), DISARMED, 0.023),
     "robot process stalls for 80 ms": BoardRow(_process_stalls(0.08), DISARMED, 0.023),
-    "PC stalls for 40 ms": BoardRow(_pc_stalls(0.04), DISARMED, 0.023),
-    "PC stalls for 80 ms": BoardRow(_pc_stalls(0.08), DISARMED, 0.023),
+    "PC stalls for 40 ms": BoardRow(_pc_stalls(0.04), DISARMED | LATE, 0.023),
+    "PC stalls for 80 ms": BoardRow(_pc_stalls(0.08), DISARMED | LATE, 0.023),
     "robot process killed": BoardRow(_process_killed, frozenset({C.STATE_STALE}), 0.023),
     "controller killed": BoardRow(_controller_killed, frozenset({C.COMMAND_STALE}), 0.025),
-    "controller frozen for 500 ms": BoardRow(ROWS["controller frozen for 500 ms"].inject, STALE, 0.025, rearms=True),
+    "controller frozen for 500 ms": BoardRow(ROWS["controller frozen for 500 ms"].inject, LATE, 0.025, rearms=True),
     "second controller with the key": BoardRow(
         ROWS["second controller with the key"].inject, frozenset({C.COMMAND_FOREIGN}), 0.003, rearms=True
     ),

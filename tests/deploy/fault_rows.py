@@ -195,9 +195,10 @@ def _nan(size: int) -> Callable[[Sensors], np.ndarray]:
 
 C = Cause
 STALE = frozenset({C.COMMAND_STALE, C.STATE_STALE})
+LATE = frozenset({C.COMMAND_STALE, C.OVERRUN})
 ROWS: dict[str, Row] = {
     "controller killed": Row(_kill, frozenset({C.COMMAND_STALE}), 0.025),
-    "controller frozen for 500 ms": Row(_freeze, STALE, 0.025),
+    "controller frozen for 500 ms": Row(_freeze, LATE, 0.025),
     "robot process killed": Row(_unplug, frozenset({C.STATE_STALE}), 0.013),
     "10 % of packets lost": Row(_losing(0.1)),
     "30 % of packets lost": Row(_losing(0.3), frozenset({C.STATE_GAP}), 0.15),
@@ -215,7 +216,7 @@ ROWS: dict[str, Row] = {
     "NaN acceleration": Row(_sensing(acceleration_b=_nan(3)), frozenset({C.STATE_NOT_FINITE}), 0.002),
     "NaN policy output": Row(_nan_policy, frozenset({C.POLICY_NOT_FINITE}), 0.023),
     "policy leaps": Row(_wild_policy, frozenset({C.TARGET_RATE}), 0.023),
-    "policy takes 50 ms": Row(_slow_policy, STALE, 0.045),
+    "policy takes 50 ms": Row(_slow_policy, LATE, 0.045),
     "IMU frozen": Row(_imu_frozen, frozenset({C.IMU_FROZEN}), 0.023),
     "all sensors frozen": Row(_all_frozen, frozenset({C.IMU_FROZEN, C.STATE_FROZEN}), 0.023),
     "encoder jumps by 1.5 rad": Row(_sensing(joint_position=_jump), frozenset({C.ENCODER_JUMP}), 0.002),

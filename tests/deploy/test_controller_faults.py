@@ -264,12 +264,12 @@ def test_late_ticks_are_a_fault_while_motors_hold(ready: Stage) -> None:
     """Not while a program is still starting."""
     idle = Stage()
     for _ in range(100):
-        idle.controller.late(True)
+        idle.controller.late(1)
     assert idle.state is State.IDLE
     for _ in range(20):
-        ready.controller.late(True)
+        ready.controller.late(1)
     assert ready.state is State.READY
-    ready.controller.late(True)
+    ready.controller.late(1)
     assert ready.tick().kp == 0.0
     assert damped(ready, Cause.OVERRUN).value == 21
 
@@ -346,7 +346,7 @@ def _freeze(stage: Stage) -> None:
 
 def _be_late(stage: Stage) -> None:
     for _ in range(21):
-        stage.controller.late(True)
+        stage.controller.late(1)
     stage.tick()
 
 
@@ -370,6 +370,6 @@ def test_after_rearming_nothing_is_left_of_what_was_counted(
     damped(ready, cause)
     ready.tick(Request.REARM)
     ready.tick(Request.STAND)
-    ready.controller.late(False)
+    ready.controller.late(0)
     ready.run(5)
     assert (ready.state, ready.controller.fault) == (State.STAND, None)

@@ -181,7 +181,7 @@ class AnyController(RuleBasedStateMachine):
         """Ticks that begin too late, delays that are too long."""
         self.stage.delay_ns = delay * MS
         for _ in range(late):
-            self.stage.controller.late(True)
+            self.stage.controller.late(1)
             self.tick()
 
     @invariant()

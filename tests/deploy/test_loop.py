@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deploy import loop as module
-from deploy.faults import Cause
+from deploy.faults import Cause, Fault
 from deploy.loop import STATUS_TICKS, Loop
 from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, STATE, STATUS, Request
@@ -179,9 +179,27 @@ def test_late_ticks_become_a_fault() -> None:
     assert rig.damped_after < 0.1
 
 
-def test_one_stall_is_borne() -> None:
-    """Five milliseconds, once: no reason to let a robot fall."""
-    rig = Rig(lambda rig: rig.clock.sleep(0.005), robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+def test_stalls_count_with_every_tick_they_leave_out() -> None:
+    """Nine milliseconds, three times in a tenth of a second, are three late ticks, but a quarter of all."""
+
+    def stall(rig: Rig) -> None:
+        original, begun = rig.loop._tick, rig.loop.report.ticks
+
+        def slow(now_ns: int) -> None:
+            original(now_ns)
+            if (rig.loop.report.ticks - begun) % 20 == 0:
+                rig.clock.sleep(0.0095)
+
+        rig.loop._tick = slow  # type: ignore[method-assign]
+
+    rig = Rig(stall, robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+    assert rig.controller.fault == Fault(Cause.OVERRUN, 24)
+
+
+@pytest.mark.parametrize("seconds", [0.005, 0.015])
+def test_one_stall_is_borne(seconds: float) -> None:
+    """Once: no reason to let a robot fall."""
+    rig = Rig(lambda rig: rig.clock.sleep(seconds), robot="mock", state=State.READY, after=0.0, watch=0.3).run()
     assert rig.problems == ["stopped before the script was done"]
     assert rig.loop.report.overruns == 1
 

@@ -115,6 +115,14 @@ def test_lost_states_are_a_fault_beyond_a_third() -> None:
 def test_late_ticks_are_a_fault_beyond_a_fifth() -> None:
     """Twenty of the last hundred are borne."""
     safety = Safety(CONFIG)
-    assert not any(safety.on_time(True) for _ in range(20))
-    assert not safety.on_time(False)
-    assert safety.on_time(True) == Fault(Cause.OVERRUN, 21)
+    assert not any(safety.on_time(1) for _ in range(20))
+    assert not safety.on_time(0)
+    assert safety.on_time(1) == Fault(Cause.OVERRUN, 21)
+
+
+def test_ticks_that_a_stall_left_out_are_counted() -> None:
+    """One stall of fifteen is borne; another one so soon is too much."""
+    safety = Safety(CONFIG)
+    assert not safety.on_time(15)
+    assert not safety.on_time(5)
+    assert safety.on_time(1) == Fault(Cause.OVERRUN, 21)
