@@ -122,7 +122,7 @@ def decode_command(payload: bytes) -> CommandPacket | Malformed:
 
 # --- Sensors ---------------------------------------------------------------------------------------
 def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
-    """Pack measurements as the firmware does: drivers clip, the IMU's numbers wrap, an unread driver is all zero."""
+    """Pack measurements as the firmware does: an unread driver is all zero, the IMU's numbers wrap, all else clips."""
     packet = np.zeros((), p.SENSORS[protocol])
     for name in ("session", "index", "commands_lost", "last_command"):
         packet[name] = getattr(sensor, name)
@@ -140,8 +140,8 @@ def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
     _encode_imu(packet["imu"], sensor.imu)
     if protocol >= 4:
         power = packet["power"]
-        power["voltage"] = round(sensor.power.voltage / p.VOLTAGE_LSB)
-        power["shunt"] = round(sensor.power.current / p.BUS_CURRENT_LSB)
+        power["voltage"] = _clipped(sensor.power.voltage / p.VOLTAGE_LSB, 0, 2**16 - 1)
+        power["shunt"] = _clipped(sensor.power.current / p.BUS_CURRENT_LSB, -(2**15), 2**15 - 1)
         power["energy"] = sensor.power.energy / p.ENERGY_UNIT
     return packet.tobytes()
 
@@ -202,6 +202,11 @@ def _encode_imu(record: np.ndarray, imu: ImuReading) -> None:
     ):
         counts = np.rint(getattr(imu, name) / lsb).astype(np.int64)
         record[name] = (counts + 2**15) % 2**16 - 2**15  # cast without clamping: overload wraps
+
+
+def _clipped(counts: float, least: int, most: int) -> int:
+    """Return whole counts that fit their field: a meter shows its end, whatever is beyond."""
+    return min(max(round(counts), least), most)
 
 
 def _power(record: np.void) -> Power:

@@ -160,6 +160,21 @@ def test_an_unread_driver_is_all_zero(protocol: int) -> None:
     assert back.ready.tolist() == [True] * 4 + [False] * 2 + [True] * 6
 
 
+@pytest.mark.parametrize(
+    ("voltage", "current", "shown"),
+    [
+        (-0.01, 50.0, (0.0, (2**15 - 1) * p.BUS_CURRENT_LSB)),
+        (1e6, -50.0, ((2**16 - 1) * p.VOLTAGE_LSB, -(2**15) * p.BUS_CURRENT_LSB)),
+    ],
+)
+def test_a_power_meter_shows_its_end(voltage: float, current: float, shown: tuple[float, float]) -> None:
+    """A flat battery under load, a short circuit: numbers that the field has no room for."""
+    power = replace(sensor().power, voltage=voltage, current=current, energy=0.0)
+    back = codec.decode_sensor(codec.encode_sensor(sensor(power=power), 4), 4)
+    assert isinstance(back, SensorPacket)
+    assert (back.power.voltage, back.power.current) == pytest.approx(shown)
+
+
 def test_an_overloaded_imu_wraps() -> None:
     """The firmware casts without clamping: 20 rad/s reads as -12."""
     imu = replace(sensor().imu, gyroscope=np.array([20.0, -17.0, 1.0]))
