@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from solo_doi.errors import MissingPackageError
 from solo_doi.files import replacing
@@ -47,7 +51,7 @@ def write(entries: Iterable[Entry], path: Path) -> int:
             if entry.topic not in channels:
                 schema = writer.register_schema(entry.kind, "jsonschema", json.dumps(entry.schema).encode())
                 channels[entry.topic] = writer.register_channel(entry.topic, "json", schema)
-            body = json.dumps(entry.content).encode()
+            body = json.dumps(entry.content, allow_nan=False).encode()
             writer.add_message(channels[entry.topic], entry.time_ns, body, entry.time_ns)
             count += 1
         writer.finish()
@@ -65,14 +69,23 @@ def json_schema(kind: type) -> dict[str, object]:
     return {"type": "object", "properties": properties}
 
 
+def plain(value: Any) -> Any:  # noqa: ANN401  # whatever messages are made of
+    """Return arrays as lists, bytes as hexadecimal digits, and what is no number as null: JSON knows none of them."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _entries(log: Path) -> Iterator[Entry]:
     schemas = {name: json_schema(kind) for name, kind in CHANNELS.items()}
     for when, name, data in read_log(log):
         message = decode(name, data)
         if message is not None:
-            content = {field: _plain(getattr(message, field)) for field in message.__slots__}
+            content = {field: plain(getattr(message, field)) for field in message.__slots__}
             yield Entry(name, CHANNELS[name].__name__, schemas[name], when * 1000, content)
-
-
-def _plain(value: object) -> object:
-    return value.hex() if isinstance(value, bytes) else value

@@ -6,18 +6,14 @@ python -m deploy.wire_mcap wire.pcap wire.mcap
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+from solo_doi.errors import SoloError, one_line
 
-from solo_doi.errors import one_line
-
-from .mcap_log import Entry, write
+from .mcap_log import Entry, plain, write
 from .robots.odri.recorder import replay
 
 TOPICS = {"Init": "wire/init", "Ack": "wire/ack", "CommandPacket": "wire/command", "SensorPacket": "wire/sensor"}
@@ -30,17 +26,6 @@ def entries(recording: Path) -> Iterator[Entry]:
         kind = type(record.packet).__name__
         content = plain(asdict(record.packet)) | {"from_pc": record.from_pc}
         yield Entry(TOPICS.get(kind, "wire/malformed"), kind, schema(content), record.time_ns, content)
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401  # whatever packets are made of
-    """Return arrays as lists, and what is no number as null: JSON knows neither."""
-    if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [plain(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def schema(value: object) -> dict[str, object]:
@@ -60,6 +45,10 @@ def main() -> None:
     parser.add_argument("recording", type=Path, help="written by python -m deploy.robots.odri.recorder")
     parser.add_argument("mcap", type=Path, help="file to write")
     arguments = parser.parse_args()
+    if not arguments.recording.is_file():
+        raise SoloError(
+            f"{arguments.recording}: no such file. Expected a recording by `python -m deploy.robots.odri.recorder`."
+        )
     count = write(entries(arguments.recording), arguments.mcap)
     sys.stdout.write(f"{arguments.mcap}: {count} packets\n")
 

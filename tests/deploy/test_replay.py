@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from mcap.reader import make_reader
 from deploy import cli
 from deploy.config import CONFIG_FILE, ControllerConfig, DeployConfig
 from deploy.controller import Controller
+from deploy.mcap_log import export
 from deploy.messages.convert import state_of
 from deploy.messages.wire import COMMAND, OPERATOR, STATE, Request
 from deploy.operators import Wish, operator_message
@@ -91,6 +93,18 @@ def test_a_log_that_cannot_be_run_again_can_be_looked_at(
     assert exit_.value.code == 1
     assert "begins at tick 2; only a log from the start can be run again" in capsys.readouterr().err
     assert (folder / "log.mcap").stat().st_size > 1000
+
+
+def test_what_is_no_number_is_null_to_viewers(folder: Path) -> None:
+    """The bare word NaN is no JSON, and an incident may well be about one."""
+    state = state_of(sensors(1.0))
+    state.joint_velocity = [math.nan, math.inf, *state.joint_velocity[2:]]
+    write_log([(0, STATE, state.encode())], folder / LOG_FILE)
+    assert export(folder / LOG_FILE, folder / "log.mcap") == 1
+    with (folder / "log.mcap").open("rb") as file:
+        ((_, _, message),) = make_reader(file).iter_messages()
+    row = json.loads(message.data, parse_constant=pytest.fail)
+    assert row["joint_velocity"][:2] == [None, None]
 
 
 def test_the_command_says_so_and_writes_mcap(

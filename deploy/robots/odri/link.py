@@ -19,6 +19,8 @@ GET_FLAGS = 0x8913
 """Linux' SIOCGIFFLAGS."""
 ALL_TYPES = 0x0003
 """Linux' ETH_P_ALL: also what this machine itself sends."""
+MOST_MALFORMED = 64
+"""So many malformed frames are passed over in one look: who floods the cable must not hold up a tick."""
 PRIORITY = 7
 """Highest that needs no further rights."""
 
@@ -81,7 +83,7 @@ class EthernetLink:
         self._socket.close()
 
     def _take(self) -> Frame | None:
-        while True:
+        for _ in range(MOST_MALFORMED):
             try:
                 data = self._socket.recv(LONGEST_PAYLOAD + 16)
             except OSError as error:  # nothing there, or the interface went down: silence, as above
@@ -92,6 +94,7 @@ class EthernetLink:
             if not isinstance(frame, Malformed):
                 return frame
             self.malformed += 1
+        return None
 
 
 def check_interface(interface: str) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mcap.reader import make_reader
 
+from deploy import wire_mcap
 from deploy.mcap_log import write
 from deploy.robots.odri import codec, recorder
 from deploy.robots.odri.ethernet import pack_frame
@@ -19,6 +21,7 @@ from deploy.robots.odri.protocol import Ack, CommandPacket, Init, Malformed, Sen
 from deploy.robots.robot import RobotError
 from deploy.robots.virtual_board.server import REPEATED
 from deploy.wire_mcap import entries, schema
+from solo_doi.errors import SoloError
 from tests.contract.board_runs import beside_board
 
 from .packets import command, sensor
@@ -48,21 +51,42 @@ def test_a_missing_right_comes_with_its_command(monkeypatch: pytest.MonkeyPatch)
         EthernetLink("eth9")
 
 
-def test_malformed_frames_are_passed_over_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also by the session that a person is told of."""
+@pytest.fixture
+def cable(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[socket.socket, EthernetLink]]:
+    """The far end of a cable, and a link at the near one."""
     far, near = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     near.setblocking(False)
     monkeypatch.setattr("deploy.robots.odri.link.check_interface", lambda interface: None)
     monkeypatch.setattr("deploy.robots.odri.link.open_socket", lambda interface, kind: near)
     link = EthernetLink("e0")
+    yield far, link
+    far.close()
+    link.close()
+
+
+def test_malformed_frames_are_passed_over_and_counted(cable: tuple[socket.socket, EthernetLink]) -> None:
+    """Also by the session that a person is told of."""
+    far, link = cable
     for frame in (b"?", pack_frame(b"x" * 60)[:40], pack_frame(b"good")):
         far.send(frame)
     found = link.receive(1.0)
     assert found is not None
     assert found.payload == b"good"
     assert (link.malformed, NativeBoard(link).rejected) == (2, 2)
-    far.close()
-    link.close()
+
+
+def test_a_flood_of_malformed_frames_does_not_hold_up_a_look(
+    cable: tuple[socket.socket, EthernetLink], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many more come, a look that has no time ends."""
+    far, link = cable
+    monkeypatch.setattr("deploy.robots.odri.link.MOST_MALFORMED", 3)
+    for _ in range(5):
+        far.send(b"?")
+    assert link.receive(0.0) is None
+    assert link.malformed == 3
+    assert link.receive(0.0) is None
+    assert link.malformed == 5
 
 
 FRAMES = (
@@ -145,6 +169,16 @@ def test_the_recorder_hears_both_sides(tmp_path: Path) -> None:
     assert all(repeated in packet.reason for packet in packets if isinstance(packet, Malformed))
     times = [record.time_ns for record in recorder.replay(path)]
     assert times == sorted(times)  # the kernel's, not of when they were read
+
+
+def test_a_recording_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It, not the file that would have been written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["wire_mcap", "nope", "y.mcap"])
+    with pytest.raises(SoloError) as error:
+        wire_mcap.main()
+    assert str(error.value) == "nope: no such file. Expected a recording by `python -m deploy.robots.odri.recorder`."
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_recording_goes_into_viewers(tmp_path: Path) -> None:
