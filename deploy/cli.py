@@ -125,6 +125,8 @@ def deploy(command: DeployCommand) -> int:
     config = located(config)
     if command.realtime and command.fast:
         raise SoloError("--realtime and --fast exclude each other.")
+    if command.check and command.readonly:
+        raise SoloError("--check and --readonly exclude each other.")
     if command.check:
         from .checkup import check_up
 

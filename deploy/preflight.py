@@ -139,9 +139,11 @@ def _check_velocity(bundle: Bundle, config: DeployConfig) -> None:
     low, high = contract.command_range["low"], contract.command_range["high"]
     if config.velocity is not None and low == high:
         raise SoloError(
-            f"{bundle.path}: its skills know one command only, {contract.command}. Leave --velocity, or use a bundle "
-            "of a steerable policy."
+            f"{bundle.path}: its skills know one command only, {contract.command}. Leave out --velocity, or use a "
+            "bundle of a steerable policy."
         )
     for value, least, most in zip(config.velocity or (), low, high, strict=False):
         if not least <= value <= most:
-            raise SoloError(f"--velocity {config.velocity}: trained were {low} to {high}.")
+            raise SoloError(
+                f"--velocity {config.velocity}: expected each number between {low} and {high}, the range of training."
+            )

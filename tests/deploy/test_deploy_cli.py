@@ -53,6 +53,7 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
         ),
         (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's network card."),
         (["--robot", "real", "--check"], "--robot real needs --interface, its master board's network card."),
+        (["--robot", "virtual", "--readonly", "--check"], "--check and --readonly exclude each other."),
         (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose one of them."),
         (
             ["--robot", "virtual", "--readonly", "--seconds", "0"],
@@ -99,8 +100,8 @@ def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytes
         ),
         (
             ["--mock", "--velocity", "1", "0", "0"],
-            f"{SHIPPED}: its skills know one command only, (1.0, 0.0, 0.0). Leave --velocity, or use a bundle of a "
-            "steerable policy.",
+            f"{SHIPPED}: its skills know one command only, (1.0, 0.0, 0.0). Leave out --velocity, or use a bundle of "
+            "a steerable policy.",
         ),
         (["--mock", "--bundle", "/none.onnx"], "/none.onnx: no such file. Expected a bundle written by solo-export."),
         (["keygen"], "keygen takes the file to write, such as: solo-deploy keygen ~/.solo12.key"),

@@ -148,7 +148,7 @@ def test_velocities_beyond_training_are_refused(judged: Path) -> None:
         for place in range(3):
             for bad in (limits[end][place] + (1e-6 if end == "high" else -1e-6), nan):
                 velocity = tuple(bad if k == place else value for k, value in enumerate(limits[end]))
-                assert ": trained were " in refusal(bundle=judged, velocity=velocity)
+                assert ", the range of training." in refusal(bundle=judged, velocity=velocity)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ those that the layout leaves unused.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections import Counter
@@ -137,7 +138,9 @@ def fuzz(count: int, seed: int = 0) -> Counter[str]:
 
 def main() -> None:
     """Run from the command line."""
-    count, start = int(sys.argv[1]), time.perf_counter()
+    parser = argparse.ArgumentParser(prog="python -m tests.deploy.odri.fuzz", description="Feed decoders with rubbish.")
+    parser.add_argument("count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)")
+    count, start = parser.parse_args().count, time.perf_counter()
     for outcome, number in fuzz(count).most_common():
         sys.stdout.write(f"{number:9d}  {outcome}\n")
     sys.stdout.write(f"{count} inputs in {time.perf_counter() - start:.0f} s, none raised, none wrongly accepted\n")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from .fuzz import DECODERS, fuzz
+import sys
+
+import pytest
+
+from .fuzz import DECODERS, fuzz, main
 
 
 def test_rubbish_neither_raises_nor_passes() -> None:
@@ -11,3 +15,12 @@ def test_rubbish_neither_raises_nor_passes() -> None:
     for name in DECODERS:
         assert any(name in outcome for outcome in outcomes), name
     assert outcomes["no frame, nothing"] > 1000
+
+
+def test_a_count_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the way to use it, not with a traceback."""
+    monkeypatch.setattr(sys, "argv", ["fuzz", "abc"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert "argument count: invalid int value: 'abc'" in capsys.readouterr().err
