@@ -116,7 +116,10 @@ class Loop:
                     left_out = ticker.skipped - before  # by every tick that is late by more than a period
                     self.report.overruns += left_out > 0
                     self._controller.late(left_out)
-                    self._tick(self._clock.now_ns())
+                    now_ns = self._clock.now_ns()
+                    if left_out:  # what a replay cannot know otherwise
+                        self._keep(STATUS, self._status(now_ns).encode())
+                    self._tick(now_ns)
                 elif ticker.ticks > START / TICK:
                     return "no robot was heard of"
                 self._work.add(time.perf_counter() - begun)
@@ -167,9 +170,12 @@ class Loop:
             self._remember(now_ns)
 
     def _tell(self, now_ns: int) -> None:
+        self._link.publish(STATUS, self._status(now_ns))
+
+    def _status(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
         status = self._controller.status(now_ns)
         status.ticks, status.overruns, status.lateness = self.report.ticks, self.report.overruns, self._late
-        self._link.publish(STATUS, status)
+        return status
 
     def _remember(self, now_ns: int) -> None:
         state = self._controller.state

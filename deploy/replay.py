@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from solo_doi.solo12.observation import LAYOUTS, Layout
 
 from .config import CONFIG_FILE, DeployConfig
 from .controller import Controller
-from .messages.wire import COMMAND, OBSERVATION, OPERATOR, STATE, Message, Request, decode
+from .messages.wire import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, Message, Request, decode
 from .operators import wish_of
 from .recorder import LOG_FILE, read_log
+from .robots.robot import TICK
 from .shipped import find_bundle
 
 TERMS = ("mode", "skill", "kp", "kd", "position")
@@ -103,9 +105,12 @@ def replay(path: Path) -> Replay:
     kept = log.parent / path.name  # an incident's own copy
     bundle = Bundle(kept if kept.is_file() else path)
     controller = Controller(bundle, config.skill, config.controller, force=config.force)
-    layout, found, seen = LAYOUTS[bundle.contract.task], Replay(), None
+    layout, found, seen, timed = LAYOUTS[bundle.contract.task], Replay(), None, False
     for _, channel, data in read_log(log):
         message = _read(log, channel, data)
+        if channel in (STATUS, OPERATOR, COMMAND) and not timed:  # whichever comes first in a tick
+            timed = True
+            controller.late(round(message.lateness / TICK * 1e6) // 10**6 if channel == STATUS else 0)
         if channel == STATE:
             controller.hear(message)
         elif channel == OPERATOR:
@@ -123,7 +128,7 @@ def replay(path: Path) -> Replay:
             if seen is not None and sees is not None:
                 found.compare_observations(layout, seen, sees)
             found.compare(message, answer)
-            seen = None
+            seen, timed = None, False
     if not found.ticks:
         raise SoloError(f"{log}: holds no command of a controller; there is nothing to run again.")
     return found
@@ -131,6 +136,8 @@ def replay(path: Path) -> Replay:
 
 def _read(log: Path, channel: str, data: bytes) -> Message:
     message = decode(channel, data)
-    if message is None or (channel == OPERATOR and message.request not in tuple(Request)):
+    unknown = channel == OPERATOR and message is not None and message.request not in tuple(Request)
+    untimed = channel == STATUS and message is not None and not 0.0 <= message.lateness < math.inf
+    if message is None or unknown or untimed:
         raise SoloError(f"{log}: holds a message of {channel!r} that this version does not read.")
     return message

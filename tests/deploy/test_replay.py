@@ -13,16 +13,19 @@ from mcap.reader import make_reader
 from deploy import cli
 from deploy.config import CONFIG_FILE, ControllerConfig, DeployConfig
 from deploy.controller import Controller
+from deploy.faults import Cause
 from deploy.mcap_log import export
 from deploy.messages.convert import state_of
-from deploy.messages.wire import COMMAND, OPERATOR, STATE, Request
+from deploy.messages.wire import COMMAND, OPERATOR, STATE, STATUS, Request, blank
 from deploy.operators import Wish, operator_message
 from deploy.recorder import LOG_FILE, write_log
 from deploy.replay import replay
+from deploy.state_machine import State
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError
 
 from .stage import sensors, shipped
+from .world import Rig
 
 TICKS = 400
 
@@ -65,13 +68,40 @@ def test_the_first_difference_is_named(folder: Path) -> None:
     assert str(found.difference) == "tick 52: kp was 0.05, is now 0.025"
 
 
+def test_what_was_ended_by_lateness_is_ended_by_it_again(tmp_path: Path) -> None:
+    """Late ticks are in the log: nothing else tells why motors were damped."""
+
+    def stall(rig: Rig) -> None:
+        original = rig.loop._tick
+
+        def slow(now_ns: int) -> None:
+            original(now_ns)
+            rig.clock.sleep(0.0045 if rig.loop.report.ticks % 10 == 0 else 0.0)
+
+        rig.loop._tick = slow  # type: ignore[method-assign]
+
+    rig = Rig(stall, robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+    assert rig.controller.fault is not None
+    assert rig.controller.fault.cause is Cause.OVERRUN
+    write_log(rig.recorder.events, tmp_path / LOG_FILE)
+    config = DeployConfig(skill=2, controller=rig.controller.config)
+    (tmp_path / CONFIG_FILE).write_text(configuration.to_yaml(config))
+    assert replay(tmp_path).difference is None
+
+
 def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> None:
-    """A log without its beginning, and no log."""
+    """A log without its beginning, one of ticks that were late by no time at all, and no log."""
     content = (folder / LOG_FILE).read_bytes()
     second = content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND"))
     (folder / LOG_FILE).write_bytes(content[second:])
     with pytest.raises(SoloError, match="only a log from the start"):
         replay(folder)
+    for lateness in (math.nan, math.inf, -1.0):
+        status = blank(STATUS)
+        status.lateness = lateness
+        write_log([(0, STATUS, status.encode())], folder / LOG_FILE)
+        with pytest.raises(SoloError, match="holds a message of 'SOLO_STATUS' that this version does not read"):
+            replay(folder)
     lonely = tmp_path / "lonely" / "log.lcm"
     lonely.parent.mkdir()
     lonely.write_bytes(b"")
