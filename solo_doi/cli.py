@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from solo_doi import config as configuration
 from solo_doi.algorithm.config import TrainConfig
@@ -82,10 +82,11 @@ def train(command: TrainCommand) -> Path:
     data, expert, made_from = _read_checked(run, config)
     training = Training(config, data, expert, run)  # refuses what does not fit before anything is written
     del data, expert  # the tensors made of them remain
+    done = training.steps_done()
     print(f"run: {run}", flush=True)
     _write_origin(run, config, made_from)
     try:
-        with TrainLog(run, config.skills, first=training.steps_done()) as log:
+        with TrainLog(run, config.skills, first=done) as log:
             training.train(log)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"Continue with --resume {run}.") from None
@@ -135,6 +136,8 @@ def _defaults(early: Callable[[str, str], str]) -> TrainCommand:
 def _run(command: TrainCommand) -> tuple[Path, RunConfig]:
     if command.resume is not None:
         path = command.resume / CONFIG_FILE
+        if not command.resume.exists():
+            raise SoloError(f"{command.resume}: no such directory. Expected a run of solo-train to continue.")
         if not path.is_file():
             raise SoloError(f"{command.resume}: not a run of solo-train, it has no {CONFIG_FILE}.")
         return command.resume, configuration.read(RunConfig, path)
@@ -154,15 +157,20 @@ def _fingerprint(data: Transitions) -> dict[str, int]:
     return numbers if data.actions is None else numbers | {"crc32_actions": zlib.crc32(data.actions.data)}
 
 
-def _check_made_from(run: Path, made_from: dict[str, dict[str, int]]) -> None:
-    """Refuse to continue a run with other data."""
+def read_origin(run: Path) -> dict[str, Any]:
+    """Read what a run was made from, and by which software; empty if nobody wrote it down."""
     path = run / PROVENANCE_FILE
     if not path.is_file():
-        return
+        return {}
     try:
-        before = json.loads(path.read_text())
+        return json.loads(path.read_text())
     except ValueError as error:
         raise SoloError(f"{path}: not valid JSON ({error}). Delete it, if you are sure of the data.") from error
+
+
+def _check_made_from(run: Path, made_from: dict[str, dict[str, int]]) -> None:
+    """Refuse to continue a run with other data."""
+    before = read_origin(run)
     for name, found in made_from.items():
         if any(found.get(number) != value for number, value in before.get(name, {}).items()):
             raise SoloError(f"{run}: began with other {name} ({before[name]}), found {found}. Continue with the same.")
@@ -173,8 +181,10 @@ def _write_origin(run: Path, config: RunConfig, made_from: dict[str, dict[str, i
     from solo_doi.files import write_text
     from solo_doi.provenance import software
 
+    began = read_origin(run).get("software")  # a run that is continued keeps what it began with
+    by = {"software": software()} if began is None else {"software": began, "continued_with": software()}
     write_text(run / CONFIG_FILE, configuration.to_yaml(config))
-    write_text(run / PROVENANCE_FILE, json.dumps({**made_from, "software": software()}, indent=1) + "\n")
+    write_text(run / PROVENANCE_FILE, json.dumps({**made_from, **by}, indent=1) + "\n")
 
 
 def _show(summary: dict) -> None:

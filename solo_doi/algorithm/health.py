@@ -83,6 +83,15 @@ class Health:
                 "classifier.reward_scale or truncation, or use more data like the expert's."
             )
 
+    def observe_full(self, shares: list[float], rows: int) -> list[str]:
+        """Return a new complaint about the effective share of every skill in all of the data.
+
+        A subset seldom has the few rows that carry all the weight, where there are such.
+        """
+        share = min(shares)
+        text = self._collapsed(share)
+        return [text] if share < collapsed_share(rows, self._config.truncation) and self._tell(text) else []
+
     def observe(self, metrics: dict[str, float]) -> list[str]:
         """Return new complaints about an outer step."""
         exponents = [metrics[f"exponent/{skill}"] for skill in self._skills]
@@ -98,8 +107,7 @@ class Health:
             ),
             "weights": (
                 share < collapsed_share(self._config.subset, self._config.truncation),
-                f"a skill's weights rest on {share:.2%} of the data: ratios and policies mean little. Lower "
-                f"truncation or {self._weight}, or use more data.",
+                self._collapsed(share),
             ),
             "discriminator": (
                 max(exponents) >= 1 and accuracy is not None and accuracy < 0.8 / len(self._skills) + 0.2,
@@ -113,6 +121,12 @@ class Health:
             if self._lasting[name] == self._patience and self._tell(text):
                 told.append(text)
         return told
+
+    def _collapsed(self, share: float) -> str:
+        return (
+            f"a skill's weights rest on {share:.2%} of the data: ratios and policies mean little. Lower "
+            f"truncation or {self._weight}, or use more data."
+        )
 
     def _tell(self, text: str) -> bool:
         """Keep a complaint, unless it was made before, perhaps with other numbers."""

@@ -65,7 +65,7 @@ class Training:
         torch.set_num_threads(config.torch_threads)
         keep_memory()
         self.config, self.run = config, run
-        self._generator = self.fresh_generator()
+        self.generator = torch.Generator().manual_seed(config.seed)
         self._full_log_w: Tensor | None = None
         self.problem = Problem.build(data, expert, config, pick_device(config.device))
 
@@ -77,7 +77,7 @@ class Training:
             self._warn_at_first(expert, health, log)
             self._finish_expert(expert, health, log)
             return
-        doi = self._resumed(health) or Doi(self.problem, self._recover_expert(log), self.config, self._generator)
+        doi = self._resumed(health) or Doi(self.problem, self._recover_expert(log), self.config, self.generator)
         self._warn_at_first(doi.expert, health, log)
         log.stage("skills", self.config.outer - doi.outer)
         while doi.outer < self.config.outer:
@@ -88,17 +88,13 @@ class Training:
             self._keep(doi, health)
         self._finish(doi, health, log)
 
-    def fresh_generator(self) -> torch.Generator:
-        """Return a generator as it was when the run began."""
-        return torch.Generator().manual_seed(self.config.seed)
-
     def steps_done(self) -> int:
         """Outer steps after which the saved state was written."""
         path = self.run / STATE_FILE
         return int(_load_state(path)["doi"]["outer"]) if path.is_file() else 0
 
     def load(self, checkpoint: Path) -> Doi:
-        """Return training as it was at a checkpoint."""
+        """Return training as it was at a checkpoint, random numbers included."""
         state, found = _load_state(checkpoint), _load(self.run / "expert.pt")
         expert = Expert(**{name: value.to(self.problem.device) for name, value in found.items()})
         if len(expert.log_w) != self.problem.num_rows:
@@ -106,9 +102,9 @@ class Training:
                 f"{checkpoint}: made from {len(expert.log_w)} transitions, the data have {self.problem.num_rows}. "
                 "Continue with the data the run began with."
             )
-        doi = Doi(self.problem, expert, self.config, self._generator)
+        doi = Doi(self.problem, expert, self.config, self.generator)
         doi.load(state["doi"])
-        self._generator.set_state(state["generator"].cpu())
+        self.generator.set_state(state["generator"].cpu())
         return doi
 
     def policy(self, network: SkillNetwork, skills: slice) -> SkillPolicy:
@@ -127,7 +123,7 @@ class Training:
 
     def _recover_expert(self, log: TrainingLog) -> Expert:
         log.stage("expert", updates(self.config))
-        expert = recover_expert(self.problem, self.config, self._generator, log.advance)
+        expert = recover_expert(self.problem, self.config, self.generator, log.advance)
         write_torch(self.run / "expert.pt", {"logit": expert.logit, "log_w": expert.log_w})
         return expert
 
@@ -152,6 +148,8 @@ class Training:
         expert = doi.expert.log_w
         self._write_ratios(expert, log_w)
         summary: dict[str, Any] = describe(log_w, expert, self.problem)
+        for text in health.observe_full(summary["effective_share"], self.problem.num_rows):
+            log.warn(text)
         for name, values in doi.weighing().items():
             summary |= {name: values.tolist(), f"{name}_mean": float(values.mean())}
         if isinstance(doi.diversity, Discriminator):
@@ -178,7 +176,7 @@ class Training:
         if options.in_loop:
             options = replace(options, updates=options.expert_updates)
         log.stage("policies", options.updates)
-        return clone(self.problem, log_w, options, self._generator, log.advance)
+        return clone(self.problem, log_w, options, self.generator, log.advance)
 
     def _write_ratios(self, log_w_expert: Tensor, log_w: Tensor) -> None:
         arrays = {"log_w_expert": log_w_expert.cpu().numpy(), "log_w_skills": log_w.cpu().numpy()}
@@ -193,7 +191,7 @@ class Training:
         """Save to continue from, and now and then to look at later."""
         config = self.config
         state = {
-            "version": STATE_VERSION, "doi": doi.state(), "generator": self._generator.get_state(),
+            "version": STATE_VERSION, "doi": doi.state(), "generator": self.generator.get_state(),
             "health": health.state(),
         }  # fmt: skip
         last = doi.outer == config.outer

@@ -63,22 +63,34 @@ def evaluate_all(command: EvalCommand) -> None:
     config.check()
     runs = command.runs or (SHIPPED,)
     if len(runs) > 1 and command.out is not None and not command.compare:
-        raise SoloError(f"{command.out}: cannot hold the results of {len(runs)} runs. Leave --out, or add --compare.")
+        raise SoloError(f"{command.out}: cannot hold the results of {len(runs)} runs. Use --compare, or no --out.")
     plans = {run: _plan(run, command, config) for run in runs}  # all of them looked at before any is rolled out
     done: dict[Path, dict[str, Any]] = {}
     for run, (out, config) in plans.items():
         metrics = _evaluate(run, command, config, out)
         print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
         _show(metrics)
-        if command.select:
-            kept = out if run == SHIPPED or is_bundle(run) else run
-            write_text(kept / SELECTION_FILE, json.dumps(metrics["selection"], indent=1) + "\n")
-            print(f"selected skills: {metrics['selected']}: {metrics['selection']['rule']}")
+        elsewhere = run == SHIPPED or is_bundle(run)
+        _keep_selection(metrics, out if elsewhere else run, asked=command.select, same=elsewhere or out == _place(run))
         done[run] = metrics
     if command.compare:
         from .compare import compare
 
         print(compare(done, command.out or Path("runs/comparison")))
+
+
+def _keep_selection(metrics: dict[str, Any], place: Path, *, asked: bool, same: bool) -> None:
+    """Record which skills are robust, if asked to; a record of the `same` run that is there does not grow old."""
+    path = place / SELECTION_FILE
+    if not asked and not (same and path.is_file()):
+        return
+    if "selection" not in metrics:  # it was of a policy that is no more
+        path.unlink()
+        return
+    text = json.dumps(metrics["selection"], indent=1) + "\n"
+    if not path.is_file() or path.read_text() != text:
+        write_text(path, text)
+    print(f"selected skills: {metrics['selected']}: {metrics['selection']['rule']}")
 
 
 def _place(run: Path) -> Path:
@@ -92,6 +104,9 @@ def _plan(run: Path, command: EvalCommand, config: EvalConfig) -> tuple[Path, Ev
     from .source import read_source
 
     out = _place(run) if command.compare or command.out is None else command.out
+    for folder in (out, command.out):
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise SoloError(f"{folder}: a file. Expected a directory for the results: choose another --out.")
     config = with_earlier(config, read_earlier(run, out), out)
     read_source(run, config)
     return out, config

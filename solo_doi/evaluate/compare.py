@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from solo_doi import config as configuration
-from solo_doi.cli import CONFIG_FILE
+from solo_doi.cli import CONFIG_FILE, read_origin
 from solo_doi.files import write_text
 from solo_doi.metrics_log import read_metrics
 
@@ -77,7 +77,14 @@ def settings(run: Path, metrics: dict[str, Any]) -> dict[str, Any]:
     config = configuration.load(run / CONFIG_FILE) if (run / CONFIG_FILE).is_file() else {"eps": metrics["eps"]}
     parts = {name: value if isinstance(value, dict) else {"": value} for name, value in config.items()}
     flat = {f"{name}.{key}".strip("."): value for name, part in parts.items() for key, value in part.items()}
-    return {name: value for name, value in flat.items() if name not in UNLIKE}
+    return {name: value for name, value in flat.items() if name not in UNLIKE} | _made_from(run)
+
+
+def _made_from(run: Path) -> dict[str, str]:
+    """Data and expert by content: places may differ, numbers may not."""
+    origin = read_origin(run)
+    found = {name: origin[name] for name in ("data", "expert") if name in origin}
+    return {name: f"of {one['transitions']} transitions, {one['crc32']:08x}" for name, one in found.items()}
 
 
 def value(metrics: dict[str, Any], name: str) -> float:

@@ -60,8 +60,8 @@ def ratios(log_w: np.ndarray, path: Path) -> Path:
     return save(figure, path, header, rows)
 
 
-def over_training(lines: list[dict[str, float]], skills: int, eps: float, path: Path) -> Path:
-    """Multipliers, violation of the constraint, and ratio distance, outer step by outer step."""
+def over_training(lines: list[dict[str, float]], skills: int, eps: float | None, path: Path) -> Path:
+    """Multipliers, violation of the constraint, or phi where there is none, and ratio distance, step by step."""
     figure, axes = panels(3, height=1.9)
     steps = [line["outer"] for line in lines]
     names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)] + ["ratio_l1"]
@@ -69,11 +69,12 @@ def over_training(lines: list[dict[str, float]], skills: int, eps: float, path: 
     found = {name: np.array([line.get(name, np.nan) for line in lines]) for name in names}
     for skill in range(skills):
         axes[0, 0].plot(steps, found[f"sigma/{skill}"], color=colour(skill), label=f"skill {skill}")
-        axes[1, 0].plot(steps, found[f"phi/{skill}"] - eps, color=colour(skill))
-    axes[1, 0].axhline(0, color="black", lw=0.8)
+        axes[1, 0].plot(steps, found[f"phi/{skill}"] - (eps or 0.0), color=colour(skill))
+    if eps is not None:
+        axes[1, 0].axhline(0, color="black", lw=0.8)
     axes[0, 0].set(ylabel="multiplier", ylim=(0, 1))
     axes[0, 0].legend(fontsize=7, ncols=skills, loc="upper right")
-    axes[1, 0].set(ylabel="violation [nats]")
+    axes[1, 0].set(ylabel="phi [nats]" if eps is None else "violation [nats]")
     axes[2, 0].plot(steps, found["ratio_l1"], color="black")
     axes[2, 0].set(ylabel="ratio l1", ylim=(0, 2.05), xlabel="outer step")
     return save(figure, path, ["outer", *names], zip(steps, *found.values(), strict=True))

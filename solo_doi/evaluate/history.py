@@ -47,8 +47,9 @@ def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, Ski
 
 
 def kept_checkpoints(run: Path) -> list[Path]:
-    """Return the states a run kept along its way, in order."""
-    found = sorted((run / CHECKPOINTS).glob("outer_*.pt"))
+    """Return the states a run kept along its way, in order; of some only the policy may be left."""
+    names = sorted({path.name.partition(".")[0] for path in (run / CHECKPOINTS).glob("outer_*")})
+    found = [run / CHECKPOINTS / f"{name}.pt" for name in names]
     if not found:
         raise SoloError(f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more; smodice keeps none.")
     return found
@@ -58,7 +59,6 @@ def _extract(training: Training, checkpoint: Path) -> SkillPolicy:
     doi = training.load(checkpoint)
     if doi.policy is not None:  # trained in the loop: it is there already
         return training.policy(doi.policy.network, slice(None))
-    generator = training.fresh_generator()
     log_w = torch.cat([doi.expert.log_w[None], doi.full_log_weights()])  # beside the expert, as at the end of the run
-    network = clone(training.problem, log_w, training.config.policy, generator, lambda: None)
+    network = clone(training.problem, log_w, training.config.policy, training.generator, lambda: None)
     return training.policy(network, slice(1, None))

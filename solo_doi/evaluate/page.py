@@ -74,8 +74,10 @@ def _training(report: Report, source: Source, metrics: dict[str, Any], out: Path
         )
         return
     if lines := read_metrics(run):
-        path = figures.over_training(lines, trained.skills, trained.eps, out / "training")
-        report.figure(path, "Multipliers, violation of the constraint and distance of the ratios over training.")
+        eps = trained.eps if trained.fixed_sigma is None and trained.alpha is None else None
+        path = figures.over_training(lines, trained.skills, eps, out / "training")
+        shown = "divergence from the expert" if eps is None else "violation of the constraint"
+        report.figure(path, f"Multipliers, {shown} and distance of the ratios over training.")
     if (run / RATIOS_FILE).is_file():
         with h5py.File(run / RATIOS_FILE) as file:
             path = figures.ratios(file[RATIOS][:], out / "ratios")

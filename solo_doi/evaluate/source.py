@@ -69,8 +69,13 @@ def read_source(path: Path, config: EvalConfig) -> Source:
 
 def read_summary(run: Path) -> dict[str, Any]:
     """Read what training said of itself, or say what is wrong with the directory."""
+    if not run.exists():
+        raise SoloError(f"{run}: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export.")
     if not (run / CONFIG_FILE).is_file():
         raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
+    bundle = run / "skills.onnx"
+    if not (run / SUMMARY_FILE).is_file() and not (run / POLICY_FILE).is_file() and bundle.is_file():
+        raise SoloError(f"{run}: not a run of solo-train. Name the bundle in it: {bundle}")
     if not (run / SUMMARY_FILE).is_file():
         raise SoloError(f"{run}: training has not finished. Continue it with `solo-train --resume {run}`.")
     try:

@@ -233,10 +233,11 @@ def best_information(mdp: Mdp, log_eta_expert: np.ndarray, skills: int, eps: flo
         "fun": lambda x: slack(torch.tensor(x)).numpy(),
         "jac": lambda x: torch.autograd.functional.jacobian(slack, torch.tensor(x)).numpy(),
     }
-    rng, best = np.random.default_rng(0), 0.0
+    rng, found = np.random.default_rng(0), list[float]()
     for _ in range(restarts):
         first = rng.normal(size=skills * states * actions)
         result = minimize(loss, first, jac=True, constraints=[constraint], method="SLSQP", options={"maxiter": 300})
         if slack(torch.tensor(result.x)).min() > -1e-4:
-            best = max(best, -result.fun)
-    return best
+            found.append(-result.fun)
+    assert found, f"no start of {restarts} led to policies that keep the constraint"
+    return max(found)

@@ -66,6 +66,12 @@ from solo_doi.errors import SoloError, UnknownNameError
         ({"save_every": 0}, "save_every is 0"),
         ({"checkpoints": -1}, "checkpoints is -1: expected 0 or more"),
         ({"full_passes": -1}, "full_passes is -1: expected 0 or more"),
+        ({"value": ValueConfig(weight_decay=-1.0)}, r"value\.weight_decay is -1\.0: expected 0 or more"),
+        (
+            {"classifier": ClassifierConfig(gradient_penalty=-1.0)},
+            r"classifier\.gradient_penalty is -1\.0: expected 0 or more",
+        ),
+        ({"discriminator": DiscriminatorConfig(disdain=-0.1)}, r"discriminator\.disdain is -0\.1: expected 0 or more"),
         ({"discriminator": DiscriminatorConfig(hold=1.0)}, r"discriminator\.hold is 1\.0"),
         ({"discriminator": DiscriminatorConfig(held_out=0.6)}, r"discriminator\.held_out is 0\.6"),
         ({"policy": PolicyConfig(updates=0)}, r"policy\.updates is 0: expected 1 or more"),

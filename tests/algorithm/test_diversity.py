@@ -14,6 +14,7 @@ from torch import Tensor
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.config import DiscriminatorConfig, TrainConfig
 from solo_doi.algorithm.diversity import Discriminator, VanDerWaals, make_diversity, named_right
+from solo_doi.algorithm.health import TrainingError
 from solo_doi.algorithm.problem import Problem
 
 from .small import EVERYTHING, build, seeded, small_config, table
@@ -87,6 +88,29 @@ def test_held_out_rows_are_never_learned_from(held_out: bool) -> None:
     log_w = equations.log_weights(torch.where(hidden, 5.0, 0.0).expand(3, ROWS))
     loss = Discriminator(problem, config, seeded()).fit(torch.arange(ROWS), log_w)["loss/discriminator"]
     assert np.isfinite(loss) == held_out
+
+
+def test_what_is_withheld_of_a_skill_makes_it_no_less_likely() -> None:
+    """Nine tenths of skill 0 lie on withheld rows; what is left of each is the same, so that q is even."""
+    config = options(updates=300)
+    hidden = torch.arange(ROWS) < STATES
+    problem = replace(tabular(config), held_out=hidden)
+    weight = torch.ones(3, ROWS)
+    weight[0, hidden] = 9 * (ROWS - STATES) / STATES
+    discriminator = Discriminator(problem, config, seeded())
+    discriminator.fit(torch.arange(ROWS), equations.log_weights(weight.log()))
+    with torch.no_grad():
+        found = discriminator.network(problem.discriminator_input[:STATES]).exp()
+    close(found, torch.full((2, 3, STATES), 1 / 3), rtol=0, atol=0.05)
+
+
+def test_skills_that_are_withheld_altogether_end_training() -> None:
+    """With what to change."""
+    config = options(updates=1)
+    problem = replace(tabular(config), held_out=torch.arange(ROWS) < STATES)
+    weight = torch.where(problem.held_out, 0.0, -1e4).expand(3, ROWS)
+    with pytest.raises(TrainingError, match=r"withheld from the discriminator\. Lower discriminator\.held_out"):
+        Discriminator(problem, config, seeded()).fit(torch.arange(ROWS), equations.log_weights(weight.double()))
 
 
 def test_skills_that_share_nothing_are_named_always_and_equal_ones_by_chance() -> None:

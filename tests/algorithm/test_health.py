@@ -57,6 +57,17 @@ def test_a_healthy_run_is_left_alone() -> None:
     assert watched.warnings == []
 
 
+def test_a_collapse_that_no_subset_shows_is_told_at_the_end() -> None:
+    """Once, with the smallest share of any skill; what truncation makes equal is no collapse."""
+    watched = health(truncation=1.0)
+    assert watched.observe_full([0.1, 0.0011, 0.3], 1_000_000) == []
+    (text,) = watched.observe_full([0.1, 0.0009, 0.3], 1_000_000)
+    assert text.startswith("a skill's weights rest on 0.09% of the data")
+    assert watched.warnings == [text]
+    assert watched.observe_full([0.1, 0.0001, 0.3], 1_000_000) == []
+    assert health(truncation=0.99).observe_full([0.0111], 1_000_000) == []
+
+
 def test_the_run_of_the_shipped_skills_is_left_alone() -> None:
     """The default at eps 2, as it was logged."""
     watched, lines = Health(TrainConfig()), read_metrics(SHIPPED)

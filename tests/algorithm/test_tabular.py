@@ -28,7 +28,7 @@ SKILLS = 3
 @functools.cache
 def best(eps: float) -> float:
     """Most information that the independent solver finds between skills in the rooms."""
-    return best_information(rooms_mdp(), recovered_expert(rooms_mdp()), SKILLS, eps, restarts=4)
+    return best_information(rooms_mdp(), recovered_expert(rooms_mdp()), SKILLS, eps, restarts=10)
 
 
 def recovered_expert(mdp: Mdp, seed: int = 5) -> np.ndarray:
@@ -82,6 +82,7 @@ def assert_solved(config: TrainConfig) -> None:
     mdp = rooms_mdp()
     outcome = train_exactly(mdp, recovered_expert(mdp), config)
     assert (outcome.phi <= config.eps + 1e-2).all()
+    assert best(config.eps) > 0.1
     assert outcome.information >= 0.9 * best(config.eps)
 
 

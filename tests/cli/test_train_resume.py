@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
+import json
 import multiprocessing
 import os
 import shutil
@@ -16,6 +18,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from solo_doi import config as configuration
@@ -153,9 +156,32 @@ def test_flags_beside_resume_change_nothing(command: SoloTrain) -> None:
 
 def test_only_runs_can_be_continued(command: SoloTrain) -> None:
     """Neither nothing nor any other folder."""
-    for place in ("nowhere", "datasets"):
-        assert command.error("--resume", place) == f"{place}: not a run of solo-train, it has no config.yaml."
+    assert command.error("--resume", "datasets") == "datasets: not a run of solo-train, it has no config.yaml."
+    found = command.error("--resume", "nowhere")
+    assert found == "nowhere: no such directory. Expected a run of solo-train to continue."
     assert not Path("nowhere").exists()
+
+
+def test_a_state_that_is_refused_changes_nothing(command: SoloTrain) -> None:
+    """Not even what the refusal points to: the software that the run began with."""
+    run = command.run()
+    state = torch.load(run / "state.pt", weights_only=True)
+    torch.save(state | {"version": 1}, run / "state.pt")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    assert "saved by another version of solo-train (1, expected" in command.error("--resume", run)
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_a_continued_run_tells_what_it_began_with(command: SoloTrain) -> None:
+    """And what it went on with."""
+    run = command.run()
+    path = run / "provenance.json"
+    began = json.loads(path.read_text())["software"] | {"torch": "1.0"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"software": began}))
+    assert command("--resume", run)[0] == 0
+    found = json.loads(path.read_text())
+    assert found["software"] == began
+    assert found["continued_with"]["torch"] == importlib.metadata.version("torch")
 
 
 def test_a_run_is_not_continued_with_other_data(command: SoloTrain, here: Path, task: Path) -> None:

@@ -200,3 +200,16 @@ def test_runs_of_one_name_with_other_settings_are_not_pooled(tmp_path: Path) -> 
         )
         runs[run] = metrics(seed)
     assert [*labels(runs).values()] == ["eps 2, outer 60", "eps 2, outer 60", "eps 2, outer 120"]
+
+
+def test_runs_of_other_data_are_not_pooled(tmp_path: Path) -> None:
+    """Whatever place it is in: its content counts; a run that does not tell is of neither."""
+    runs: dict[Path, dict[str, Any]] = {}
+    for seed, transitions in enumerate((1000, 1000, 250)):
+        run = tmp_path / f"run{seed}"
+        run.mkdir()
+        (run / "config.yaml").write_text(f"data: place{seed}\nseed: {seed}\n")
+        (run / "provenance.json").write_text(json.dumps({"data": {"transitions": transitions, "crc32": 10}}))
+        runs[run] = metrics(seed)
+    small, large = (f"eps 2, data of {number} transitions, 0000000a" for number in (250, 1000))
+    assert [*labels(runs).values()] == [large, large, small]

@@ -56,9 +56,28 @@ def test_what_is_no_run_is_refused(here: Path, solo_eval: Evaluate, roll_outs: R
     """Nothing, another folder, a file."""
     Path("folder").mkdir()
     Path("folder/notes.txt").write_text("notes")
-    for name in ("nowhere", "folder", "folder/notes.txt"):
+    for name in ("folder", "folder/notes.txt"):
         found = refusal(solo_eval, roll_outs, name, *NUMBERS)
         assert found == f"{name}: not a run of solo-train, it has no config.yaml."
+    found = refusal(solo_eval, roll_outs, "nowhere", *NUMBERS)
+    assert found == "nowhere: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export."
+
+
+def test_a_folder_with_a_bundle_alone_is_refused(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """Of another program's run: the bundle is named instead of advice to train on."""
+    Path("other").mkdir()
+    for name in ("config.yaml", "skills.onnx"):
+        Path("other", name).write_text("anything")
+    found = refusal(solo_eval, roll_outs, "other", *NUMBERS)
+    assert found == "other: not a run of solo-train. Name the bundle in it: other/skills.onnx"
+
+
+@pytest.mark.parametrize("flags", [(), ("--compare",)])
+def test_results_need_a_directory(here: Path, solo_eval: Evaluate, roll_outs: RollOuts, flags: tuple[str, ...]) -> None:
+    """A file in its place is found before anything is rolled out."""
+    Path("notes").write_text("notes")
+    found = refusal(solo_eval, roll_outs, "run", "--out", "notes", *flags, *NUMBERS)
+    assert found == "notes: a file. Expected a directory for the results: choose another --out."
 
 
 def test_an_unfinished_run_is_refused(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
@@ -120,7 +139,7 @@ def test_shipped_skills_need_a_place(here: Path, solo_eval: Evaluate, roll_outs:
 
 def test_all_runs_are_looked_at_before_any_is_rolled_out(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
     """The second is no run: the first is not evaluated either."""
-    assert refusal(solo_eval, roll_outs, "run", "nowhere", *NUMBERS).startswith("nowhere: not a run")
+    assert refusal(solo_eval, roll_outs, "run", "nowhere", *NUMBERS).startswith("nowhere: no such directory.")
 
 
 def test_several_runs_do_not_share_one_place(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
@@ -225,6 +244,17 @@ def test_select_records_robust_skills_in_the_run(here: Path, solo_eval: Evaluate
     assert json.loads(Path("run/selection.json").read_text())["selected"] == [0, 1, 2]
     assert "selected skills: [0, 1, 2]" in output
     assert len(json.loads(Path("run/evaluation/metrics.json").read_text())["transfer"]) == SKILLS * len(CONDITIONS)
+
+
+def test_a_selection_does_not_grow_old(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """Evaluated anew, a run says of its robust skills what its numbers say; elsewhere it stays as it was."""
+    path = Path("run/selection.json")
+    assert solo_eval("run", "--select", *NUMBERS)[0] == 0
+    path.write_text("old")
+    assert solo_eval("run", *NUMBERS, "--out", "elsewhere")[0] == 0
+    assert path.read_text() == "old"
+    assert solo_eval("run", *NUMBERS, "--seed", "1")[0] == 0
+    assert json.loads(path.read_text()) == json.loads(Path("run/evaluation/metrics.json").read_text())["selection"]
 
 
 def test_nothing_is_selected_unless_asked(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:

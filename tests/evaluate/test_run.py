@@ -289,6 +289,22 @@ def test_policies_along_training_are_cloned_once(
     assert (first[0][1].skill != first[1][1].skill).any()
 
 
+def test_the_last_policy_along_training_is_the_runs_own(trained: Path, tmp_path: Path) -> None:
+    """Cloned with the random numbers that the run went on with."""
+    run = copied(trained, tmp_path)
+    (_, last) = policies_over_training(run, trained_config(run))[-1]
+    assert_same_policy(last, SkillPolicy.read(run / "policy.h5"))
+
+
+def test_policies_outlive_their_checkpoints(trained: Path, tmp_path: Path) -> None:
+    """States are large, and of no use once policies are cloned from them."""
+    run = copied(trained, tmp_path)
+    before = policies_over_training(run, trained_config(run))
+    for state in (run / "checkpoints").glob("*.pt"):
+        state.unlink()
+    assert [outer for outer, _ in policies_over_training(run, trained_config(run))] == [outer for outer, _ in before]
+
+
 def test_a_policy_that_is_lost_is_cloned_to_the_same_weights(trained: Path, tmp_path: Path) -> None:
     """Only that one: the other is not touched."""
     run = copied(trained, tmp_path)
