@@ -7,8 +7,10 @@ import subprocess
 import sys
 import termios
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -17,17 +19,23 @@ from rich.markup import escape
 from solo_doi import config as configuration
 from solo_doi.errors import SoloError
 from solo_doi.files import write_text
+from solo_doi.solo12.constants import Array
 
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
 from .consent import ask_before_bring_up
 from .messages.auth import read_key, write_key
 from .messages.wire import Link
 from .operate import Device, operate
+from .operators import Wish
 from .preflight import check, check_robot
 from .recorder import WORK_FILE
 from .report import BOARD_FILE, Summary, summarise
 from .robots.virtual_board.crane import LOWER_AFTER
 from .signals import ask_to_end, naming_parent, on_ending
+from .state_machine import State
+
+if TYPE_CHECKING:
+    from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 END = 60.0
 """How long processes are given to end before they are killed [s]."""
@@ -41,12 +49,22 @@ def supervise(config: DeployConfig, out: Path) -> int:
         Console().print(f"note: {note}", highlight=False, markup=False)
     if config.robot == "real":
         ask_before_bring_up(_aloud)
-    try:
-        out.mkdir(parents=True)
-    except OSError as error:
-        raise SoloError(f"{out}: cannot be made ({error.strerror}). Choose another --out.") from error
-    write_text(out / CONFIG_FILE, configuration.to_yaml(config))
-    Console().print(f"run: {out}", highlight=False, markup=False)
+    with _taken(device, config) as taken:
+        try:
+            out.mkdir(parents=True)
+        except OSError as error:
+            raise SoloError(f"{out}: cannot be made ({error.strerror}). Choose another --out.") from error
+        write_text(out / CONFIG_FILE, configuration.to_yaml(config))
+        Console().print(f"run: {out}", highlight=False, markup=False)
+        _run(config, out, taken)
+    summary = summarise(out, bundle, config)
+    with suppress(OSError):  # the terminal may be gone
+        _show(summary)
+    return 0 if summary.good else 1
+
+
+def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
+    """Start both processes, wait for their end, and tidy up."""
     robot = controller = None
     try:
         # A request to end may come in the very moment in which everything ends by itself: then it is not heard.
@@ -63,10 +81,6 @@ def supervise(config: DeployConfig, out: Path) -> int:
         if controller is not None and controller.returncode < 0:
             _await_log(out)
         (out / KEY_FILE).unlink(missing_ok=True)  # it was good for this run only
-    summary = summarise(out, bundle, config)
-    with suppress(OSError):  # the terminal may be gone
-        _show(summary)
-    return 0 if summary.good else 1
 
 
 def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
@@ -122,6 +136,46 @@ def _device(config: DeployConfig) -> Device:
         return Keyboard()
     velocity = None if config.velocity is None else np.array(config.velocity)
     return Guided((config.skill, *config.then), config.seconds, velocity, sys.stdout.write)
+
+
+class _Taken:
+    """A device that somebody else has taken, and gives back."""
+
+    def __init__(self, device: Device) -> None:
+        self._device, self.help = device, device.help
+
+    @property
+    def velocity(self) -> Array | None:
+        return self._device.velocity
+
+    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+        return self._device.read(seconds, state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Nothing to do."""
+
+
+@contextmanager
+def _taken(device: Device | None, config: DeployConfig) -> Iterator[Device | None]:
+    """Take a device before anything starts: one that cannot be had is no person who has gone."""
+    if device is None:
+        yield None
+        return
+    try:
+        device.__enter__()
+    except (OSError, termios.error) as error:
+        raise SoloError(
+            f"The {'gamepad' if config.operator == 'gamepad' else 'keyboard'} cannot be taken ({error.args[-1]}). "
+            "End the program that uses it, then try again."
+        ) from error
+    try:
+        yield _Taken(device)
+    finally:
+        with suppress(OSError, termios.error):  # the terminal may be gone
+            device.__exit__(None, None, None)
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:
