@@ -18,7 +18,7 @@ from solo_doi.policies.contract import digest, parse_json
 from solo_doi.policies.signature import sign, write_key_pair
 
 HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of solo-train as one .onnx file
-       solo-export CHECKPOINT.pt         the same for a DOMiNiC checkpoint
+       solo-export CHECKPOINT.pt [--out FILE]    the same for a DOMiNiC checkpoint
        solo-export show FILE             print the contract
        solo-export verify FILE...        check hash, contract and test vectors; exit code 1 if one fails
        solo-export diff FILE FILE        print where two contracts differ
@@ -43,7 +43,7 @@ class ExportCommand:
     source: Annotated[Path, tyro.conf.Positional]
     """Run of solo-train, or checkpoint of solo-pretrain."""
     out: Path | None = None
-    """File to write; skills.onnx in the run, or beside the checkpoint, by default."""
+    """File to write; by default skills.onnx in the run, or CHECKPOINT.onnx beside the checkpoint."""
 
 
 def main() -> None:

@@ -62,8 +62,13 @@ class Report:
         write_text(path, f"{page}<body>\n{parts}\n</body></html>\n")
 
 
+ROUNDING = 1e-12
+"""What is smaller is nothing, and was computed."""
+
+
 def show(value: object) -> str:
     """Return a value as a cell shows it."""
     if isinstance(value, float):
+        value = 0.0 if abs(value) < ROUNDING else value
         return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return "" if value is None else str(value)
