@@ -120,7 +120,8 @@ def test_tables_have_a_row_per_row_and_scroll_by_themselves(tmp_path: Path) -> N
     ("value", "text"),
     [
         (0.123456, "0.123"), (1.0, "1"), (99.96, "100"), (123.456, "123"), (-250.0, "-250"), (0.00012345, "0.000123"),
-        (np.float64(2.5), "2.5"), (2.2e-16, "0"), (-1e-15, "0"), (7, "7"), ("word", "word"), (None, ""), ([0, 2], "[0, 2]"),
+        (np.float64(2.5), "2.5"), (2.2e-16, "0"), (-1e-15, "0"), (7, "7"), ("word", "word"), (None, ""),
+        ([0, 2], "[0, 2]"),
     ],
 )  # fmt: skip
 def test_cells_show_three_digits(value: object, text: str) -> None:
