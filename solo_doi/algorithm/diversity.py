@@ -35,8 +35,6 @@ class Diversity(Protocol):
 
 SMALLEST = 1e-300
 """Keeps quotients of nothing by nothing finite."""
-SHARES = 2
-"""Parts of an ensemble that learn side by side, in few products each; always as many, for the same rounding."""
 
 
 class Discriminator:
@@ -48,7 +46,7 @@ class Discriminator:
         self.options = options = config.discriminator
         inputs = problem.discriminator_input.shape[1]
         self.network = Ensemble(inputs, options.hidden, config.skills, options.members, generator).to(problem.device)
-        self._shares = self.network.split(min(SHARES, options.members))
+        self._shares = self.network.split(min(2, config.torch_threads, options.members))  # learn side by side
         self._optimisers = [torch.optim.Adam(share.parameters, fused=True, lr=options.lr) for share in self._shares]
 
     def fit(self, rows: Tensor, log_w: Tensor, run: Run = at_once) -> dict[str, float]:

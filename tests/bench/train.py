@@ -29,7 +29,8 @@ from .eager_loop import EagerLoop, SharedEagerLoop
 from .harness import Pairs, benchmark, core_seconds, interleaved, seconds
 
 LENGTH = 250
-UPDATES = 10
+UPDATES = 50
+"""So many at a time; the printed run makes 200 between two draws of rows for the discriminator."""
 Timer = Callable[[Callable[[], object]], float]
 
 
