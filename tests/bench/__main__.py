@@ -22,6 +22,7 @@ from . import (  # noqa: F401  # they register
     pretrain,
     sim,
     train,
+    train_update,
     vendor,
     wall,
 )

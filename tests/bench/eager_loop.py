@@ -48,7 +48,7 @@ class EagerLoop:
 
     def _value_step(self, skill: int, rows: Tensor) -> Tensor:
         """Descend the dual loss; return the ratios."""
-        reward = self._log_q(rows)[:, skill]
+        reward = self._reward(rows)[:, skill]
         initial = torch.randint(len(self.initial_states), (self.config.value.initial_batch,))
         value = self.values[skill]
         delta = reward + GAMMA * value(self.next_states[rows])[:, 0] - value(self.states[rows])[:, 0]
@@ -57,8 +57,11 @@ class EagerLoop:
         return torch.softmax(delta.detach(), 0) * len(rows)
 
     @torch.no_grad()
-    def _log_q(self, rows: Tensor) -> Tensor:
-        return torch.stack([torch.softmax(member(self.told[rows]), dim=-1) for member in self.members]).mean(0).log()
+    def _reward(self, rows: Tensor) -> Tensor:
+        """Log q of the members' mean, and DISDAIN's bonus where they disagree."""
+        q = torch.stack([torch.softmax(member(self.told[rows]), dim=-1) for member in self.members])
+        bonus = entropy(q.mean(0)) - entropy(q).mean(0)
+        return q.mean(0).log() + self.config.discriminator.disdain * bonus[:, None]
 
     def _discriminator_steps(self) -> None:
         rows = torch.randint(len(self.states), (self.config.discriminator.batch,))
@@ -88,10 +91,10 @@ class SharedEagerLoop(EagerLoop):
         rows = torch.randint(len(self.states), (self.batch,))
         initial = torch.randint(len(self.initial_states), (self.config.value.initial_batch,))
         batches = self.states[rows], self.next_states[rows], self.initial_states[initial]
-        log_q, value_loss, policy_loss = self._log_q(rows), torch.zeros(()), torch.zeros(())
+        reward, value_loss, policy_loss = self._reward(rows), torch.zeros(()), torch.zeros(())
         for skill in range(self.config.skills):
             value, following, first = (self.values[0](self._with(states, skill))[:, 0] for states in batches)
-            delta = log_q[:, skill] + GAMMA * following - value
+            delta = reward[:, skill] + GAMMA * following - value
             value_loss = value_loss + (1 - GAMMA) * first.mean() + torch.logsumexp(delta, 0)
             mean, log_std = self.policies[0](self._with(batches[0], skill)).chunk(2, -1)
             eta = torch.softmax(delta.detach(), 0) * self.batch
@@ -104,6 +107,11 @@ class SharedEagerLoop(EagerLoop):
         code = torch.zeros(len(states), self.config.skills)
         code[:, skill] = 1.0
         return torch.cat([states, code], dim=1)
+
+
+def entropy(q: Tensor) -> Tensor:
+    """Entropy over the last axis."""
+    return -(q * q.log()).sum(-1)
 
 
 def log_prob(mean: Tensor, log_std: Tensor, action: Tensor) -> Tensor:

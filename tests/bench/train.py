@@ -1,4 +1,4 @@
-"""Training: one joint update against a plain loop and against its bare matrix products; whole runs against limits."""
+"""Training: whole runs and their memory against limits, and how costs grow with the data."""
 
 from __future__ import annotations
 
@@ -25,12 +25,9 @@ from solo_doi.algorithm.training import full_steps
 from solo_doi.data.transitions import Transitions
 from solo_doi.solo12.observation import LAYOUTS
 
-from .eager_loop import EagerLoop, SharedEagerLoop
 from .harness import Pairs, benchmark, core_seconds, interleaved, seconds
 
 LENGTH = 250
-UPDATES = 20
-"""So many at a time; the printed run makes 200 between two draws of rows for the discriminator."""
 Timer = Callable[[Callable[[], object]], float]
 
 
@@ -52,90 +49,18 @@ def random_data(rows: int) -> Transitions:
 @functools.cache
 def problem(rows: int, config: TrainConfig) -> Problem:
     """Return a problem of noise."""
-    torch.set_flush_denormal(True)
-    torch.set_num_threads(1)
-    keep_memory()
     return Problem.build(random_data(rows), random_data(50 * LENGTH), config, torch.device("cpu"))
 
 
 def trainer(rows: int, config: TrainConfig) -> Doi:
-    """Return training that could begin, with an expert made up."""
+    """Return training that could begin, with an expert made up, in a process set up as `solo-train` does it."""
+    torch.set_flush_denormal(True)
+    torch.set_num_threads(1)
+    keep_memory()
     data = problem(rows, config)
     generator = torch.Generator().manual_seed(0)
     log_w = equations.log_weights(torch.randn(rows, generator=generator))
     return Doi(data, Expert(torch.randn(rows, generator=generator), log_w), config, generator)
-
-
-def joint_updates(doi: Doi) -> Callable[[], None]:
-    """Return a few updates of values, policy and discriminator of all skills, as outer steps of the paper have them."""
-    rows = doi.problem.draw(doi.config.subset, torch.Generator().manual_seed(1))
-    log_w = doi.log_weights(rows)
-    doi.diversity.options = replace(doi.config.discriminator, updates=UPDATES)  # type: ignore[attr-defined]
-
-    def updates() -> None:
-        for _ in range(UPDATES):
-            batch = doi.value.draw()
-            _, delta = doi.value.step(batch, doi.reward(batch.rows))
-            assert doi.policy is not None
-            doi.policy.weighted_step(batch.rows, equations.log_ratios(delta).exp())
-        doi.diversity.fit(rows, log_w)
-
-    return updates
-
-
-PLAIN = replace(PAPER, policy=replace(PAPER.policy, entropy=False))
-
-
-@benchmark(unit="s", at_least=2.0)
-def train_update() -> Pairs:
-    """Eager PyTorch loop over skills, each with its own minibatch and steps, against our joint update, same sizes."""
-    return _against(EagerLoop(problem(100_000, PLAIN), PLAIN).update)
-
-
-@benchmark(unit="s")
-def train_update_shared() -> Pairs:
-    """Eager PyTorch loop over skills that share network, minibatch and step, against our joint update, same sizes."""
-    return _against(SharedEagerLoop(problem(100_000, PLAIN), PLAIN).update)
-
-
-@benchmark(unit="s", at_least=0.6)
-def train_matmul() -> Pairs:
-    """Bare matrix products of the same shapes, forward and backward, against our joint update."""
-    return _against(bare_products(trainer(100_000, PLAIN)))
-
-
-def _against(peer: Callable[[], None]) -> Pairs:
-    ours = joint_updates(trainer(100_000, PLAIN))
-    return interleaved(
-        lambda: seconds(lambda: [peer() for _ in range(UPDATES)]) / UPDATES,
-        lambda: seconds(ours) / UPDATES,
-        num_pairs=15,  # short ones, and many: a shared machine changes its mind within seconds
-    )
-
-
-def bare_products(doi: Doi) -> Callable[[], None]:
-    """Return the products that a joint update cannot do without: once forward, twice backward."""
-    config, skills = doi.config, doi.config.skills
-    value, states = config.value, config.value.windows * (config.value.window + 2) + config.value.initial_batch
-    batch, hidden = value.windows * value.window, value.hidden
-    inputs, told = doi.problem.states.shape[1], doi.problem.discriminator_input.shape[1]
-    members, actions = config.discriminator.members, 2 * doi.problem.actions.shape[1]
-    shapes = [  # (batch of products, rows, inner, columns, how often: 3 if trained, 1 if only evaluated)
-        (1, states, inputs, hidden, 2), (1, skills * states, hidden, hidden, 3), (1, skills * states, hidden, 1, 3),
-        (1, batch, inputs, hidden, 2), (1, skills * batch, hidden, hidden, 3), (1, skills * batch, hidden, actions, 3),
-        *[(members, batch, a, b, n) for n in (1, 3) for a, b in ((told, hidden), (hidden, hidden), (hidden, skills))],
-    ]  # fmt: skip
-    pairs = [(torch.randn(k, n, i), torch.randn(k, i, o), repeats) for k, n, i, o, repeats in shapes]
-
-    def products() -> None:
-        for left, right, repeats in pairs:
-            result = torch.bmm(left, right)
-            if repeats > 1:
-                torch.bmm(left.transpose(1, 2), result)
-            if repeats > 2:
-                torch.bmm(result, right.transpose(1, 2))
-
-    return products
 
 
 @benchmark(unit="min", at_most=1.0)
