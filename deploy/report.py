@@ -89,7 +89,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
         "history": controller.get("history", []), "ticks": controller.get("ticks", 0),
         "overruns": controller.get("overruns", 0), "skipped": controller.get("skipped", 0),
         **{name: controller.get(name, 0) + robot.get(name, 0) for name in ("malformed", "forged", "dropped", "unsent")},
-        "board_left_out": board.get("left_out", 0),
+        "board_left_out": board.get("left_out", 0), "robot_gave_up_at": robot.get("gave_up_at"),
         "timing": {name: controller.get(name) for name in ("lateness", "work", "age")},
         "delay_ms": robot.get("delay_ms"), "ended": controller.get("ended"), "memory": controller.get("memory", {}),
         "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),

@@ -41,7 +41,7 @@ def main(folder: Path) -> None:
     witness = make_witness(robot)
     damped = 0
     tick = 0
-    gave_up = ""
+    gave_up, failed_at = "", None
     try:
         while damped * TICK < DAMPED_SECONDS:
             if not (config.fast or robot.paces):
@@ -54,7 +54,7 @@ def main(folder: Path) -> None:
                 process.stop()
                 damped += 1
     except RobotError as error:
-        gave_up = str(error)
+        gave_up, failed_at = str(error), robot.time if error.since is None else error.since
         raise
     finally:
         robot.close()
@@ -62,6 +62,7 @@ def main(folder: Path) -> None:
         report |= {"malformed": link.malformed, "forged": link.forged, "unsent": link.unsent}
         report |= {"delay_ms": process.delay_ms}
         report |= {"fault": gave_up or (process.gate.fault and str(process.gate.fault)), "refused": refused}
+        report |= {"gave_up_at": failed_at}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
 

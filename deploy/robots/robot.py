@@ -44,6 +44,11 @@ def rights_command() -> str:
 class RobotError(SoloError):
     """A robot that cannot be opened, or is not what it was said to be."""
 
+    def __init__(self, message: str, since: float | None = None) -> None:
+        """Say what is wrong, and on the robot's clock since when, unless it is since just now [s]."""
+        super().__init__(message)
+        self.since = since
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sensors:

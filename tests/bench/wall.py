@@ -135,19 +135,38 @@ def descendants(pid: int) -> list[int]:
     return children + [further for child in children for further in descendants(child)]
 
 
+def blames(looks: list[Look], summary: dict[str, Any]) -> list[str]:
+    """Blame somebody for every trip of a run, in bring-up too; say so of a run that ended badly without one."""
+    trips = [entry["time"] for entry in summary["history"] if entry["state"] == State.FAULT.name]
+    if summary["robot_gave_up_at"] is not None and not trips:  # else it gave up because of a trip
+        trips = [summary["robot_gave_up_at"]]
+    if summary["problems"] and not trips:
+        return ["ours: no trip, and still not as asked"]
+    return [blame(looks, when) for when in trips]
+
+
 def blame(looks: list[Look], when: float) -> str:
-    """Say what the machine was like before a fault, and whose it therefore was."""
+    """Say what the machine was like before a fault, whose it therefore was, and whether it was often like that."""
+    who, seen = judge(looks, when)
+    moments = {look.ended for look in looks if look.ended <= when}
+    as_bad = [judge(looks, moment)[0] == who for moment in moments]
+    often = f"; in {100 * np.mean(as_bad):.0f} % of the run the same could be said" if as_bad else ""
+    return f"{who}: {seen}{often}" if who else seen
+
+
+def judge(looks: list[Look], when: float) -> tuple[str, str]:
+    """Return whose fault one at this moment would be, and what speaks for that."""
     near = [look for look in looks if look.ended >= when - BEFORE and look.begun <= when]
     if not near:
-        return "nobody looked at the machine then"
+        return "", "nobody looked at the machine then"
     stalled = max(sum(look.stalled for look in near if look.cpu == cpu) for cpu in {look.cpu for look in near})
     late = sum(int((look.lateness > TICK).sum()) for look in near)
     stolen, waited = sum(look.steal for look in near), max(look.waited for look in near)
     usual = float(np.median([look.waited for look in looks]))  # they wait for each other all the time
     machine, others = stalled >= STALL or late >= LATE_TICKS, waited - usual >= STALL
     who = "the machine" if machine else "other programs" if others else "ours"
-    return (
-        f"{who}: C loops stalled for {1000 * stalled:.1f} ms, {late} ticks late by more than {1000 * TICK:.0f} ms, "
+    return who, (
+        f"C loops stalled for {1000 * stalled:.1f} ms, {late} ticks late by more than {1000 * TICK:.0f} ms, "
         f"{1000 * stolen:.0f} ms stolen, {1000 * waited:.0f} ms waited for a processor (usually {1000 * usual:.0f})"
     )
 
@@ -166,8 +185,7 @@ def wall(robot: str) -> Pairs:
         with Beside() as beside:
             summary = _walk(robot, skill, beside)
         lateness = np.concatenate([look.lateness for look in beside.looks])
-        faults = [entry["time"] for entry in summary["history"] if entry["state"] == State.FAULT.name]
-        ended = [*summary["problems"], *(blame(beside.looks, when) for when in faults)] or ["as asked"]
+        ended = [*summary["problems"], *blames(beside.looks, summary)] or ["as asked"]
         walked = (summary["walk"] or {}).get("walked_seconds", 0.0)
         stolen = sum(look.steal for look in beside.looks)
         cells = [str(skill), f"{walked:.0f} s", f"{summary['overruns']} of {summary['ticks']}"]

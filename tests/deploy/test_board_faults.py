@@ -138,6 +138,7 @@ def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
     clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
     SWITCHES["dead-driver"].act(cable.lock_step, 0)
     clock.tick = lambda _: cable.tick()
+    broken = robot.time
 
     def tick(times: int) -> None:
         for _ in range(times):
@@ -147,5 +148,7 @@ def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
 
     tick(1900)
     assert robot.stage == Stage.FAILED.value
-    with pytest.raises(RobotError, match=r"Bring-up failed while searching index pulses: driver 0: no answer.*start"):
+    failed = r"Bring-up failed while searching index pulses: driver 0: no answer.*start"
+    with pytest.raises(RobotError, match=failed) as given_up:
         tick(200)
+    assert given_up.value.since == pytest.approx(broken, abs=0.01)  # not since it says so

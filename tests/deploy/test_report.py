@@ -140,6 +140,12 @@ def test_what_a_board_left_out_is_in_the_summary(tmp_path: Path) -> None:
         assert summarise(tmp_path, shipped(), SCRIPT).content["board_left_out"] == left_out
 
 
+def test_when_a_robot_gave_up_is_in_the_summary(tmp_path: Path) -> None:
+    """A failed bring-up is no fault of the controller's: nobody else knows when it was."""
+    (tmp_path / "robot.json").write_text(json.dumps({"fault": "Bring-up failed", "gave_up_at": 12.5}))
+    assert summarise(tmp_path, shipped(), SCRIPT).content["robot_gave_up_at"] == 12.5
+
+
 def test_a_summary_without_any_report(tmp_path: Path) -> None:
     """Both processes killed before they began: still a table, a file, and an exit code of 1."""
     summary = summarise(tmp_path, shipped(), SCRIPT)

@@ -48,6 +48,7 @@ class Solo12:
         self._lag = Lag(lag, damped())
         self._session, self._calibration = Session(board, lock_step=lock_step, clock=clock), calibration
         self._bring_up: BringUp | None = None
+        self._failed_at: float | None = None
         self._stopped = ""  # why, if bring-up must not begin any more
         self._packet: SensorPacket | None = None
         self._sound: Sensors | None = None
@@ -89,7 +90,8 @@ class Solo12:
                 self._bring_up = BringUp(self._calibration)
             return None
         if self._bring_up.is_over:
-            raise RobotError(f"Bring-up failed while {self._bring_up.cause}. Put all joints to zero and start again.")
+            failed = f"Bring-up failed while {self._bring_up.cause}. Put all joints to zero and start again."
+            raise RobotError(failed, since=self._failed_at)
         self._packet = session.receive()
         if self._packet is None:
             return None
@@ -113,6 +115,8 @@ class Solo12:
             if self._packet is not None and self._session.board.command_lag > LARGEST_LAG:
                 bring_up.give_up("the master board takes no commands any more, and has switched the motors off")
             self._session.send(bring_up.step(self._packet, self._session.silence))
+            if bring_up.cause and self._failed_at is None:
+                self._failed_at = self.time
             return observed
         motors.check(command, self._session.board.protocol)
         command, observed = self._lag.take(command, observed, self.time)
