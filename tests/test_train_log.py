@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from solo_doi.train_log import TrainLog
+from solo_doi.metrics_log import read_metrics
+from solo_doi.train_log import POINTS, UPDATES, TrainLog
 from tests.algorithm.runs import metrics_of
 
 STAGES = {"expert": 3800, "skills": 30, "policies": 3000}
@@ -24,7 +25,7 @@ def show(run: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
                 if name == "skills":
                     log.outer(number, METRICS)
                 else:
-                    log.advance()
+                    log.advance({"loss/one": float(number), "loss/other": 0.5})
             log.warn(f"{name} took long, " + "very " * 30 + "long.")
     output = capsys.readouterr()
     assert output.out == ""
@@ -71,3 +72,27 @@ def test_every_outer_step_is_in_the_metrics(tmp_path: Path, capsys: pytest.Captu
     """Not only those that were shown."""
     show(tmp_path, capsys)
     assert metrics_of(tmp_path) == [{"outer": number, **METRICS} for number in range(1, STAGES["skills"] + 1)]
+
+
+def test_losses_of_updates_become_a_curve_of_each_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A hundred means; outer steps are in the metrics already. A stage that is run again has its curve once."""
+    for _ in range(2):
+        show(tmp_path, capsys)
+    assert sorted(folder.name for folder in (tmp_path / UPDATES).iterdir()) == ["expert", "policies"]
+    for stage in ("expert", "policies"):
+        points, every = read_metrics(tmp_path / UPDATES / stage, "update"), STAGES[stage] // POINTS
+        assert [point["update"] for point in points] == [every * point for point in range(1, POINTS + 1)]
+        assert points[0] == {"update": every, "loss/one": (1 + every) / 2, "loss/other": 0.5}
+        assert points[-1]["loss/one"] == STAGES[stage] - (every - 1) / 2
+        assert list((tmp_path / UPDATES / stage / "tensorboard").glob("events.out.tfevents.*"))
+
+
+def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
+    """And names that come and go: the classifier's loss ends before that of the values begins."""
+    with TrainLog(tmp_path, SKILLS, first=0) as log:
+        log.stage("expert", 3)
+        for losses in ({"loss/classifier": 1.0}, {"loss/classifier": 2.0}, {"loss/expert_value": 3.0}):
+            log.advance(losses)
+    points = read_metrics(tmp_path / UPDATES / "expert", "update")
+    assert points[:2] == [{"update": 1, "loss/classifier": 1.0}, {"update": 2, "loss/classifier": 2.0}]
+    assert points[2:] == [{"update": 3, "loss/expert_value": 3.0}]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from solo_doi.errors import SoloError
 
 from .config import TrainConfig
 
+Advance = Callable[[dict[str, float]], None]
+"""Who is told the losses of every update."""
 PATIENCE = 20
 """Outer steps in a row that something must last before it is told; all of them, if there are fewer."""
 SMALLEST_SHARE = 1e-3

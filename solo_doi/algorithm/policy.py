@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 
 from . import equations
 from .config import PolicyConfig
-from .health import finite
+from .health import Advance, finite
 from .networks import SkillNetwork
 from .problem import Problem
 from .ratios import per_trajectory
@@ -94,7 +93,7 @@ class PolicyLearner:
 
 
 def clone(
-    problem: Problem, log_w: Tensor, options: PolicyConfig, generator: torch.Generator, advance: Callable[[], None]
+    problem: Problem, log_w: Tensor, options: PolicyConfig, generator: torch.Generator, advance: Advance
 ) -> SkillNetwork:
     """Fit one network to Z weightings of the data, given as log weights (Z, N)."""
     learner = PolicyLearner(problem, len(log_w), options, generator)
@@ -109,9 +108,9 @@ def clone(
         else:
             rows = problem.draw(options.batch, generator)
             loss = learner.weighted_step(rows, (w[:, rows] * problem.num_rows).float())
-        finite({"loss/policy": loss}, f"update {number + 1} of cloning")
+        losses = finite({"loss/policy": loss}, f"update {number + 1} of cloning")
         schedule.step()
-        advance()
+        advance(losses)
     return learner.network
 
 

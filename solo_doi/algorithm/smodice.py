@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor
 
 from . import equations
 from .config import TrainConfig
-from .health import finite
+from .health import Advance, finite
 from .networks import Classifier, SkillNetwork
 from .problem import Problem
 from .ratios import normalised, state_values
@@ -25,17 +24,14 @@ class Expert:
     log_w: Tensor  # (N,) log weights of the recovered expert, double precision
 
 
-def recover_expert(
-    problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Callable[[], None]
-) -> Expert:
+def recover_expert(problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance) -> Expert:
     """Train classifier and dual value; `advance` is called after each of `updates(config)` updates."""
     logit = train_classifier(problem, config, generator, advance)
     value = DualValue(problem, 1, config, generator)
     for number in range(config.value.expert_updates):
         batch = value.draw()
         loss, _ = value.step(batch, logit[batch.rows][None])
-        finite({"loss/expert_value": loss}, f"update {number + 1}")
-        advance()
+        advance(finite({"loss/expert_value": loss}, f"update {number + 1}"))
     with torch.no_grad():
         values = state_values(problem.states, value.network)
         delta = equations.td_error(logit, values[:, problem.here], values[:, problem.there], config.gamma)
@@ -47,9 +43,7 @@ def updates(config: TrainConfig) -> int:
     return config.classifier.updates + config.value.expert_updates
 
 
-def train_classifier(
-    problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Callable[[], None]
-) -> Tensor:
+def train_classifier(problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance) -> Tensor:
     """Return the reward log(d_E / d_O), scaled, of every transition's state, (N,)."""
     options = config.classifier
     classifier = Classifier(problem.classifier_input.shape[1], options.hidden, generator).to(problem.device)
@@ -66,8 +60,7 @@ def train_classifier(
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
-        finite({"loss/classifier": float(loss.detach())}, f"update {number + 1}")
-        advance()
+        advance(finite({"loss/classifier": float(loss.detach())}, f"update {number + 1}"))
     with torch.no_grad():
         logits = torch.cat([classifier(chunk) for chunk in problem.classifier_input.split(65536)])
     return options.reward_scale * logits

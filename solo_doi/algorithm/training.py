@@ -45,8 +45,8 @@ class TrainingLog(Protocol):
     def stage(self, name: str, steps: int) -> None:
         """A stage with this many steps begins."""
 
-    def advance(self) -> None:
-        """One step of the stage is done."""
+    def advance(self, losses: dict[str, float]) -> None:
+        """One update of the stage is done."""
 
     def outer(self, number: int, metrics: dict[str, float]) -> None:
         """Outer step `number`, counted from 1, is done."""

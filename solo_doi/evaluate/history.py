@@ -60,5 +60,5 @@ def _extract(training: Training, checkpoint: Path) -> SkillPolicy:
     if doi.policy is not None:  # trained in the loop: it is there already
         return training.policy(doi.policy.network, slice(None))
     log_w = torch.cat([doi.expert.log_w[None], doi.full_log_weights()])  # beside the expert, as at the end of the run
-    network = clone(training.problem, log_w, training.config.policy, training.generator, lambda: None)
+    network = clone(training.problem, log_w, training.config.policy, training.generator, lambda _: None)
     return training.policy(network, slice(1, None))

@@ -90,7 +90,7 @@ def test_skills_learn_different_actions_in_the_same_states(resampled: bool, squa
     """One follows the first trajectory, the other the second, by drawing or by weighting, with or without tanh."""
     problem = crossing()
     options = PolicyConfig(**QUICK, resampled=resampled, trajectory_weights=False, squashed=squashed)
-    network = clone(problem, log_of([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]), options, seeded(), lambda: None)
+    network = clone(problem, log_of([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]), options, seeded(), lambda _: None)
     found = mean_action(network, problem, squashed=squashed)
     expected = ACTION_RANGE * torch.tensor([[-1.0, 1, -1, 1], [1, -1, 1, -1]])
     close(found, expected, rtol=0, atol=0.1)
@@ -100,7 +100,7 @@ def test_a_row_stands_for_itself_without_trajectory_weights() -> None:
     """Weights of 0.6 on the first and 0.4 on the last row, both with action -0.5: the others are never seen."""
     problem = crossing()
     options = PolicyConfig(**QUICK, trajectory_weights=False)
-    network = clone(problem, log_of([[0.6, 0, 0, 0.4]]), options, seeded(), lambda: None)
+    network = clone(problem, log_of([[0.6, 0, 0, 0.4]]), options, seeded(), lambda _: None)
     close(mean_action(network, problem), torch.full((1, 4), -ACTION_RANGE), rtol=0, atol=0.05)
 
 
@@ -112,7 +112,7 @@ def test_a_row_stands_for_its_trajectory_with_trajectory_weights(resampled: bool
     """
     problem = crossing()
     options = PolicyConfig(**(QUICK | {"batch": 512}), trajectory_weights=True, resampled=resampled)
-    network = clone(problem, log_of([[0.6, 0, 0, 0.4]]), options, seeded(), lambda: None)
+    network = clone(problem, log_of([[0.6, 0, 0, 0.4]]), options, seeded(), lambda _: None)
     expected = 0.2 * ACTION_RANGE * torch.tensor([[-1.0, 1, -1, 1]])
     close(mean_action(network, problem), expected, rtol=0, atol=0.05)
 
@@ -123,7 +123,7 @@ def test_every_row_of_a_long_trajectory_counts_less() -> None:
     data = type(data)(**(vars(data) | {"starts": np.array([0, 1])}))
     problem = build(data)
     options = PolicyConfig(**(QUICK | {"batch": 512}), trajectory_weights=True)
-    network = clone(problem, log_of([[0.5, 0, 0, 0.5]]), options, seeded(), lambda: None)
+    network = clone(problem, log_of([[0.5, 0, 0, 0.5]]), options, seeded(), lambda _: None)
     close(mean_action(network, problem), torch.zeros(1, 4), rtol=0, atol=0.05)
 
 
@@ -132,10 +132,8 @@ def test_cloning_tells_of_every_update_and_is_repeatable() -> None:
     problem, calls = build(ragged((3, 1, 4))), []
     log_w = equations.log_weights(torch.zeros(2, 8))
     options = PolicyConfig(hidden=8, updates=5, batch=4)
-    one, same, other = (
-        clone(problem, log_w, options, seeded(seed), lambda: calls.append(1)).head for seed in (0, 0, 1)
-    )
-    assert len(calls) == 15
+    one, same, other = (clone(problem, log_w, options, seeded(seed), calls.append).head for seed in (0, 0, 1))
+    assert [[*losses] for losses in calls] == 15 * [["loss/policy"]]
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
 
@@ -151,7 +149,7 @@ def test_the_learning_rate_falls_to_a_hundredth(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(PolicyLearner, "resampled_step", watched)
     options = PolicyConfig(hidden=8, updates=10, batch=4, lr=1.0)
-    clone(build(ragged((3, 1, 4))), equations.log_weights(torch.zeros(2, 8)), options, seeded(), lambda: None)
+    clone(build(ragged((3, 1, 4))), equations.log_weights(torch.zeros(2, 8)), options, seeded(), lambda _: None)
     assert rates == pytest.approx([1 - 0.099 * number for number in range(10)])
 
 

@@ -36,7 +36,7 @@ def test_classifier_finds_the_log_ratio() -> None:
     config = classifying(updates=300, lr=3e-3)
     states = np.eye(3)
     problem = build(table(states[[0, 1, 2, 2]]), config, table(states[[0, 0, 1, 2]]))
-    logit = train_classifier(problem, config, seeded(), lambda: None)
+    logit = train_classifier(problem, config, seeded(), lambda _: None)
     close(logit, torch.tensor([log(2), 0, -log(2), -log(2)]), rtol=0, atol=0.2)
 
 
@@ -44,7 +44,7 @@ def test_reward_scale_multiplies_the_logit() -> None:
     """Three times, and nothing else."""
     problem = build(ragged((5, 5)), expert=ragged((4,)))
     one, three = (
-        train_classifier(problem, classifying(updates=5, reward_scale=scale), seeded(), lambda: None)
+        train_classifier(problem, classifying(updates=5, reward_scale=scale), seeded(), lambda _: None)
         for scale in (1.0, 3.0)
     )
     close(three, 3 * one)
@@ -59,7 +59,7 @@ def test_gradient_penalty_keeps_the_slope_near_one() -> None:
     slope = {}
     for weight in (0.0, 10.0):
         config = classifying(gradient_penalty=weight, lr=1e-2, updates=200, batch=128)
-        logit = train_classifier(problem, config, seeded(), lambda: None)
+        logit = train_classifier(problem, config, seeded(), lambda _: None)
         slope[weight] = float(logit[1] - logit[0]) / 2
     assert slope[10.0] == pytest.approx(1, abs=0.1)
     assert slope[0.0] > 2
@@ -70,7 +70,7 @@ def test_classifier_that_is_no_number_ends_training() -> None:
     problem = build(ragged((5, 5)))
     broken = replace(problem, classifier_input=torch.full_like(problem.classifier_input, torch.nan))
     with pytest.raises(TrainingError, match="loss/classifier became nan"):
-        train_classifier(broken, classifying(updates=1), seeded(), lambda: None)
+        train_classifier(broken, classifying(updates=1), seeded(), lambda _: None)
 
 
 # --- One step of the dual problem ----------------------------------------------------------------
@@ -163,7 +163,7 @@ def two_ways() -> Problem:
 def test_recovered_expert_is_where_the_expert_is() -> None:
     """Most of the weight lies on the 40 % of the data it made; weights sum to one, in double precision."""
     problem = two_ways()
-    expert = recover_expert(problem, quick(), seeded(), lambda: None)
+    expert = recover_expert(problem, quick(), seeded(), lambda _: None)
     assert expert.log_w.dtype == torch.float64
     assert expert.log_w.shape == expert.logit.shape == (500,)
     w = expert.log_w.exp()
@@ -179,8 +179,9 @@ def test_recovering_tells_of_every_update_and_is_repeatable() -> None:
         value=ValueConfig(hidden=8, windows=2, window=4, initial_batch=3, expert_updates=3),
     )
     problem, calls = build(ragged((5, 5)), config), []
-    one, same, other = (recover_expert(problem, config, seeded(seed), lambda: calls.append(1)) for seed in (0, 0, 1))
-    assert len(calls) == 3 * updates(config) == 21
+    one, same, other = (recover_expert(problem, config, seeded(seed), calls.append) for seed in (0, 0, 1))
+    assert len(calls) == 3 * updates(config)
+    assert [[*losses] for losses in calls[:7]] == 4 * [["loss/classifier"]] + 3 * [["loss/expert_value"]]
     assert torch.equal(one.log_w, same.log_w)
     assert not torch.equal(one.log_w, other.log_w)
 
@@ -191,4 +192,4 @@ def test_a_value_that_is_no_number_ends_training() -> None:
     problem = build(ragged((5, 5)), config)
     broken = replace(problem, states=torch.full_like(problem.states, torch.nan))
     with pytest.raises(TrainingError, match="loss/expert_value became nan"):
-        recover_expert(broken, config, seeded(), lambda: None)
+        recover_expert(broken, config, seeded(), lambda _: None)

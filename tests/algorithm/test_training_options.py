@@ -191,7 +191,7 @@ def test_the_expert_beside_skills_in_the_loop_is_cloned_from_its_own_ratios(data
     training = Training(config, *data, tmp_path)
     expert = training.load(tmp_path / "state.pt").expert
     options = replace(config.policy, updates=9)
-    network = clone(training.problem, expert.log_w[None], options, training.generator, lambda: None)
+    network = clone(training.problem, expert.log_w[None], options, training.generator, lambda _: None)
     training.policy(network, slice(None)).write(tmp_path / "by_hand.h5")
     written = arrays_of(tmp_path / "expert.h5")
     for name, array in arrays_of(tmp_path / "by_hand.h5").items():

@@ -67,9 +67,9 @@ class StoppingLog(TrainLog):
         super().stage(name, steps)
         self._name = name
 
-    def advance(self) -> None:
+    def advance(self, losses: dict[str, float]) -> None:
         """Leave if this is the stage."""
-        super().advance()
+        super().advance(losses)
         if self._name == self._after:
             raise Stopped
 

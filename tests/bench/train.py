@@ -103,7 +103,7 @@ def _expert_minutes(config: TrainConfig, timer: Timer) -> float:
 
     def classify(updates: int) -> None:
         some = replace(config, classifier=replace(config.classifier, updates=updates))
-        train_classifier(data, some, generator, lambda: None)
+        train_classifier(data, some, generator, lambda _: None)
 
     def imitate(updates: int) -> None:
         for _ in range(updates):
@@ -128,7 +128,7 @@ def _clone_minutes(doi: Doi, timer: Timer) -> float:
     generator = torch.Generator().manual_seed(0)
 
     def fit(updates: int) -> None:
-        clone(doi.problem, log_w, replace(options, updates=updates), generator, lambda: None)
+        clone(doi.problem, log_w, replace(options, updates=updates), generator, lambda _: None)
 
     return _extrapolated(fit, options.expert_updates if options.in_loop else options.updates, timer)
 
@@ -171,5 +171,5 @@ def peak_memory() -> tuple[float, float]:
     doi = Doi(built, Expert(log_w.float(), log_w), DEFAULT, generator)
     doi.step()
     everything = doi.full_log_weights()
-    clone(built, everything, replace(DEFAULT.policy, updates=2), generator, lambda: None)
+    clone(built, everything, replace(DEFAULT.policy, updates=2), generator, lambda _: None)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, size
