@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from deploy.robots.odri.protocol import ImuReading
 from solo_doi.solo12.constants import GRAVITY, Array
-from solo_doi.solo12.rotations import IDENTITY, matrix, multiply, to_rpy
+from solo_doi.solo12.rotations import IDENTITY, matrix
 
 from .plant import BodyMotion
 
@@ -22,12 +24,15 @@ UP_W = np.array([0.0, 0.0, GRAVITY])
 
 
 class Imu:
-    """Turns true motion of the base into what the IMU sends."""
+    """Turns true motion of the base into what the IMU sends.
+
+    Products are written as `dot`, which takes a third of the time of `@` on three numbers.
+    """
 
     def __init__(self, random: np.random.Generator, mounting: Array = IDENTITY) -> None:
         """Draw biases; `mounting` is the rotation from the IMU's axes to the base."""
         self._random = random
-        self._mounting, self._to_imu = mounting, matrix(mounting)  # a row vector times it: from base to IMU
+        self._to_imu = matrix(mounting)  # a row vector times it: from base to IMU
         self._gyroscope_bias = random.normal(0.0, GYROSCOPE_BIAS, 3)
         self._acceleration_bias = random.normal(0.0, ACCELERATION_BIAS, 3)
         self.frozen = False
@@ -44,25 +49,27 @@ class Imu:
         """Return this tick's values."""
         if self.frozen and self._last is not None:
             return self._last
-        linear = body.acceleration_b @ self._to_imu + self._acceleration_bias + self._noise(ACCELERATION_NOISE)
+        rotation = body.rotation_wb.dot(self._to_imu)  # from IMU to world; a row vector times it: from world to IMU
+        linear = body.acceleration_w.dot(rotation) + self._acceleration_bias + self._noise(ACCELERATION_NOISE)
         if self._last is None or self._ticks % ATTITUDE_PERIOD == 0:
-            attitude = self._attitude(body)
+            attitude = self._attitude(rotation)
         else:
             attitude = self._last.attitude
         self._ticks += 1
         self._last = ImuReading(
-            acceleration=linear + UP_W @ body.rotation_wb @ self._to_imu,
-            gyroscope=body.angular_velocity_b @ self._to_imu + self._gyroscope_bias + self._noise(GYROSCOPE_NOISE),
+            acceleration=linear + UP_W.dot(rotation),
+            gyroscope=body.angular_velocity_b.dot(self._to_imu) + self._gyroscope_bias + self._noise(GYROSCOPE_NOISE),
             attitude=attitude,
             linear_acceleration=linear,
         )
         return self._last
 
-    def _attitude(self, body: BodyMotion) -> Array:
-        roll, pitch, yaw = (float(angle) for angle in to_rpy(multiply(body.quaternion, self._mounting)))
+    def _attitude(self, rotation: Array) -> Array:
+        (xx, _, _), (yx, _, _), (zx, zy, zz) = rotation.tolist()  # the world's axes, seen from the IMU
+        roll, pitch, yaw = math.atan2(zy, zz), -math.asin(min(1.0, max(-1.0, zx))), math.atan2(yx, xx)
         if self._heading is None:
             self._heading = yaw
-        turned = (yaw - self._heading + np.pi) % (2 * np.pi) - np.pi
+        turned = (yaw - self._heading + math.pi) % math.tau - math.pi
         return np.array([roll, pitch, turned]) + self._noise(ATTITUDE_NOISE)
 
     def _noise(self, deviation: float) -> Array:

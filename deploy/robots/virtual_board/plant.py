@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -28,19 +28,18 @@ HOLDING_FRICTION = 5.0
 """Of a tool that keeps joints in place [N m]."""
 STRONGEST = 8.0
 """More torque than any current the wire can ask for [N m]."""
+NO_SENSORS = int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
 
 Torques = Callable[[Array, Array], Array]
 Observe = Callable[[Array, Array], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BodyMotion:
+class BodyMotion(NamedTuple):
     """What an IMU in the base feels."""
 
-    quaternion: Array  # (4,)
-    rotation_wb: Array  # (3, 3) the same as a matrix: base vectors to world vectors
+    rotation_wb: Array  # (3, 3) base vectors to world vectors
     angular_velocity_b: Array  # (3,) [rad/s]
-    acceleration_b: Array  # (3,) without gravity [m/s^2]
+    acceleration_w: Array  # (3,) without gravity [m/s^2]
 
 
 class Plant:
@@ -54,29 +53,47 @@ class Plant:
         self._model.dof_armature[6:] = ROTOR_INERTIA * GEAR_RATIO**2
         self._model.dof_damping[6:] = VISCOUS_FRICTION
         self.hold_joints(held=False)
+        # Contact sensors cost a fifth of a step, and only `belly_on_ground` asks them.
+        self._model.opt.disableflags |= NO_SENSORS
         self._data = mujoco.MjData(self._model)
-        self._base = self._model.body(BASE_NAME).id
         self._data.qpos[:] = np.concatenate([[0, 0, height], IDENTITY, pose])
         self.crane = Crane(height, TOTAL_MASS * GRAVITY)
         mujoco.mj_forward(self._model, self._data)
+        self._view()
+
+    def _view(self) -> None:
+        """Take views of the simulator's arrays once: asking for one by its name makes a new view each time."""
+        data, base = self._data, self._model.body(BASE_NAME).id
+        self._position, self._velocity, self._control = data.qpos[7:], data.qvel[6:], data.ctrl
+        self._place, self._quaternion = data.qpos[:7], data.qpos[3:7]
+        self._linear_w, self._angular_b, self._acceleration_w = data.qvel[:3], data.qvel[3:6], data.qacc[:3]
+        self._rotation_wb, self._wrench = data.xmat[base].reshape(3, 3), data.xfrc_applied[base]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let a copy's views show its own simulator."""
+        self.__dict__.update(state)
+        self._view()
 
     @property
     def joint_position(self) -> Array:
         """True joint angles, (12,) [rad]."""
-        return self._data.qpos[7:].copy()
+        return self._position.copy()
 
     @property
     def joint_velocity(self) -> Array:
         """True joint velocities, (12,) [rad/s]."""
-        return self._data.qvel[6:].copy()
+        return self._velocity.copy()
 
     @property
     def power(self) -> float:
         """Sizes of all joints' mechanical powers together [W]."""
-        return float(mechanical_power(self._data.ctrl, self._data.qvel[6:]))
+        return float(mechanical_power(self._control, self._velocity))
 
     def belly_on_ground(self) -> bool:
-        """Whether anything but a foot touches the ground."""
+        """Whether anything but a foot touches the ground, in the last physics step."""
+        self._model.opt.disableflags &= ~NO_SENSORS
+        mujoco.mj_sensorAcc(self._model, self._data)
+        self._model.opt.disableflags |= NO_SENSORS
         forces = normal_forces(self._data.sensordata[None])[0, NUM_LEGS:]
         return bool((np.linalg.norm(forces, axis=-1) > CONTACT_THRESHOLD).any())
 
@@ -93,12 +110,15 @@ class Plant:
         )
 
     def tick(self, torques: Torques, observe: Observe) -> None:
-        """Advance by a millisecond: `torques` of joint states are applied, `observe` sees the new ones."""
+        """Advance by a millisecond: `torques` of joint states are applied, `observe` sees the new ones.
+
+        Both look at the simulator's own arrays, which change with the next step.
+        """
         for _ in range(DRIVER_STEPS):
-            self._data.ctrl[:] = torques(self.joint_position, self.joint_velocity)
-            self._data.xfrc_applied[self._base] = self._pull()
+            self._control[:] = torques(self._position, self._velocity)
+            self._pull()
             mujoco.mj_step(self._model, self._data)
-            observe(self.joint_position, self.joint_velocity)
+            observe(self._position, self._velocity)
 
     def hold_joints(self, *, held: bool) -> None:
         """Let a person or a tool hold all joints where they are, or let go."""
@@ -106,7 +126,7 @@ class Plant:
 
     def put_joints(self, pose: Array) -> None:
         """Let a person move all joints to a pose, and stop them there."""
-        self._data.qpos[7:], self._data.qvel[6:] = pose, 0.0
+        self._position[:], self._velocity[:] = pose, 0.0
 
     def lower(self) -> None:
         """Let the crane put the robot on the ground and let go."""
@@ -114,23 +134,19 @@ class Plant:
 
     def body(self) -> BodyMotion:
         """Motion of the base in the last physics step."""
-        quaternion, rotation = self._data.qpos[3:7].copy(), np.empty(9)
-        mujoco.mju_quat2Mat(rotation, quaternion)
-        rotation_wb = rotation.reshape(3, 3)
-        return BodyMotion(
-            quaternion=quaternion,
-            rotation_wb=rotation_wb,
-            angular_velocity_b=self._data.qvel[3:6].copy(),
-            # MuJoCo's free joint accelerates in the world frame.
-            acceleration_b=self._data.qacc[:3] @ rotation_wb,
-        )
+        rotation = np.empty(9)
+        mujoco.mju_quat2Mat(rotation, self._quaternion)
+        # MuJoCo's free joint accelerates in the world frame.
+        return BodyMotion(rotation.reshape(3, 3), self._angular_b.copy(), self._acceleration_w.copy())
 
-    def _pull(self) -> Array:
-        data = self._data
+    def _pull(self) -> None:
+        if self.crane.released:
+            self._wrench.fill(0.0)
+            return
         # MuJoCo's free joint: linear velocity in the world frame, angular in the base frame.
-        angular_w = data.xmat[self._base].reshape(3, 3) @ data.qvel[3:6]
-        return self.crane.wrench(data.qpos[:3], data.qpos[3:7], data.qvel[:3], angular_w, STEP)
+        angular_w = self._rotation_wb @ self._angular_b
+        self._wrench[:] = self.crane.wrench(self._place.tolist(), self._linear_w.tolist(), angular_w.tolist(), STEP)
 
     def push(self, velocity_w: Array) -> None:
         """Add to the velocity of the base at once [m/s]."""
-        self._data.qvel[:3] += velocity_w
+        self._linear_w += velocity_w

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -324,3 +325,29 @@ def test_motor_numbers_reach_the_right_joint(session: Session) -> None:
         moved = session.board.body.plant.joint_position - before
         assert np.argmax(np.abs(moved)) == joint
         assert np.sign(moved[joint]) == SIGN[joint]
+
+
+def test_a_copy_goes_on_by_itself(session: Session) -> None:
+    """Bit for bit as the board it was copied from, until something happens to one of them."""
+    session.run(ALIGNMENT_TICKS + 1, ON)
+    board, copy = session.board, deepcopy(session.board)
+    assert [board.tick() for _ in range(5)] == [copy.tick() for _ in range(5)]
+    before = board.body.plant.motion()
+    copy.body.plant.push(np.array([0.0, 1.0, 0.0]))
+    copy.tick()
+    assert copy.body.plant.motion().base_position_w[1] != before.base_position_w[1]
+    np.testing.assert_array_equal(board.body.plant.motion().base_position_w, before.base_position_w)
+
+
+def test_a_robot_that_falls_touches_the_ground_with_more_than_its_feet(session: Session) -> None:
+    """One that hangs does not, nor one that stands on straight legs until it is pushed."""
+    plant = session.board.body.plant
+    plant.hold_joints(held=False)
+    assert not plant.belly_on_ground()
+    plant.lower()
+    session.idle(2500)
+    assert plant.crane.released
+    assert not plant.belly_on_ground()
+    plant.push(np.array([0.0, 1.0, 0.0]))
+    session.idle(1000)
+    assert plant.belly_on_ground()
