@@ -42,13 +42,21 @@ class Wiring:
     def _joint_of_motor(self) -> NDArray[np.intp]:
         return np.argsort(self.motor_of_joint)
 
+    @cached_property
+    def _gear_of_motor(self) -> Array:
+        return (self.sign * GEAR_RATIO)[self._joint_of_motor]
+
+    @cached_property
+    def _torque_per_ampere(self) -> Array:
+        return self.sign * TORQUE_PER_AMPERE
+
     def to_motors(self, joints: Array) -> Array:
         """Angles or velocities of rotors, in the board's order, from those of joints."""
-        return (self.sign * GEAR_RATIO * joints)[self._joint_of_motor]
+        return self._gear_of_motor * joints[self._joint_of_motor]
 
     def torques(self, currents: Array) -> Array:
         """Torques of joints from currents of motors, in the board's order [N m]."""
-        return self.sign * TORQUE_PER_AMPERE * currents[self.motor_of_joint]
+        return self._torque_per_ampere * currents[self.motor_of_joint]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,4 +133,5 @@ class Body:
         return wiring.torques(self.drivers.currents(wiring.to_motors(position), wiring.to_motors(velocity)))
 
     def _observe(self, position: Array, velocity: Array) -> None:
-        self.drivers.observe(self.config.wiring.to_motors(position), self.config.wiring.to_motors(velocity))
+        wiring = self.config.wiring
+        self.drivers.observe(wiring.to_motors(position), wiring.to_motors(velocity))
