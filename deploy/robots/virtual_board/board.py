@@ -31,6 +31,8 @@ class State(Enum):
     ERROR = "error"
 
 
+PATIENCE = {State.SENDING_ACK: ACK_TIMEOUT, State.ACTIVE: CONTROL_TIMEOUT}
+"""Ticks without a command that a state allows."""
 SENDS_SENSORS = frozenset({State.AUTODETECT, State.ACTIVE, State.ERROR})
 
 
@@ -137,7 +139,7 @@ class MasterBoard:
         """What the drivers get in this tick: the PC's last command as long as it is young, else motors off."""
         if self.state is State.AUTODETECT and self._in_state > AUTODETECT_TICKS:
             self._next = State.SENDING_ACK
-        limit = {State.SENDING_ACK: ACK_TIMEOUT, State.ACTIVE: CONTROL_TIMEOUT}.get(self.state)
+        limit = PATIENCE.get(self.state)
         if limit is None:
             self._silent = 0
             return MOTORS_OFF
