@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
 from deploy.robots.robot import RobotError
-from solo_doi.solo12.constants import Array
+from solo_doi.solo12.constants import Array, constant
 
 from . import protocol as p
-from .protocol import Ack, CommandPacket, Flags, ImuReading, Init, Malformed, MotorCommand, Power, SensorPacket
+from .protocol import Ack, CommandPacket, ImuReading, Init, Malformed, MotorCommand, Power, SensorPacket
+from .row import Row
 
-_BITS = {
-    "enabled": np.array(p.STATUS_ENABLED),
-    "ready": np.array(p.STATUS_READY),
-    "index_seen": np.array(p.STATUS_INDEX_SEEN),
-    "index_toggle": np.array(p.STATUS_INDEX_TOGGLE),
+_TARGETS = ("position", "velocity", "current", "kp", "kd", "saturation")
+_COMMAND = Row(p.COMMAND, "session", "index", "mode", *_TARGETS)
+_MOTION = ("position", "velocity", "current")
+_IMU = ("acceleration", "gyroscope", "attitude", "linear_acceleration")
+_SENSOR = ("session", "index", "commands_lost", "last_command", "status", *_MOTION, *_IMU)
+_SENSORS = {3: Row(p.SENSORS[3], *_SENSOR), 4: Row(p.SENSORS[4], *_SENSOR, "voltage", "shunt", "energy")}
+
+
+def _per_motor(*values: float) -> Array:
+    """Each twelve times: a row of one number per field becomes one per motor."""
+    return constant(np.repeat(values, p.NUM_MOTORS))
+
+
+def _words_of_flags(bits: np.ndarray) -> np.ndarray:
+    """Matrix from flags of twelve motors, one kind after another, to the words of their six drivers."""
+    drivers = np.eye(p.NUM_DRIVERS, dtype=np.int64)
+    return np.concatenate([np.kron(drivers, pair[:, None]) for pair in bits])
+
+
+_LOWEST = {
+    protocol: _per_motor(-most.position, -most.velocity, -most.current, 0.0, 0.0, p.SATURATION_LSB)
+    for protocol, most in p.LIMITS.items()
 }
-_MODE_BITS = {"enabled": np.array(p.MODE_MOTOR), "compensate_index": np.array(p.MODE_INDEX)}
+_HIGHEST = {protocol: _per_motor(*(getattr(most, name) for name in _TARGETS)) for protocol, most in p.LIMITS.items()}
+# What makes counts of targets in the vendor's order of operations: the last bit must not depend on who computed it.
+# Powers of two may stand anywhere, as they round nothing.
+_TIMES = _per_motor(2**24, 60.0 * 2**11, 2**10, 2.0 * np.pi * 2**11, (2.0 * np.pi * 1000.0) / 60.0 * 2**10, 2**3)
+_OVER = _per_motor(2.0 * np.pi, 2.0 * np.pi * 1000.0, 1.0, 1.0, 1.0, 1.0)
+_TARGETS_LSB = _per_motor(p.POSITION_LSB, p.VELOCITY_LSB, p.CURRENT_LSB, p.KP_LSB, p.KD_LSB, p.SATURATION_LSB)
+_MOTION_LSB = _per_motor(p.POSITION_LSB, p.VELOCITY_LSB, p.CURRENT_LSB)
+_LARGEST_MOTION = _per_motor(2**31 - 1, 2**15 - 1, 2**15 - 1)
+_IMU_LSB = constant(np.repeat([p.ACCELERATION_LSB, p.GYROSCOPE_LSB, p.ATTITUDE_LSB, p.LINEAR_ACCELERATION_LSB], 3))
+_SENSOR_LSB = constant([*_MOTION_LSB, *_IMU_LSB])
+_STATUS_BITS = np.array([p.STATUS_ENABLED, p.STATUS_READY, p.STATUS_INDEX_SEEN, p.STATUS_INDEX_TOGGLE], np.uint16)
+_MODE_BITS = np.array([p.MODE_MOTOR, p.MODE_INDEX], np.uint16)
+_STATUS_OF_FLAGS, _MODE_OF_FLAGS = _words_of_flags(_STATUS_BITS), _words_of_flags(_MODE_BITS)
+_MODE = p.MODE_SYSTEM | p.MODE_ROLLOVER_ERROR | p.DRIVER_TIMEOUT_MS
 
 
 # --- Sessions --------------------------------------------------------------------------------------
@@ -57,65 +91,38 @@ def check_command(command: MotorCommand, protocol: int) -> None:
         RobotError: A value is not finite or beyond the wire's range, or a saturation of 0, which drivers take for no
             limit at all.
     """
-    limits = p.LIMITS[protocol]
-    for name, lowest in (
-        ("position", -limits.position),
-        ("velocity", -limits.velocity),
-        ("current", -limits.current),
-        ("kp", 0.0),
-        ("kd", 0.0),
-        ("saturation", p.SATURATION_LSB),
-    ):
-        values, highest = getattr(command, name), getattr(limits, name)
-        good = (values >= lowest) & (values <= highest)  # false for NaN, too
-        if not good.all():
-            motor = int(np.argmin(good))
-            raise RobotError(
-                f"Motor {motor}: {name} is {values[motor]}, the wire carries {lowest:.4g} to {highest:.4g}. "
-                "Nothing was sent; ask for less."
-            )
+    _checked(command, protocol)
 
 
 def encode_command(command: MotorCommand, session: int, index: int, protocol: int) -> bytes:
     """Pack a command, or refuse it as `check_command` does."""
-    check_command(command, protocol)
-    packet = np.zeros((), p.COMMAND)
-    packet["session"], packet["index"] = session, index
-    drivers = packet["drivers"]
-    mode = p.MODE_SYSTEM | p.MODE_ROLLOVER_ERROR | p.DRIVER_TIMEOUT_MS
-    drivers["mode"] = mode + sum(_to_bits(getattr(command, name), bits) for name, bits in _MODE_BITS.items())
-    # In the vendor's order of operations: the last bit must not depend on who computed it.
-    for name, counts in (
-        ("position", command.position / (2.0 * np.pi) * 2**24),
-        ("velocity", command.velocity * 60.0 / (2.0 * np.pi * 1000.0) * 2**11),
-        ("current", command.current * 2**10),
-        ("kp", 2.0 * np.pi * command.kp * 2**11),
-        ("kd", (2.0 * np.pi * 1000.0) / 60.0 * command.kd * 2**10),
-        ("saturation", command.saturation * 2**3),
-    ):
-        drivers[name] = np.trunc(counts).reshape(p.NUM_DRIVERS, 2)
-    return packet.tobytes()
+    counts = (_checked(command, protocol) * _TIMES / _OVER).astype(np.int64)  # cut off behind the point
+    mode = _MODE + np.concatenate((command.enabled, command.compensate_index)) @ _MODE_OF_FLAGS
+    return _COMMAND.write((session, index, *mode.tolist(), *counts.tolist()))
 
 
 def decode_command(payload: bytes) -> CommandPacket | Malformed:
     """Read a command, as the board does."""
-    record = _record(payload, p.COMMAND, "command")
-    if isinstance(record, Malformed):
-        return record
-    drivers = record["drivers"]
+    if len(payload) != p.COMMAND.itemsize:
+        return _wrong_length(payload, p.COMMAND, "command")
+    session, index, *numbers = _COMMAND.read(payload)
+    mode = np.array(numbers[:6], np.uint16)
+    enabled, compensate_index = _from_bits(mode, _MODE_BITS)
+    targets = np.array(numbers[6:], np.float64) * _TARGETS_LSB
     return CommandPacket(
-        session=int(record["session"]),
-        index=int(record["index"]),
-        system_on=(drivers["mode"] & p.MODE_SYSTEM) != 0,
-        timeout_ms=(drivers["mode"] & p.MODE_TIMEOUT).astype(np.intp),
+        session=session,
+        index=index,
+        system_on=(mode & p.MODE_SYSTEM) != 0,
+        timeout_ms=(mode & p.MODE_TIMEOUT).astype(np.intp),
         motors=MotorCommand(
-            **{name: _from_bits(drivers["mode"], bits) for name, bits in _MODE_BITS.items()},
-            position=_physical(drivers["position"], p.POSITION_LSB),
-            velocity=_physical(drivers["velocity"], p.VELOCITY_LSB),
-            current=_physical(drivers["current"], p.CURRENT_LSB),
-            kp=_physical(drivers["kp"], p.KP_LSB),
-            kd=_physical(drivers["kd"], p.KD_LSB),
-            saturation=_physical(drivers["saturation"], p.SATURATION_LSB),
+            enabled=enabled,
+            compensate_index=compensate_index,
+            position=targets[:12],
+            velocity=targets[12:24],
+            current=targets[24:36],
+            kp=targets[36:48],
+            kd=targets[48:60],
+            saturation=targets[60:],
         ),
     )
 
@@ -123,85 +130,102 @@ def decode_command(payload: bytes) -> CommandPacket | Malformed:
 # --- Sensors ---------------------------------------------------------------------------------------
 def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
     """Pack measurements as the firmware does: an unread driver is all zero, the IMU's numbers wrap, all else clips."""
-    packet = np.zeros((), p.SENSORS[protocol])
-    for name in ("session", "index", "commands_lost", "last_command"):
-        packet[name] = getattr(sensor, name)
-    drivers = packet["drivers"]
-    status = sensor.error + np.where(sensor.system_on, p.STATUS_SYSTEM, 0)
-    drivers["status"] = status + sum(_to_bits(getattr(sensor, name), bits) for name, bits in _BITS.items())
-    for name, lsb in (("position", p.POSITION_LSB), ("velocity", p.VELOCITY_LSB), ("current", p.CURRENT_LSB)):
-        largest = 2**31 - 1 if name == "position" else 2**15 - 1
-        counts = np.rint(getattr(sensor, name) / lsb)
-        drivers[name] = np.minimum(np.maximum(counts, -largest), largest).reshape(p.NUM_DRIVERS, 2)
+    flags = np.concatenate((sensor.enabled, sensor.ready, sensor.index_seen, sensor.index_toggle))
+    status = sensor.error + sensor.system_on * p.STATUS_SYSTEM + flags @ _STATUS_OF_FLAGS
+    motion = np.rint(np.concatenate((sensor.position, sensor.velocity, sensor.current)) / _MOTION_LSB)
+    motion = np.minimum(np.maximum(motion, -_LARGEST_MOTION), _LARGEST_MOTION)
     unread = sensor.error == p.ERROR_NO_ANSWER
     if unread.any():
-        drivers[unread] = np.zeros((), drivers.dtype)
-        drivers["status"][unread] = p.ERROR_NO_ANSWER
-    _encode_imu(packet["imu"], sensor.imu)
-    if protocol >= 4:
-        power = packet["power"]
-        power["voltage"] = _clipped(sensor.power.voltage / p.VOLTAGE_LSB, 0, 2**16 - 1)
-        power["shunt"] = _clipped(sensor.power.current / p.BUS_CURRENT_LSB, -(2**15), 2**15 - 1)
-        power["energy"] = sensor.power.energy / p.ENERGY_UNIT
-    return packet.tobytes()
+        status[unread] = p.ERROR_NO_ANSWER
+        motion[np.tile(np.repeat(unread, 2), len(_MOTION))] = 0.0
+    imu = sensor.imu
+    axes = np.concatenate((imu.acceleration, imu.gyroscope, imu.attitude, imu.linear_acceleration))
+    overloaded = np.rint(axes / _IMU_LSB).astype(np.int64)
+    head = sensor.session, sensor.index, sensor.commands_lost, sensor.last_command
+    return _SENSORS[protocol].write((
+        *head,
+        *status.tolist(),
+        *motion[:12].astype(np.int32).tolist(),
+        *motion[12:].astype(np.int16).tolist(),
+        *overloaded.astype(np.int16).tolist(),  # cast without clamping: it wraps
+        *(_meters(sensor.power) if protocol >= 4 else ()),
+    ))  # fmt: skip
 
 
 def decode_sensor(payload: bytes, protocol: int) -> SensorPacket | Malformed:
     """Read measurements."""
-    record = _record(payload, p.SENSORS[protocol], f"sensor packet of protocol {protocol}")
-    if isinstance(record, Malformed):
-        return record
-    drivers, imu = record["drivers"], record["imu"]
-    status = drivers["status"]
+    if len(payload) != p.SENSORS[protocol].itemsize:
+        return _wrong_length(payload, p.SENSORS[protocol], f"sensor packet of protocol {protocol}")
+    row = _SENSORS[protocol].read(payload)
+    session, index, commands_lost, last_command = row[:4]
+    numbers = np.array(row[10:58], np.float64) * _SENSOR_LSB
     return SensorPacket(
-        session=int(record["session"]),
-        index=int(record["index"]),
-        commands_lost=int(record["commands_lost"]),
-        last_command=int(record["last_command"]),
-        system_on=(status & p.STATUS_SYSTEM) != 0,
-        error=(status & p.STATUS_ERROR).astype(np.intp),
-        **{name: _from_bits(status, bits) for name, bits in _BITS.items()},
-        position=_physical(drivers["position"], p.POSITION_LSB),
-        velocity=_physical(drivers["velocity"], p.VELOCITY_LSB),
-        current=_physical(drivers["current"], p.CURRENT_LSB),
+        session=session,
+        index=index,
+        commands_lost=commands_lost,
+        last_command=last_command,
+        **_flags(row[4:10]),
+        position=numbers[:12],
+        velocity=numbers[12:24],
+        current=numbers[24:36],
         imu=ImuReading(
-            acceleration=_physical(imu["acceleration"], p.ACCELERATION_LSB),
-            gyroscope=_physical(imu["gyroscope"], p.GYROSCOPE_LSB),
-            attitude=_physical(imu["attitude"], p.ATTITUDE_LSB),
-            linear_acceleration=_physical(imu["linear_acceleration"], p.LINEAR_ACCELERATION_LSB),
+            acceleration=numbers[36:39],
+            gyroscope=numbers[39:42],
+            attitude=numbers[42:45],
+            linear_acceleration=numbers[45:],
         ),
-        power=Power() if protocol < 4 else _power(record["power"]),
+        power=Power() if protocol < 4 else _power(*row[58:]),
     )
 
 
 def _record(payload: bytes, kind: np.dtype, what: str) -> np.void | Malformed:
     if len(payload) != kind.itemsize:
-        return Malformed(f"{len(payload)} bytes, a {what} has {kind.itemsize}")
+        return _wrong_length(payload, kind, what)
     record: np.void = np.frombuffer(payload, kind)[0]
     return record
 
 
-def _to_bits(flags: Flags, bits: np.ndarray) -> np.ndarray:
-    return flags.reshape(p.NUM_DRIVERS, 2) @ bits
+def _wrong_length(payload: bytes, kind: np.dtype, what: str) -> Malformed:
+    return Malformed(f"{len(payload)} bytes, a {what} has {kind.itemsize}")
 
 
-def _from_bits(words: np.ndarray, bits: np.ndarray) -> Flags:
-    return ((words[:, None] & bits) != 0).ravel()
+def _checked(command: MotorCommand, protocol: int) -> Array:
+    """Return all targets in a row if the wire can carry them."""
+    targets = np.concatenate(
+        (command.position, command.velocity, command.current, command.kp, command.kd, command.saturation)
+    )
+    lowest, highest = _LOWEST[protocol], _HIGHEST[protocol]
+    good = (targets >= lowest) & (targets <= highest)  # false for NaN, too
+    worst = int(good.argmin())
+    if not good[worst]:
+        field, motor = divmod(worst, p.NUM_MOTORS)
+        raise RobotError(
+            f"Motor {motor}: {_TARGETS[field]} is {targets[worst]}, the wire carries {lowest[worst]:.4g} to "
+            f"{highest[worst]:.4g}. Nothing was sent; ask for less."
+        )
+    return targets
 
 
-def _physical(counts: np.ndarray, lsb: float) -> Array:
-    return counts.astype(np.float64).ravel() * lsb
+@lru_cache(maxsize=256)
+def _flags(status: tuple[int, ...]) -> dict[str, Any]:
+    """What six status words say; kept, since they change a few times in a second, and nobody can write into it."""
+    words = np.array(status, np.uint16)
+    found = {"system_on": (words & p.STATUS_SYSTEM) != 0, "error": (words & p.STATUS_ERROR).astype(np.intp)}
+    found |= zip(("enabled", "ready", "index_seen", "index_toggle"), _from_bits(words, _STATUS_BITS), strict=True)
+    for flags in found.values():
+        flags.setflags(write=False)
+    return found
 
 
-def _encode_imu(record: np.ndarray, imu: ImuReading) -> None:
-    for name, lsb in (
-        ("acceleration", p.ACCELERATION_LSB),
-        ("gyroscope", p.GYROSCOPE_LSB),
-        ("attitude", p.ATTITUDE_LSB),
-        ("linear_acceleration", p.LINEAR_ACCELERATION_LSB),
-    ):
-        counts = np.rint(getattr(imu, name) / lsb).astype(np.int64)
-        record[name] = (counts + 2**15) % 2**16 - 2**15  # cast without clamping: overload wraps
+def _from_bits(words: np.ndarray, bits: np.ndarray) -> np.ndarray:
+    """Flags of twelve motors, a row for each pair of bits."""
+    return ((words[:, None] & bits[:, None]) != 0).reshape(-1, p.NUM_MOTORS)
+
+
+def _meters(power: Power) -> tuple[int, int, float]:
+    voltage = _clipped(power.voltage / p.VOLTAGE_LSB, 0, 2**16 - 1)
+    shunt = _clipped(power.current / p.BUS_CURRENT_LSB, -(2**15), 2**15 - 1)
+    return voltage, shunt, float(np.float32(power.energy / p.ENERGY_UNIT))
 
 
 def _clipped(counts: float, least: int, most: int) -> int:
@@ -209,9 +233,5 @@ def _clipped(counts: float, least: int, most: int) -> int:
     return min(max(round(counts), least), most)
 
 
-def _power(record: np.void) -> Power:
-    return Power(
-        voltage=float(record["voltage"]) * p.VOLTAGE_LSB,
-        current=float(record["shunt"]) * p.BUS_CURRENT_LSB,
-        energy=float(record["energy"]) * p.ENERGY_UNIT,
-    )
+def _power(voltage: int, shunt: int, energy: float) -> Power:
+    return Power(voltage=voltage * p.VOLTAGE_LSB, current=shunt * p.BUS_CURRENT_LSB, energy=energy * p.ENERGY_UNIT)

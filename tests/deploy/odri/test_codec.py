@@ -69,6 +69,35 @@ def test_commands_survive_within_one_unit(protocol: int, data: st.DataObject, se
 
 @both
 @settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_counts_are_the_vendor_s_to_the_last_bit(protocol: int, data: st.DataObject) -> None:
+    """Computed for all fields at once, but rounded as the vendor's order of operations rounds."""
+    sent = data.draw(commands(protocol))
+    drivers = np.frombuffer(codec.encode_command(sent, 1, 1, protocol), p.COMMAND)[0]["drivers"]
+    for name, counts in (
+        ("position", sent.position / (2.0 * np.pi) * 2**24),
+        ("velocity", sent.velocity * 60.0 / (2.0 * np.pi * 1000.0) * 2**11),
+        ("current", sent.current * 2**10),
+        ("kp", 2.0 * np.pi * sent.kp * 2**11),
+        ("kd", (2.0 * np.pi * 1000.0) / 60.0 * sent.kd * 2**10),
+        ("saturation", sent.saturation * 2**3),
+    ):
+        np.testing.assert_array_equal(drivers[name].ravel(), np.trunc(counts), err_msg=name)
+
+
+@both
+def test_nobody_can_change_what_later_packets_say(protocol: int) -> None:
+    """Flags are kept for the next packet with the same ones."""
+    payload = codec.encode_sensor(sensor(), protocol)
+    packet = codec.decode_sensor(payload, protocol)
+    assert isinstance(packet, SensorPacket)
+    for name in ("system_on", "error", "enabled", "ready", "index_seen", "index_toggle"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(packet, name)[0] = 1
+
+
+@both
+@settings(max_examples=100, deadline=None)
 @given(measured=sensors())
 def test_measurements_survive_within_half_a_unit(protocol: int, measured: SensorPacket) -> None:
     """Twice through the wire is the same as once."""
