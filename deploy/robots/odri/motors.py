@@ -31,11 +31,15 @@ MOTORS = {  # joint: motor number and sign, as wired on every Solo12 [ODRI, driv
 }
 MOTOR_OF_JOINT = np.array([MOTORS[name][0] for name in JOINT_NAMES])
 JOINT_OF_MOTOR = np.argsort(MOTOR_OF_JOINT)
+DRIVER_OF_JOINT = MOTOR_OF_JOINT // 2
 SIGN = constant([MOTORS[name][1] for name in JOINT_NAMES])
 GAIN_PER_AMPERE = GEAR_RATIO**2 * MOTOR_CONSTANT
 """Joint gain that one ampere per radian of the motor makes [N m/A]."""
 SATURATION = TRAINING.current
 """Current that drivers clip to: what policies were trained with, 2.5 N m [A]."""
+_TURNS = SIGN * GEAR_RATIO
+_TORQUES = SIGN * TORQUE_PER_AMPERE
+_NOTHING = constant(np.zeros(NUM_JOINTS))
 
 
 def largest_gains(protocol: int) -> tuple[float, float]:
@@ -50,11 +54,13 @@ def check(command: JointCommand, protocol: int) -> None:
         RobotError: Naming the joint, and the gain with the largest one.
     """
     finite = np.isfinite(command.position)
-    if not finite.all():
-        joint = int(np.argmin(finite))
-        raise RobotError(f"{JOINT_NAMES[joint]}: its position is {command.position[joint]}. Nothing was sent.")
-    for name, limit in zip(("kp", "kd"), largest_gains(protocol), strict=True):
-        values = np.broadcast_to(getattr(command, name), NUM_JOINTS)
+    worst = int(finite.argmin())
+    if not finite[worst]:
+        raise RobotError(f"{JOINT_NAMES[worst]}: its position is {command.position[worst]}. Nothing was sent.")
+    for name, gain, limit in zip(("kp", "kd"), (command.kp, command.kd), largest_gains(protocol), strict=True):
+        if not isinstance(gain, np.ndarray) and 0.0 <= gain <= limit:
+            continue  # one for all joints, as every policy has it
+        values = np.broadcast_to(gain, NUM_JOINTS)
         good = (values >= 0.0) & (values <= limit)
         if not good.all():
             joint = int(np.argmin(good))
@@ -71,9 +77,9 @@ def motor_command(
     return MotorCommand(
         enabled=enabled[JOINT_OF_MOTOR],
         compensate_index=compensate_index[JOINT_OF_MOTOR],
-        position=(SIGN * (command.position - offset) * GEAR_RATIO)[JOINT_OF_MOTOR],
-        velocity=np.zeros(NUM_JOINTS),
-        current=np.zeros(NUM_JOINTS),
+        position=((command.position - offset) * _TURNS)[JOINT_OF_MOTOR],
+        velocity=_NOTHING,
+        current=_NOTHING,
         kp=_motor_gain(command.kp),
         kd=_motor_gain(command.kd),
         saturation=np.full(NUM_JOINTS, saturation),
@@ -88,23 +94,25 @@ def motors_off() -> MotorCommand:
 
 def joint_position(packet: SensorPacket, offset: Array) -> Array:
     """Joint angles, (12,) [rad]."""
-    return SIGN * packet.position[MOTOR_OF_JOINT] / GEAR_RATIO + offset
+    return packet.position[MOTOR_OF_JOINT] / _TURNS + offset
 
 
 def joint_velocity(packet: SensorPacket) -> Array:
     """Joint velocities, (12,) [rad/s]."""
-    return SIGN * packet.velocity[MOTOR_OF_JOINT] / GEAR_RATIO
+    return packet.velocity[MOTOR_OF_JOINT] / _TURNS
 
 
 def joint_torque(packet: SensorPacket) -> Array:
     """Joint torques from measured currents, (12,) [N m]."""
-    return SIGN * packet.current[MOTOR_OF_JOINT] * TORQUE_PER_AMPERE
+    return packet.current[MOTOR_OF_JOINT] * _TORQUES
 
 
 def driver_of_joint(joint: int) -> int:
     """Return the number of the driver board that a joint's motor is wired to."""
-    return int(MOTOR_OF_JOINT[joint]) // 2
+    return int(DRIVER_OF_JOINT[joint])
 
 
 def _motor_gain(gain: Array | float) -> Array:
-    return np.broadcast_to(np.asarray(gain, dtype=np.float64), NUM_JOINTS)[JOINT_OF_MOTOR] / GAIN_PER_AMPERE
+    if isinstance(gain, np.ndarray):
+        return np.broadcast_to(gain, NUM_JOINTS)[JOINT_OF_MOTOR] / GAIN_PER_AMPERE
+    return np.full(NUM_JOINTS, gain / GAIN_PER_AMPERE)

@@ -35,7 +35,7 @@ def sensors_of(
         voltage=packet.power.voltage,
         command_lag=session.board.command_lag,
         lost=session.lost,
-        errors=packet.error[motors.MOTOR_OF_JOINT // 2],
+        errors=packet.error[motors.DRIVER_OF_JOINT],
         faults=(*driver_faults(packet), *faults),
     )
 
@@ -45,7 +45,7 @@ def without_errors(sensors: Sensors, before: Sensors | None) -> Sensors | None:
 
     Such joints are not ready; where nothing sound was measured before, nothing was measured.
     """
-    if not sensors.errors.any():
+    if not any(sensors.errors.tolist()):
         return sensors
     if before is None:
         return None
@@ -57,14 +57,14 @@ def without_errors(sensors: Sensors, before: Sensors | None) -> Sensors | None:
 def ready_joints(packet: SensorPacket) -> Flags:
     """Joints whose motor is ready and whose driver reports no error, (12,)."""
     good = packet.error == 0
-    return packet.ready[motors.MOTOR_OF_JOINT] & good[motors.MOTOR_OF_JOINT // 2]
+    return packet.ready[motors.MOTOR_OF_JOINT] & good[motors.DRIVER_OF_JOINT]
 
 
 def driver_faults(packet: SensorPacket) -> tuple[str, ...]:
     """What drivers complain about, naming the joints they move."""
     return tuple(
-        f"driver {driver} ({_joints_of(driver)}): {error_text(int(code))}"
-        for driver, code in enumerate(packet.error)
+        f"driver {driver} ({_joints_of(driver)}): {error_text(code)}"
+        for driver, code in enumerate(packet.error.tolist())
         if code
     )
 

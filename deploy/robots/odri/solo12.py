@@ -20,6 +20,8 @@ from .session import Session
 
 LAST_COMMANDS = 5
 """Damping commands that `close` sends."""
+ALL = np.ones(NUM_JOINTS, dtype=bool)
+ALL.setflags(write=False)
 
 
 class Solo12:
@@ -120,10 +122,7 @@ class Solo12:
             return observed
         motors.check(command, self._session.board.protocol)
         command, observed = self._lag.take(command, observed, self.time)
-        everything = np.ones(NUM_JOINTS, dtype=bool)
-        self._session.send(
-            motors.motor_command(command, bring_up.offset, enabled=everything, compensate_index=everything)
-        )
+        self._session.send(motors.motor_command(command, bring_up.offset, enabled=ALL, compensate_index=ALL))
         return observed
 
     def stop(self, cause: str = STOPPED) -> None:

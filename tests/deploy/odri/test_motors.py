@@ -55,6 +55,22 @@ def test_the_driver_makes_the_torque_that_was_meant() -> None:
     np.testing.assert_allclose(motors.joint_torque(measured), kp * (target - q) - kd * v, atol=1e-12)
 
 
+def test_one_gain_for_all_joints_is_that_of_each() -> None:
+    """To the last bit, though computed once."""
+    for kp, kd in np.random.default_rng(3).uniform(0, 5, (20, 2)).tolist():
+        one, all_of_them = (
+            motors.motor_command(
+                JointCommand(position=np.zeros(12), kp=gains[0], kd=gains[1]),
+                np.zeros(12),
+                enabled=ON,
+                compensate_index=ON,
+            )
+            for gains in ((kp, kd), (np.full(12, kp), np.full(12, kd)))
+        )
+        np.testing.assert_array_equal(one.kp, all_of_them.kp)
+        np.testing.assert_array_equal(one.kd, all_of_them.kd)
+
+
 @pytest.mark.parametrize(("protocol", "kp", "kd"), [(3, 10.3, 1.23), (4, 5.15, 0.618)])
 def test_gains_are_refused_beyond_the_wire(protocol: int, kp: float, kd: float) -> None:
     """Training's gains of 5 and 0.1 fit both protocols; the joint is named when one does not."""
