@@ -52,6 +52,6 @@ def state_of(sensors: Sensors) -> Any:  # noqa: ANN401  # generated classes have
     message.acceleration = sensors.acceleration_b.tolist()
     message.quaternion = sensors.quaternion.tolist()
     message.voltage = sensors.voltage
-    bits = 1 << np.arange(NUM_JOINTS)
-    message.ready = int(bits[sensors.ready].sum() + (bits[sensors.errors != 0].sum() << NUM_JOINTS))
+    bits = np.packbits(np.concatenate((sensors.ready, sensors.errors != 0)), bitorder="little")
+    message.ready = int.from_bytes(bits.tobytes(), "little")
     return message

@@ -11,7 +11,7 @@ that fails is latched; from then on motors are damped until a person re-arms.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -141,7 +141,7 @@ class Gate:
 
     def _wrong_with(self, command: Any, carried: tuple[float, float]) -> Fault | None:  # noqa: ANN401
         position = np.array(command.position)
-        if not np.isfinite([*position, command.kp, command.kd]).all():
+        if not all(map(isfinite, (*command.position, command.kp, command.kd))):
             return Fault(Cause.COMMAND_NOT_FINITE)
         if command.mode == Mode.DAMP:
             return None  # positions mean nothing, and the gains are ours
@@ -197,7 +197,7 @@ class Gate:
         config, before = self._config, self._before or sensors
         if not sensors.finite:
             return Fault(Cause.STATE_NOT_FINITE)
-        if sensors.errors.any():  # what such a driver says of its joints means nothing
+        if any(sensors.errors.tolist()):  # what such a driver says of its joints means nothing
             joint = int(np.argmax(sensors.errors != 0))
             return Fault(Cause.HARDWARE, float(sensors.errors[joint]), joint, note=", ".join(sensors.faults))
         if self._switching_on:
@@ -219,7 +219,7 @@ class Gate:
         angle = tilt(sensors.quaternion)
         if angle > config.tilt:
             return Fault(Cause.TILT, angle)
-        if not sensors.ready.all():
+        if not all(sensors.ready.tolist()):
             return Fault(Cause.MOTOR_NOT_READY, joint=int(np.argmin(sensors.ready)))
         if sensors.command_lag > config.command_lag:
             return Fault(Cause.COMMAND_LAG, sensors.command_lag)
@@ -245,5 +245,5 @@ class Gate:
 def _first_beyond(values: Array, limit: Array | float, cause: Cause) -> Fault | None:
     """Return the fault of the first joint whose number is too large, either way."""
     beyond = np.abs(values) > limit
-    joint = int(np.argmax(beyond))
+    joint = int(beyond.argmax())
     return Fault(cause, float(values[joint]), joint) if beyond[joint] else None
