@@ -175,13 +175,19 @@ def _c_lateness() -> float:
 def c_lateness(ticks: int) -> np.ndarray:
     """Lateness of every tick of a bare loop in C [s]."""
     late = np.zeros(ticks, dtype=np.int64)
-    c_loop()(ctypes.c_int64(round(TICK * 1e9)), ticks, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
+    run_c_loop(late, ctypes.c_int(0))
     return 1e-9 * late
 
 
+def run_c_loop(late: np.ndarray, stop: ctypes.c_int) -> int:
+    """Fill in how late each tick is [ns], until there is no more room or somebody sets `stop`; return their number."""
+    place = late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
+    return c_loop()(ctypes.c_int64(round(TICK * 1e9)), len(late), place, ctypes.byref(stop))
+
+
 @cache
-def c_loop() -> Callable[..., None]:
-    """Compile the bare loop: takes a period [ns] and a number of ticks, fills in how late each was [ns]."""
+def c_loop() -> Callable[..., int]:
+    """Compile the bare loop."""
     source = Path(__file__).with_name("nanosleep_loop.c")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "loop.so"

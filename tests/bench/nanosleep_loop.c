@@ -3,10 +3,12 @@
 #include <stdint.h>
 #include <time.h>
 
-void nanosleep_loop(int64_t period, int ticks, int64_t* late) {
+// Ends after so many ticks, or when somebody sets `stop`; returns the number of ticks it made.
+int nanosleep_loop(int64_t period, int ticks, int64_t* late, const volatile int* stop) {
   struct timespec deadline, now;
   clock_gettime(CLOCK_MONOTONIC, &deadline);
-  for (int tick = 0; tick < ticks; ++tick) {
+  int tick = 0;
+  for (; tick < ticks && !*stop; ++tick) {
     deadline.tv_nsec += period;
     while (deadline.tv_nsec >= 1000000000) {
       deadline.tv_nsec -= 1000000000;
@@ -16,4 +18,5 @@ void nanosleep_loop(int64_t period, int ticks, int64_t* late) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     late[tick] = (now.tv_sec - deadline.tv_sec) * 1000000000 + now.tv_nsec - deadline.tv_nsec;
   }
+  return tick;
 }

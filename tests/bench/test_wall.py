@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,22 +15,25 @@ import pytest
 
 from deploy.control import PRIORITY as CONTROLLER
 from deploy.robots.process import PRIORITY as ROBOT
+from deploy.robots.robot import TICK
 from deploy.robots.virtual_board.__main__ import PRIORITY as BOARD
 
 from . import wall
-from .wall import CHUNK, Beside, Look, blame, blames, descendants
+from .wall import Beside, Look, blame, blames, descendants
 
+CHUNK = 100
+"""Ticks in a tenth of a second."""
 USUAL = 0.02
 """How long robot and controller wait for each other [s]."""
 
 
 def looks(lateness: float, ticks: int = 1, steal: float = 0.0, waited: float = 0.0) -> list[Look]:
-    """Three tenths of a second, in the second of which some ticks of the C loop, every other one, were late."""
+    """Some quiet time until 0.1 s, a tenth of a second in which every other tick of some was late, and a quiet one."""
     late = np.zeros(CHUNK)
     late[: 2 * ticks : 2] = lateness
     quiet = np.zeros(CHUNK)
     return [
-        Look(0, 0.0, 0.1, quiet, 0.0, USUAL),
+        *(Look(0, 0.1 * tenth, 0.1 * tenth + 0.1, quiet, 0.0, USUAL) for tenth in range(-10, 1)),
         Look(0, 0.1, 0.2, late, steal, USUAL + waited),
         Look(0, 0.2, 0.3, quiet, 0.0, USUAL),
     ]
@@ -38,7 +43,7 @@ def test_a_stall_that_the_bare_loop_felt_is_the_machine_s() -> None:
     """With its size, and what the hypervisor took."""
     found = blame(looks(0.012, steal=0.02, waited=0.011), 0.25)
     seen = "C loops stalled for 12.0 ms, 1 ticks late by more than 1 ms, 20 ms stolen, 31 ms waited for a processor"
-    assert found.startswith(f"the machine: {seen} (usually 20); ")
+    assert found.startswith(f"the machine: {seen} (usually up to 20); ")
 
 
 def test_stalls_add_up() -> None:
@@ -133,13 +138,43 @@ def test_a_child_s_child_is_followed() -> None:
     assert descendants(family.pid) == []
 
 
+def test_a_stall_that_began_before_a_look_is_not_counted_in_it() -> None:
+    """Still late by three milliseconds after one of four."""
+    late = np.zeros(CHUNK)
+    late[:3] = 0.003, 0.002, 0.001
+    assert Look(0, 0.0, 0.1, late, 0.0, 0.0, before=0.004).stalled == 0.0
+
+
 def test_nothing_of_ours_makes_the_bare_loop_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is more urgent than the virtual board, too."""
     asked = []
-    monkeypatch.setattr(wall, "c_loop", lambda: lambda period, ticks, late: time.sleep(0.01))
     monkeypatch.setattr(os, "sched_setscheduler", lambda _, kind, given: asked.append((kind, given.sched_priority)))
-    with Beside() as beside:
+    with Beside():
         time.sleep(0.05)
-    assert beside.looks
     assert {kind for kind, _ in asked} == {os.SCHED_FIFO}
     assert min(priority for _, priority in asked) > max(CONTROLLER, ROBOT, BOARD)
+
+
+def test_every_tick_of_every_processor_is_in_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the first and the last look at the system, and at the time it was made."""
+
+    def loop(late: np.ndarray, stop: ctypes.c_int) -> int:
+        while not stop.value:
+            time.sleep(0.001)
+        late[:] = 1_000_000 * np.arange(len(late))  # so that a tick tells its number
+        return 2000
+
+    monkeypatch.setattr(wall, "run_c_loop", loop)
+    with Beside() as beside:
+        beside.followed = [os.getpid()]
+        time.sleep(0.5)
+    cpus = {look.cpu for look in beside.looks}
+    assert cpus == os.sched_getaffinity(0)
+    for cpu in cpus:
+        mine = [look for look in beside.looks if look.cpu == cpu]
+        ticks = np.concatenate([look.lateness for look in mine]) * 1000
+        np.testing.assert_allclose(np.diff(ticks), 1.0)
+        assert all(later.begun == look.ended for look, later in pairwise(mine))
+        for look in mine:
+            assert len(look.lateness) == pytest.approx((look.ended - look.begun) / TICK, abs=1)
+            assert look.before == pytest.approx(max(look.lateness[0] - TICK, 0.0))

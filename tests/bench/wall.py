@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,18 +27,22 @@ from deploy.robots.robot import TICK
 from deploy.robots.virtual_board.__main__ import PRIORITY as BOARD_PRIORITY
 from deploy.state_machine import State
 
-from .deploy import URL, c_loop, solo_deploy
+from .deploy import URL, c_loop, run_c_loop, solo_deploy
 from .harness import Pairs, benchmark
 
 SECONDS, SKILLS = 120, range(5)
-CHUNK = 100
-"""Ticks of the C loop between looks at the hypervisor."""
+LOOK = 0.1
+"""Between looks at the hypervisor and at who waits [s]."""
+LONGEST = SECONDS + 180.0
+"""Longer than any walk with all that comes before and after it [s]."""
 BEFORE = 0.2
 """How long before a fault its cause may lie: checks wait for 0.1 s, the robot's own for less [s]."""
 STALL = 0.005
 """Half of the state age that is a fault: who was kept from running for so long, even in pieces, is excused [s]."""
 PIECE = 0.0005
 """A shorter delay of the bare loop is its timer's, not a stall [s]."""
+USUAL = 0.9
+"""What is not exceeded for so much of a run is usual in it."""
 LATE_TICKS = 10
 """So many late ticks of the bare loop explain an overrun: half of those that are a fault."""
 TABLE = (
@@ -50,35 +55,55 @@ MOST_URGENT = max(PRIORITY, BOARD_PRIORITY) + 1
 
 @dataclass(frozen=True)
 class Look:
-    """What one processor was like for a tenth of a second."""
+    """What one processor was like for about a tenth of a second."""
 
     cpu: int
     begun: float
     ended: float
-    lateness: np.ndarray  # (CHUNK,) of the C loop's ticks [s]
+    lateness: np.ndarray  # (ticks,) of the C loop [s]
     steal: float
     """Time of this processor that the hypervisor gave to others [s]."""
     waited: float
     """Longest time that robot or controller waited for a processor [s]."""
+    before: float = 0.0
+    """Lateness of the tick before the first [s]."""
 
     @property
     def stalled(self) -> float:
         """How long nobody ran here: by so much lateness grew from tick to tick [s]."""
-        growth = np.diff(self.lateness, prepend=0.0)
+        growth = np.diff(self.lateness, prepend=self.before)
         return float(growth[growth > PIECE].sum())
 
 
+@dataclass(frozen=True)
+class Sample:
+    """What the system says at one moment."""
+
+    time: float
+    steal: dict[int, float]  # by processor [s]
+    waited: dict[int, float]  # by process [s]
+
+
 class Beside:
-    """A bare C loop on every processor, more urgent than all of ours: only the machine makes it late."""
+    """A bare C loop on every processor, more urgent than all of ours: only the machine makes it late.
+
+    Nothing else is done at that priority, nor between its ticks: an observer in Python would hold up what it observes.
+    """
 
     def __init__(self) -> None:
         """Compile the loop."""
+        c_loop()
         self.looks: list[Look] = []
+        """Complete when it is over."""
         self.followed: list[int] = []
         """Processes whose waiting is looked at."""
-        self._loop = c_loop()
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._watch, args=(cpu,)) for cpu in os.sched_getaffinity(0)]
+        self._samples: list[Sample] = []
+        self._late = {cpu: np.zeros(round(LONGEST / TICK), dtype=np.int64) for cpu in os.sched_getaffinity(0)}
+        self._begun: dict[int, float] = {}
+        self._made: dict[int, int] = {}
+        self._stop, self._over = ctypes.c_int(0), threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(cpu,)) for cpu in self._late]
+        self._threads.append(threading.Thread(target=self._look))
 
     def __enter__(self) -> Self:
         """Start looking."""
@@ -87,27 +112,34 @@ class Beside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop looking."""
+        """Stop looking, and put together what was seen."""
+        self._stop.value = 1
         self._over.set()
         for thread in self._threads:
             thread.join()
+        self.looks = [
+            self._between(cpu, before, after) for before, after in pairwise(self._samples) for cpu in self._late
+        ]
 
-    def _watch(self, cpu: int) -> None:
+    def _run(self, cpu: int) -> None:
         os.sched_setaffinity(0, {cpu})  # of this thread alone, as the following
         with suppress(PermissionError):  # robot and controller are refused, too
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(MOST_URGENT))
-        begun, stolen, waited = time.monotonic(), steal(cpu), {}
-        late = np.zeros(CHUNK, dtype=np.int64)
-        while not self._over.is_set():
-            self._loop(ctypes.c_int64(round(TICK * 1e9)), CHUNK, late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
-            ended, total = time.monotonic(), steal(cpu)
-            lateness = late * 1e-9
-            # Between two rounds of the loop nobody else looks at the clock.
-            lateness[-1] = max(lateness[-1], ended - begun - CHUNK * TICK)
-            before, waited = waited, {pid: waiting(pid) for pid in self.followed}
-            longest = max((waited[pid] - before.get(pid, waited[pid]) for pid in waited), default=0.0)
-            self.looks.append(Look(cpu, begun, ended, lateness, total - stolen, longest))
-            begun, stolen = ended, total
+        self._begun[cpu] = time.monotonic()
+        self._made[cpu] = run_c_loop(self._late[cpu], self._stop)
+
+    def _look(self) -> None:
+        while not self._over.wait(LOOK):
+            steals, waited = {cpu: steal(cpu) for cpu in self._late}, {pid: waiting(pid) for pid in self.followed}
+            self._samples.append(Sample(time.monotonic(), steals, waited))
+
+    def _between(self, cpu: int, before: Sample, after: Sample) -> Look:
+        first, last = (round((sample.time - self._begun[cpu]) / TICK) for sample in (before, after))
+        late = self._late[cpu][: self._made[cpu]] * 1e-9
+        longest = max((total - before.waited.get(pid, total) for pid, total in after.waited.items()), default=0.0)
+        stolen = after.steal[cpu] - before.steal[cpu]
+        carried = float(late[first - 1]) if first > 0 else 0.0
+        return Look(cpu, before.time, after.time, late[first:last], stolen, longest, carried)
 
 
 def steal(cpu: int) -> float:
@@ -162,12 +194,12 @@ def judge(looks: list[Look], when: float) -> tuple[str, str]:
     stalled = max(sum(look.stalled for look in near if look.cpu == cpu) for cpu in {look.cpu for look in near})
     late = sum(int((look.lateness > TICK).sum()) for look in near)
     stolen, waited = sum(look.steal for look in near), max(look.waited for look in near)
-    usual = float(np.median([look.waited for look in looks]))  # they wait for each other all the time
+    usual = float(np.quantile([look.waited for look in looks], USUAL))  # they wait for each other all the time
     machine, others = stalled >= STALL or late >= LATE_TICKS, waited - usual >= STALL
     who = "the machine" if machine else "other programs" if others else "ours"
     return who, (
         f"C loops stalled for {1000 * stalled:.1f} ms, {late} ticks late by more than {1000 * TICK:.0f} ms, "
-        f"{1000 * stolen:.0f} ms stolen, {1000 * waited:.0f} ms waited for a processor (usually {1000 * usual:.0f})"
+        f"{1000 * stolen:.0f} ms stolen, {1000 * waited:.0f} ms waited for a processor (usually up to {1000 * usual:.0f})"
     )
 
 
