@@ -199,7 +199,8 @@ def judge(looks: list[Look], when: float) -> tuple[str, str]:
     who = "the machine" if machine else "other programs" if others else "ours"
     return who, (
         f"C loops stalled for {1000 * stalled:.1f} ms, {late} ticks late by more than {1000 * TICK:.0f} ms, "
-        f"{1000 * stolen:.0f} ms stolen, {1000 * waited:.0f} ms waited for a processor (usually up to {1000 * usual:.0f})"
+        f"{1000 * stolen:.0f} ms stolen, {1000 * waited:.0f} ms waited for a processor "
+        f"(usually up to {1000 * usual:.0f})"
     )
 
 
