@@ -37,6 +37,13 @@ def test_joints_found_inside_get_nothing() -> None:
     assert allowance.beyond(with_joint(at(5, 1.5), 4, 1.001)) == 4
 
 
+def test_a_joint_found_at_its_limit_is_inside() -> None:
+    """It gets no room for noise: that is for joints that must come back."""
+    allowance = Allowance(LIMIT)
+    allowance.start(at(5, 1.0))
+    assert allowance.beyond(at(5, np.nextafter(1.0, 2.0))) == 5
+
+
 def test_a_joint_found_outside_may_not_go_further() -> None:
     """But for what measurements of a joint at rest differ by."""
     allowance = Allowance(LIMIT)

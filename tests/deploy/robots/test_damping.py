@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deploy.robots.damping import RAMP
+from deploy.robots.damping import RAMP, Damping
 from deploy.robots.gate import Gate
 from deploy.robots.robot import DAMPING
 
@@ -40,3 +40,10 @@ def test_motors_that_held_nothing_are_damped_in_full() -> None:
     """At the start there is no gain to come from."""
     gate = Gate()
     assert gate.decide(state(), NOW).kd == DAMPING
+
+
+def test_full_damping_is_full_to_the_last_bit() -> None:
+    """Whatever gain it came from: next to a huge one, what is added to it is lost."""
+    damping = Damping()
+    damping.hold(1e16, 1.0)
+    assert damping.gain(1.0 + 2 * RAMP) == DAMPING

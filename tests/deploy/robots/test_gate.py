@@ -202,6 +202,7 @@ def moved(amplitude: float, period: int, ticks: int = 2000) -> int:
         gate.decide(state(now), now)
         if gate.fault is not None:
             assert (gate.fault.cause, gate.fault.joint) == (Cause.COMMAND_RATE, 5)
+            assert CONFIG.step < gate.fault.value <= CONFIG.step + amplitude  # what it had moved of late
             return k
     return ticks
 
