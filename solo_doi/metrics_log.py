@@ -52,11 +52,11 @@ class MetricsLog:
         """Continue the run's files after step `first`; `counter` is the step's name in every line."""
         self._counter = counter
         self._file = run / METRICS_FILE
-        run.mkdir(parents=True, exist_ok=True)
-        kept = [line for line, step in _steps(self._file, counter) if step[counter] <= first]
-        write_text(self._file, "".join(f"{line}\n" for line in kept))  # killed here, it loses nothing
-        self._stream = self._file.open("a")
         with self._writing():
+            run.mkdir(parents=True, exist_ok=True)
+            kept = [line for line, step in _steps(self._file, counter) if step[counter] <= first]
+            write_text(self._file, "".join(f"{line}\n" for line in kept))  # killed here, it loses nothing
+            self._stream = self._file.open("a")
             self._events = EventFile(run / "tensorboard", first)
 
     def write(self, number: int, metrics: dict[str, float]) -> None:

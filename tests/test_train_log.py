@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from solo_doi.files import WriteError
 from solo_doi.metrics_log import read_metrics
 from solo_doi.train_log import POINTS, UPDATES, TrainLog
 from tests.algorithm.runs import metrics_of
@@ -96,3 +97,12 @@ def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
     points = read_metrics(tmp_path / UPDATES / "expert", "update")
     assert points[:2] == [{"update": 1, "loss/classifier": 1.0}, {"update": 2, "loss/classifier": 2.0}]
     assert points[2:] == [{"update": 3, "loss/expert_value": 3.0}]
+
+
+def test_a_curve_that_has_no_place_is_an_error_in_one_line(tmp_path: Path) -> None:
+    """A disk that is full by then, or a file in its way: what to do is said, as for all metrics."""
+    (tmp_path / UPDATES).write_text("in the way")
+    with TrainLog(tmp_path, SKILLS, first=0) as log:
+        log.stage("policies", 3)
+        with pytest.raises(WriteError, match=r"updates.policies: metrics cannot be written .* --resume"):
+            log.advance({"loss/policy": 1.0})
