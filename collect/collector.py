@@ -15,21 +15,21 @@ from pathlib import Path
 
 import numpy as np
 
-from solo_doi import config as configuration
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import reason
+from solo_doi.common.provenance import software
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.shard import DataError, file_hash, map_shard
-from solo_doi.errors import SoloError
-from solo_doi.files import reason
-from solo_doi.policies.dominic import read_policy
-from solo_doi.policies.masked import MaskedPolicy
-from solo_doi.provenance import software
+from solo_doi.policies.dominic_checkpoint import read_policy
+from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.sim import IsaacConfig
 from solo_doi.solo12.constants import CONTROL_DT, JOINT_NAMES
 
-from .progress import CollectProgress
+from .collect_progress import CollectProgress
 from .recipe import CollectConfig, Plan, SourceConfig, make_plan
-from .shard_job import FIELDS, LAYOUT, ShardJob, describe, leave_with_parent, make_shard
-from .shipped import shipped_checkpoints
+from .shipped_checkpoints import shipped_checkpoints
+from .worker import FIELDS, LAYOUT, ShardJob, describe, leave_with_parent, make_shard
 
 SOURCES = ("expert", "offline")
 
@@ -105,7 +105,7 @@ class SourceCollector:
         return complete
 
     def _planned_manifest(self, skills: dict[str, int]) -> Manifest:
-        recipe = {**configuration.to_dict(self.config), "checkpoints": None}  # their hashes say what they are
+        recipe = {**settings.to_dict(self.config), "checkpoints": None}  # their hashes say what they are
         return Manifest(
             name=self.name,
             task=self.config.task,

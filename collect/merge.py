@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from solo_doi import config as configuration
+from solo_doi.common import settings
+from solo_doi.common.files import reason
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.shard import DataError, file_hash
-from solo_doi.files import reason
 
 from .collector import SOURCES
-from .derived import link
+from .derived_datasets import link
 from .recipe import CollectConfig
 
 
@@ -22,7 +22,7 @@ def merge_parts(out: Path, parts: tuple[Path, ...]) -> CollectConfig:
     for name in SOURCES:
         _merge_source(out / name, [part / name for part in parts])
     recipe = Manifest.read(out / SOURCES[0]).origin["recipe"]
-    return configuration.from_dict(CollectConfig, recipe, str(out))
+    return settings.from_dict(CollectConfig, recipe, str(out))
 
 
 def _merge_source(out: Path, parts: list[Path]) -> None:
@@ -61,5 +61,5 @@ def _check_same(folder: Path, manifest: Manifest, first: Path, common: Manifest)
 
 
 def _planned_trajectories(manifest: Manifest) -> int:
-    config = configuration.from_dict(CollectConfig, manifest.origin["recipe"], manifest.name)
+    config = settings.from_dict(CollectConfig, manifest.origin["recipe"], manifest.name)
     return config.scaled(getattr(config, manifest.name).trajectories)

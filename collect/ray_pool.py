@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from solo_doi.common.errors import MissingPackageError, SoloError
 from solo_doi.data.manifest import ShardEntry
-from solo_doi.errors import MissingPackageError, SoloError
 
-from .shard_job import ShardJob, make_arrays, store
+from .worker import ShardJob, make_arrays, store
 
 
 @contextmanager

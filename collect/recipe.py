@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 # The paper's mixture: half of the data from a nearly random policy, a thirty-second from the best.
 OFFLINE_MIXTURE = {

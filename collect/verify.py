@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from solo_doi.common.files import reason
 from solo_doi.data.manifest import Manifest
 from solo_doi.data.shard import DataError, checksums, file_hash, map_shard
-from solo_doi.files import reason
 
-from .shard_job import store
+from .worker import store
 
 FINITE = ("observations", "next_observations", "actions", "rewards")
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Literal
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .config import DeployConfig
 from .robot_python import check_robot_python

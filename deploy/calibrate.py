@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import tyro
 
-from solo_doi.errors import SoloError
-from solo_doi.files import check_writable
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import check_writable
 
 from .bench import check_place, command_of, follow
 from .config import DeployConfig

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+from solo_doi.policies.bundle.contract import Contract
 
-from solo_doi.policies.contract import Contract
 from solo_doi.solo12.constants import GRAVITY, JOINT_NAMES, NUM_JOINTS
 
 from .robots.gate import GateConfig

@@ -8,9 +8,9 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
+from solo_doi.policies.bundle.contract import Contract
 
-from solo_doi.errors import SoloError
-from solo_doi.policies.contract import Contract
+from solo_doi.common.errors import SoloError
 
 from .bench import check_place, command_of, follow
 from .checks import Row, Verdict, judge, row

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import tyro
 
-from solo_doi import config as configuration
-from solo_doi.errors import SoloError, one_line
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError, one_line
 
 from . import install_robot
 from .config import DeployConfig
@@ -79,7 +79,7 @@ def main() -> None:
         elif sys.argv[1:2] == ["replay"]:
             sys.exit(run_again(tyro.cli(ReplayCommand, prog="solo-deploy replay", args=sys.argv[2:])))
         else:
-            command = configuration.from_command_line(DeployCommand, "solo-deploy", switches=SWITCHES)
+            command = settings.from_command_line(DeployCommand, "solo-deploy", switches=SWITCHES)
             sys.exit(deploy(command))
 
 

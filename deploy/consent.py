@@ -7,7 +7,7 @@ import sys
 import termios
 from collections.abc import Callable
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 QUESTION = (
     "The motors will be switched on: they align, the legs swing by up to 24 degrees, then fold, by themselves.\n"

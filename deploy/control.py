@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from solo_doi.policies.bundle.shipped import load_bundle
 
-from solo_doi import config as configuration
-from solo_doi.errors import one_line
-from solo_doi.files import write_text
+from solo_doi.common import settings
+from solo_doi.common.errors import one_line
+from solo_doi.common.files import write_text
 
 from .clock import percentiles
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
@@ -24,7 +25,6 @@ from .operators import SETTLE, Operator, Remote, Script, Spectator
 from .realtime import prepare_aloud
 from .recorder import Recorder
 from .robots.virtual_board.crane import LET_DOWN
-from .shipped import load_bundle
 from .signals import StopRequest
 from .walker import rehearse
 
@@ -35,7 +35,7 @@ PRIORITY = 40
 
 def control(folder: Path) -> LoopReport:
     """Run the controller that a folder's configuration describes, and leave its report there."""
-    config = configuration.read(DeployConfig, folder / CONFIG_FILE)
+    config = settings.read(DeployConfig, folder / CONFIG_FILE)
     bundle = load_bundle(config.bundle, config.trust)  # the file may be another than at preflight
     controller = Controller(bundle, config.skill, config.controller, force=config.force)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)

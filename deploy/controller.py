@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from solo_doi.policies.bundle.reader import Bundle
 
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.estimator import Estimate, Estimator
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solo_doi.errors import MissingPackageError, SoloError
+from solo_doi.common.errors import MissingPackageError, SoloError
 from solo_doi.solo12.constants import Array
 
 from .messages.wire import Request

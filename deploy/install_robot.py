@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from solo_doi import __version__
-from solo_doi.errors import SoloError, one_line
-from solo_doi.files import write_text
+from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.files import write_text
 
 from .robot_python import ask, check_robot_python
 

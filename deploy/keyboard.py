@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import Array
 
 from .messages.wire import Request

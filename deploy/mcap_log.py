@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from solo_doi.errors import MissingPackageError
-from solo_doi.files import replacing
+from solo_doi.common.errors import MissingPackageError
+from solo_doi.common.files import replacing
 
 from .messages.wire import CHANNELS, decode
 from .recorder import read_log

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from solo_doi.policies.bundle.reader import Bundle
 
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.estimator import Estimate
 from solo_doi.solo12.limits import TRAINING

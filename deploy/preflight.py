@@ -10,9 +10,10 @@ from dataclasses import replace
 from datetime import date
 
 import numpy as np
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import load_bundle
 
-from solo_doi.errors import SoloError
-from solo_doi.policies.bundle import Bundle
+from solo_doi.common.errors import SoloError
 
 from .config import DeployConfig
 from .messages.auth import read_key
@@ -21,7 +22,6 @@ from .robot_python import check_robot_python
 from .robots.odri.calibration import default_path, load
 from .robots.odri.motors import largest_gains
 from .robots.robot import LARGEST_GAINS
-from .shipped import load_bundle
 from .thresholds import check_thresholds
 from .walks import SHORTEST
 

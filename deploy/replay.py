@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import find_bundle
 
-from solo_doi import config as configuration
-from solo_doi.errors import SoloError
-from solo_doi.policies.bundle import Bundle
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.solo12.observation import LAYOUTS, Layout
 
@@ -21,7 +22,6 @@ from .messages.wire import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, Messag
 from .operators import wish_of
 from .recorder import LOG_FILE, read_log
 from .robots.robot import TICK
-from .shipped import find_bundle
 
 TERMS = ("mode", "skill", "kp", "kd", "position")
 
@@ -100,7 +100,7 @@ def find_log(path: Path) -> Path:
 def replay(path: Path) -> Replay:
     """Run the controller of a log's folder on the log; the log must reach back to the controller's start."""
     log = find_log(path)
-    config = configuration.read(DeployConfig, log.parent / CONFIG_FILE)
+    config = settings.read(DeployConfig, log.parent / CONFIG_FILE)
     path = find_bundle(config.bundle)
     kept = log.parent / path.name  # an incident's own copy
     bundle = Bundle(kept if kept.is_file() else path)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from solo_doi.policies.bundle.reader import Bundle
 
-from solo_doi.files import write_text
-from solo_doi.policies.bundle import Bundle
-from solo_doi.provenance import software
+from solo_doi.common.files import write_text
+from solo_doi.common.provenance import software
 
 from .config import CONFIG_FILE, DeployConfig
 from .control import REPORT_FILE as CONTROLLER_FILE

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from solo_doi import __version__
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 ADVICE = "Make an environment: solo-deploy install-robot; then add: --robot-python .venv-robot/bin/python"
 PATIENCE = 60.0

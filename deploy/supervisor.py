@@ -16,9 +16,9 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from solo_doi import config as configuration
-from solo_doi.errors import SoloError
-from solo_doi.files import write_text
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import write_text
 from solo_doi.solo12.constants import Array
 
 from .config import CONFIG_FILE, KEY_FILE, DeployConfig
@@ -54,7 +54,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
             out.mkdir(parents=True)
         except OSError as error:
             raise SoloError(f"{out}: cannot be made ({error.strerror}). Choose another --out.") from error
-        write_text(out / CONFIG_FILE, configuration.to_yaml(config))
+        write_text(out / CONFIG_FILE, settings.to_yaml(config))
         Console().print(f"run: {out}", highlight=False, markup=False)
         _run(config, out, taken)
     summary = summarise(out, bundle, config)

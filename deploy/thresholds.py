@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import fields
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .config import ControllerConfig, DeployConfig
 from .safety import SafetyConfig

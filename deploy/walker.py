@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from solo_doi.policies.bundle.reader import Bundle
 
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS, Array
 from solo_doi.solo12.observation import LAYOUTS, Inputs
 from solo_doi.solo12.state import Motion, standing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .bench import check_place, command_of, follow
 from .config import DeployConfig

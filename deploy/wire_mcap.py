@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from solo_doi.errors import SoloError, one_line
+from solo_doi.common.errors import SoloError, one_line
 
 from .mcap_log import Entry, plain, write
 from .robots.odri.recorder import replay

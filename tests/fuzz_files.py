@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from solo_doi.policies.bundle.shipped import SHIPPED
+from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
 
 from deploy.config import CONFIG_FILE, DeployConfig
 from deploy.messages.auth import KEY_SIZE, read_key
@@ -20,10 +22,8 @@ from deploy.messages.wire import COMMAND, STATE, decode
 from deploy.recorder import LOG_FILE, read_log, write_log
 from deploy.replay import replay
 from deploy.robots.odri.calibration import PITCH, Calibration, load, save
-from deploy.shipped import SHIPPED
-from solo_doi import config as configuration
-from solo_doi.errors import SoloError
-from solo_doi.policies.signature import check_signature, sign, write_key_pair
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
 
 from .deploy.stage import Stage
 from .spoiling import mutated, mutated_json
@@ -104,19 +104,19 @@ def _believable(path: Path) -> bool:
 def configurations_hold(count: int, seed: int) -> int:
     """Spoil a deployment's configuration; return how many were refused, or are written again as what they say."""
     rng, good = random.Random(seed), 0
-    plain = json.dumps(configuration.to_dict(DeployConfig(then=(1, 2), velocity=(0.5, 0.0, 0.0))))
+    plain = json.dumps(settings.to_dict(DeployConfig(then=(1, 2), velocity=(0.5, 0.0, 0.0))))
     with _folder() as folder:
         path = folder / CONFIG_FILE
         for _ in range(count):
             path.write_bytes(mutated_json(plain, rng))
-            good += _refused(lambda: configuration.read(DeployConfig, path), lambda: _written_again(path))
+            good += _refused(lambda: settings.read(DeployConfig, path), lambda: _written_again(path))
     return good
 
 
 def _written_again(path: Path) -> bool:
-    found = configuration.read(DeployConfig, path)
-    path.write_text(configuration.to_yaml(found))
-    return configuration.read(DeployConfig, path) == found or "nan" in path.read_text()
+    found = settings.read(DeployConfig, path)
+    path.write_text(settings.to_yaml(found))
+    return settings.read(DeployConfig, path) == found or "nan" in path.read_text()
 
 
 def _log() -> bytes:
@@ -153,7 +153,7 @@ def replays_hold(count: int, seed: int) -> int:
     """Spoil a log and run the controller on it; return how many were refused with a reason, or run to the end."""
     rng, content, good = random.Random(seed), _log(), 0
     with _folder() as folder:
-        (folder / CONFIG_FILE).write_text(configuration.to_yaml(DeployConfig(bundle=folder / SHIPPED.name)))
+        (folder / CONFIG_FILE).write_text(settings.to_yaml(DeployConfig(bundle=folder / SHIPPED.name)))
         shutil.copy(SHIPPED, folder)
         for _ in range(count):
             (folder / LOG_FILE).write_bytes(mutated(content, rng))

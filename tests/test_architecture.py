@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 APPLICATIONS = ("solo_doi", "collect", "deploy")
 OURS = {*APPLICATIONS, "tests"}
 ENGINES = frozenset({"mujoco", "pybullet", "isaacgym"})
-EVERYONE_MAY = ("solo_doi.errors", "solo_doi.files", "solo_doi.__version__")
+EVERYONE_MAY = ("solo_doi.common.errors", "solo_doi.common.files", "solo_doi.__version__")
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,17 @@ RULES = {  # the most specific name counts
     "solo_doi.sim.__main__": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich", "matplotlib"}),
     "solo_doi.tasks": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, never={"torch", *ENGINES}),
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),
-    "solo_doi.policies.dominic": Rule(may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES),  # checkpoints
-    "solo_doi.policies.bundle": Rule(  # runs on the robot
-        may={"solo_doi.solo12", "solo_doi.policies.contract", "solo_doi.policies.plausible"},
+    "solo_doi.policies.dominic_checkpoint": Rule(
+        may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES
+    ),  # checkpoints
+    "solo_doi.policies.bundle.reader": Rule(  # runs on the robot
+        may={"solo_doi.solo12", "solo_doi.policies.bundle.contract", "solo_doi.policies.bundle.plausibility"},
         outside={"numpy", "onnxruntime"},
     ),
-    "solo_doi.policies.plausible": Rule(may={"solo_doi.solo12", "solo_doi.policies.contract"}, outside={"numpy"}),
-    "solo_doi.policies.contract": Rule(outside=frozenset()),
+    "solo_doi.policies.bundle.plausibility": Rule(
+        may={"solo_doi.solo12", "solo_doi.policies.bundle.contract"}, outside={"numpy"}
+    ),
+    "solo_doi.policies.bundle.contract": Rule(outside=frozenset()),
     "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
     "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES),
     "solo_doi.evaluate": Rule(may={"solo_doi"}),
@@ -72,9 +76,9 @@ RULES = {  # the most specific name counts
             "solo_doi.sim",
             "solo_doi.tasks",
             "solo_doi.policies",
-            "solo_doi.provenance",
-            "solo_doi.config",
-            "deploy.shipped",
+            "solo_doi.common.provenance",
+            "solo_doi.common.settings",
+            "solo_doi.policies.bundle.shipped",
         },
         outside={"numpy", "onnx", "onnxruntime", "tyro"},
     ),
@@ -142,28 +146,36 @@ def test_imports_point_inwards(module: str) -> None:
         ("solo_doi.solo12.state", "from ..sim.domain import Domain", "solo_doi.sim.domain.Domain"),
         ("solo_doi.solo12.state", "from .. import sim", "solo_doi.sim"),
         ("solo_doi.solo12.state", "def f():\n    import mujoco.batch", "mujoco.batch"),
-        ("solo_doi.sim.mujoco", "import torch.nn as nn", "torch.nn"),
-        ("solo_doi.sim.mujoco", "from solo_doi.tasks import rewards", "solo_doi.tasks.rewards"),
-        ("solo_doi.sim.mujoco", "from collect.dominic import trainer", "collect.dominic.trainer"),
-        ("solo_doi.sim.mujoco", "from rich.table import Table", "rich.table.Table"),
+        ("solo_doi.sim.mujoco.mujoco_simulator", "import torch.nn as nn", "torch.nn"),
+        ("solo_doi.sim.mujoco.mujoco_simulator", "from solo_doi.tasks import rewards", "solo_doi.tasks.rewards"),
+        ("solo_doi.sim.mujoco.mujoco_simulator", "from collect.dominic import trainer", "collect.dominic.trainer"),
+        ("solo_doi.sim.mujoco.mujoco_simulator", "from rich.table import Table", "rich.table.Table"),
         ("solo_doi.tasks.rewards", "if True:\n    import torch", "torch"),
-        ("solo_doi.policies.masked", "import torch", "torch"),
-        ("solo_doi.policies.bundle", "def f():\n    import torch", "torch"),
-        ("solo_doi.policies.bundle", "import onnx", "onnx"),
-        ("solo_doi.policies.bundle", "from .skills import SkillPolicy", "solo_doi.policies.skills.SkillPolicy"),
-        ("solo_doi.policies.contract", "import numpy as np", "numpy"),
+        ("solo_doi.policies.masked_policy", "import torch", "torch"),
+        ("solo_doi.policies.bundle.reader", "def f():\n    import torch", "torch"),
+        ("solo_doi.policies.bundle.reader", "import onnx", "onnx"),
+        (
+            "solo_doi.policies.bundle.reader",
+            "from .skills import SkillPolicy",
+            "solo_doi.policies.skill_policy.SkillPolicy",
+        ),
+        ("solo_doi.policies.bundle.contract", "import numpy as np", "numpy"),
         ("solo_doi.data.shard", "from solo_doi.sim import Domain", "solo_doi.sim.Domain"),
         ("solo_doi.data.minari", "import minari", "minari"),
         ("solo_doi.data.dataset", "import torch", "torch"),
         ("solo_doi.algorithm.doi", "from solo_doi.sim import Domain", "solo_doi.sim.Domain"),
-        ("solo_doi.evaluate.report", "import deploy.export", "deploy.export"),
-        ("solo_doi.cli", "from tests.bench import harness", "tests.bench.harness"),
+        ("solo_doi.evaluate.report.html_report", "import deploy.export", "deploy.export"),
+        ("solo_doi.cli.train", "from tests.bench import harness", "tests.bench.harness"),
         ("collect.mixture", "from solo_doi.algorithm import doi", "solo_doi.algorithm.doi"),
         ("collect.mixture", "from solo_doi import algorithm", "solo_doi.algorithm"),
         ("collect.mixture", "from deploy import export", "deploy.export"),
         ("collect.isaac_worker.solo_isaac.scene", "import yaml", "yaml"),
         ("collect.isaac_worker.solo_isaac.scene", "from collect import recipe", "collect.recipe"),
-        ("collect.isaac_worker.solo_isaac.scene", "from solo_doi.errors import SoloError", "solo_doi.errors.SoloError"),
+        (
+            "collect.isaac_worker.solo_isaac.scene",
+            "from solo_doi.common.errors import SoloError",
+            "solo_doi.common.errors.SoloError",
+        ),
         ("deploy.loop", "import torch", "torch"),
         ("deploy.loop", "from solo_doi.data.reader import Dataset", "solo_doi.data.reader.Dataset"),
         ("deploy.robots.odri.native", "import yaml", "yaml"),
@@ -173,9 +185,9 @@ def test_imports_point_inwards(module: str) -> None:
             "deploy.robots.virtual_board.memory",
         ),
         ("deploy.export", "import collect", "collect"),
-        ("deploy.export.write", "import torch", "torch"),
-        ("deploy.export.write", "from solo_doi.algorithm import networks", "solo_doi.algorithm.networks"),
-        ("deploy.export.cli", "from deploy.loop import step", "deploy.loop.step"),
+        ("solo_doi.export.writer", "import torch", "torch"),
+        ("solo_doi.export.writer", "from solo_doi.algorithm import networks", "solo_doi.algorithm.networks"),
+        ("solo_doi.cli.export", "from deploy.loop import step", "deploy.loop.step"),
     ],
 )
 def test_a_planted_violation_is_found(module: str, source: str, name: str) -> None:
@@ -188,21 +200,24 @@ def test_a_planted_violation_is_found(module: str, source: str, name: str) -> No
     [
         (
             "solo_doi.solo12.state",
-            "import numpy as np\nfrom .constants import Array\nfrom solo_doi.errors import SoloError",
+            "import numpy as np\nfrom .constants import Array\nfrom solo_doi.common.errors import SoloError",
         ),
         (
-            "solo_doi.sim.bullet",
+            "solo_doi.sim.bullet.bullet_simulator",
             "import pybullet\nfrom solo_doi.solo12.state import Motion\nfrom .domain import Domain",
         ),
         ("solo_doi.tasks.locomotion", "from solo_doi.sim import Domain\nimport gymnasium"),
-        ("solo_doi.policies.dominic", "import torch\nfrom .masked import MaskedPolicy"),
+        ("solo_doi.policies.dominic_checkpoint", "import torch\nfrom .masked import MaskedPolicy"),
         ("solo_doi.data.shard", "import h5py\nimport numpy as np\nfrom .schema import Field"),
         ("solo_doi.algorithm.doi", "import torch\nfrom solo_doi.data import reader"),
-        ("solo_doi.cli", "from solo_doi import evaluate, __version__"),
+        ("solo_doi.cli.train", "from solo_doi import evaluate, __version__"),
         ("collect.mixture", "import torch\nfrom solo_doi.data import writer\nfrom collect import dominic"),
         ("deploy.loop", "import onnxruntime\nfrom solo_doi.sim import make_simulator\nfrom .safety import check"),
-        ("solo_doi.policies.bundle", "import onnxruntime\nfrom .contract import Contract"),
-        ("deploy.export.write", "import onnx\nfrom solo_doi.policies.dominic import read_policy\nfrom .graph import g"),
+        ("solo_doi.policies.bundle.reader", "import onnxruntime\nfrom .contract import Contract"),
+        (
+            "solo_doi.export.writer",
+            "import onnx\nfrom solo_doi.policies.dominic_checkpoint import read_policy\nfrom .graph import g",
+        ),
     ],
 )
 def test_allowed_imports_pass(module: str, source: str) -> None:

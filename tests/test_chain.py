@@ -7,13 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from solo_doi.policies.bundle import Bundle
+from solo_doi.policies.bundle.reader import Bundle
 
 PROGRAMS = {
-    "solo-collect": "from collect.cli import main; main()",
-    "solo-train": "from solo_doi.cli import train_main; train_main()",
-    "solo-eval": "from solo_doi.evaluate.cli import main; main()",
-    "solo-export": "from deploy.export.cli import main; main()",
+    "solo-collect": "from collect.cli.collect import main; main()",
+    "solo-train": "from solo_doi.cli.train import train_main; train_main()",
+    "solo-eval": "from solo_doi.cli.evaluate import main; main()",
+    "solo-export": "from solo_doi.cli.export import main; main()",
 }
 SHORT = """
 --outer 3 --subset 500 --classifier.updates 5 --value.expert-updates 5 --value.updates 2

@@ -12,10 +12,10 @@ from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.tasks.locomotion import FEATURE_NAMES, REWARD_GROUPS, LocomotionTask
 
 from . import equations
-from .config import PretrainConfig
+from .experience import Rollout
 from .multipliers import Multipliers
 from .networks import Normaliser, Policy, SkillMLP
-from .rollout import Rollout
+from .pretrain_config import PretrainConfig
 
 KL_FACTOR = 1.5
 LR_BOUNDS = (1e-5, 1e-2)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from . import equations
-from .config import DiversityConfig
+from .pretrain_config import DiversityConfig
 
 
 class Multipliers(nn.Module):

@@ -10,17 +10,17 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from solo_doi.errors import SoloError
-from solo_doi.files import write_torch
-from solo_doi.policies.dominic import write_policy
-from solo_doi.policies.masked import MaskedPolicy
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import write_torch
+from solo_doi.policies.dominic_checkpoint import write_policy
+from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.tasks.locomotion import LocomotionTask
 
-from .config import PretrainConfig
+from .experience import Rollout, collect_rollout
 from .learner import Learner
-from .rollout import Rollout, collect_rollout
+from .pretrain_config import PretrainConfig
 
 STATE_FILE = "state.pt"
 

@@ -10,8 +10,8 @@ import stat
 from pathlib import Path
 from uuid import UUID
 
-from solo_doi.errors import SoloError
-from solo_doi.files import reason
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import reason
 
 MAC_SIZE, KEY_SIZE = 16, 32
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-from solo_doi.errors import MissingPackageError, SoloError
+from solo_doi.common.errors import MissingPackageError, SoloError
 
 from .auth import MAC_SIZE, Authority
 from .generated import controller_status, joint_command, operator_command, policy_input, robot_state

@@ -13,9 +13,9 @@ from deploy.messages.auth import read_key
 from deploy.messages.wire import Link
 from deploy.realtime import prepare_aloud
 from deploy.signals import StopRequest
-from solo_doi import config as configuration
-from solo_doi.errors import SoloError, one_line
-from solo_doi.files import write_text
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.files import write_text
 
 from .gate import Gate
 from .process import PRIORITY, RobotProcess
@@ -28,7 +28,7 @@ DAMPED_SECONDS = 1.0
 
 def main(folder: Path) -> None:
     """Serve the robot of a folder's configuration until asked to end, and leave a report there."""
-    config = configuration.read(DeployConfig, folder / CONFIG_FILE)
+    config = settings.read(DeployConfig, folder / CONFIG_FILE)
     link = Link(read_key(config.key or folder / KEY_FILE), config.url)
     refused = [] if config.fast else prepare_aloud(PRIORITY, "robot process")
     robot = make_robot(config)

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from solo_doi.sim.bullet.bullet_robot import BulletRobot
 
 from deploy.poses import LYING, LYING_HEIGHT
-from solo_doi.sim.bullet_robot import BulletRobot
 from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, NUM_LEGS, Array

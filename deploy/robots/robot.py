@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import NUM_JOINTS, SENSE_DT, Array
 from solo_doi.solo12.limits import LARGEST_KD, LARGEST_KP
 from solo_doi.solo12.state import JointCommand

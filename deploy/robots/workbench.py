@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from deploy.realtime import prepare_aloud
 from deploy.signals import StopRequest
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .odri.calibration import to_json
 from .odri.calibrator import Calibrator

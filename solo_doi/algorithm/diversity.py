@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .beside import Run, at_once
-from .config import TrainConfig
-from .health import TrainingError
+from .background import Run, at_once
+from .diagnostics import TrainingError
 from .networks import Ensemble
-from .problem import Problem
+from .train_config import TrainConfig
+from .training_data import Problem
 
 
 class Diversity(Protocol):

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .beside import Run, at_once, beside
-from .config import TrainConfig
+from .background import Run, at_once, beside
+from .cloning import PolicyLearner
+from .diagnostics import finite
 from .diversity import make_diversity
-from .health import finite
 from .multipliers import Multipliers
-from .policy import PolicyLearner
-from .problem import Problem
 from .ratios import in_chunks, minibatch_ratios, normalised, state_values
 from .smodice import DualValue, Expert
+from .train_config import TrainConfig
+from .training_data import Problem
 
 
 class Doi:

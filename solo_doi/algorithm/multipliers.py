@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .config import TrainConfig
+from .train_config import TrainConfig
 
 SMALLEST_STEP = 0.05
 """Share of the learning rate that remains at the end."""

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from solo_doi.errors import UnknownNameError
+from solo_doi.common.errors import UnknownNameError
 
-from .config import ClassifierConfig, DiscriminatorConfig, MultiplierConfig, PolicyConfig, TrainConfig, ValueConfig
+from .train_config import (
+    ClassifierConfig,
+    DiscriminatorConfig,
+    MultiplierConfig,
+    PolicyConfig,
+    TrainConfig,
+    ValueConfig,
+)
 
 DEFAULT = TrainConfig()
 

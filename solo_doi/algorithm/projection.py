@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from solo_doi.common.errors import SoloError, UnknownNameError
 from solo_doi.data.transitions import Transitions
-from solo_doi.errors import SoloError, UnknownNameError
 
 AXES = "xyz"
 

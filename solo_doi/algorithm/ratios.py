@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .config import TrainConfig
 from .networks import SkillNetwork
-from .problem import Problem
+from .train_config import TrainConfig
+from .training_data import Problem
 
 CHUNK = 1024
 """Rows per pass: what lies between layers of more rows leaves the processor's cache."""

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .config import TrainConfig
-from .health import Advance, finite
+from .diagnostics import Advance, finite
+from .minibatches import Windows, sample_windows
 from .networks import Classifier, SkillNetwork
-from .problem import Problem
 from .ratios import normalised, state_values
-from .windows import Windows, sample_windows
+from .train_config import TrainConfig
+from .training_data import Problem
 
 
 @dataclass(frozen=True)

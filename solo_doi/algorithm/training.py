@@ -10,22 +10,22 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor
 
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import reason, write_hdf5, write_text, write_torch
 from solo_doi.data.transitions import Transitions
-from solo_doi.errors import SoloError
-from solo_doi.files import reason, write_hdf5, write_text, write_torch
-from solo_doi.policies.skills import SkillPolicy
+from solo_doi.policies.skill_policy import SkillPolicy
 
 from . import equations
-from .config import TrainConfig
+from .allocator import keep_memory
+from .cloning import clone
+from .diagnostics import Health
 from .diversity import Discriminator
 from .doi import Doi
-from .health import Health
-from .memory import keep_memory
 from .networks import SkillNetwork
-from .policy import clone
-from .problem import Problem
 from .ratios import describe
 from .smodice import Expert, recover_expert, updates
+from .train_config import TrainConfig
+from .training_data import Problem
 
 STATE_FILE = "state.pt"
 STATE_VERSION = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from solo_doi.files import reason
+from solo_doi.common.files import reason
 
 from .shard import DataError, write_shard
 from .transitions import Transitions, named

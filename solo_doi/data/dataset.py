@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from solo_doi.errors import UnknownNameError
+from solo_doi.common.errors import UnknownNameError
 
 from .manifest import MANIFEST_FILE, Manifest
 from .shard import DataError, map_shard

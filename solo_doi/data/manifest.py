@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from solo_doi.files import reason, replacing
+from solo_doi.common.files import reason, replacing
 
 from .schema import VERSION, Field
 from .shard import DataError

@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from solo_doi.files import reason
+from solo_doi.common.files import reason
 
 from .d4rl import FOREIGN_TERM
 from .shard import DataError

@@ -10,8 +10,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from solo_doi.errors import SoloError
-from solo_doi.files import reason, write_hdf5
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import reason, write_hdf5
 
 from .schema import Field
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .diversity import LEAST_GUESSING, SEEN
-from .skills import SUCCESS_SPEED
-from .walk import GAMMA
+from .metrics.skill_diversity import LEAST_GUESSING, SEEN
+from .metrics.walk import GAMMA
+from .skill_evaluation import SUCCESS_SPEED
 
 MEASURES = 3
 """Raised whenever a number comes out differently though its definition reads the same: older ones are made anew."""

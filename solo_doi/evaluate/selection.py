@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .config import COMMANDED, EvalConfig
-from .skills import SUCCESS_SPEED, Policy, roll_out, success
-from .walk import measure
+from .eval_config import COMMANDED, EvalConfig
+from .metrics.walk import measure
+from .skill_evaluation import SUCCESS_SPEED, Policy, roll_out, success
 
 CONDITIONS = tuple(itertools.product(("mujoco", "pybullet"), ("none", "robust"), ("known", "estimated")))
 """Where transfer is looked at: simulator, randomisation, and how velocity and tilt of the base are come by."""

@@ -9,18 +9,18 @@ from typing import Any
 
 import h5py
 
-from solo_doi import config as configuration
 from solo_doi.algorithm.training import EXPERT_FILE, POLICY_FILE, RATIOS_FILE, SUMMARY_FILE
-from solo_doi.cli import CONFIG_FILE, RunConfig
-from solo_doi.errors import SoloError
-from solo_doi.files import reason
-from solo_doi.metrics_log import read_metrics
-from solo_doi.policies.bundle import Bundle
-from solo_doi.policies.skills import SkillPolicy
+from solo_doi.cli.train import CONFIG_FILE, RunConfig
+from solo_doi.common import settings as settings_files
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import reason
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.metrics_log import read_metrics
 
-from .config import EvalConfig, is_bundle
-from .history import kept_checkpoints
-from .skills import Policy
+from .eval_config import EvalConfig, is_bundle
+from .skill_evaluation import Policy
+from .training_history import kept_checkpoints
 
 FROM_TRAINING = ("phi", "sigma", "ratio_l1", "ratio_l1_trajectory", "held_out_accuracy", "effective_share", "warnings")
 RATIOS = "log_w_skills"
@@ -53,7 +53,7 @@ def read_source(path: Path, config: EvalConfig) -> Source:
     if is_bundle(path):
         return _read_bundle(path, config)
     summary, policy = read_summary(path), SkillPolicy.read(policy_file(path))
-    trained: RunConfig = configuration.read(RunConfig, path / CONFIG_FILE)
+    trained: RunConfig = settings_files.read(RunConfig, path / CONFIG_FILE)
     if trained.task != TASK:
         raise SoloError(f"{path}: trained for task {trained.task!r}, skills are evaluated at {TASK!r}.")
     recovered = SkillPolicy.read(path / EXPERT_FILE) if (path / EXPERT_FILE).is_file() else None

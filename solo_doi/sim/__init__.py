@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from solo_doi.errors import MissingPackageError, UnknownNameError
+from solo_doi.common.errors import MissingPackageError, UnknownNameError
 
 from .domain import Domain
 from .isaac_config import IsaacConfig
@@ -23,20 +23,26 @@ __all__ = [
     "make_terrain",
 ]
 
-SIMULATORS = {"mujoco": "MujocoSimulator", "bullet": "BulletSimulator", "isaac": "IsaacSimulator"}
+SIMULATORS = {
+    "mujoco": "mujoco.mujoco_simulator.MujocoSimulator",
+    "bullet": "bullet.bullet_simulator.BulletSimulator",
+    "isaac": "isaac.isaac_simulator.IsaacSimulator",
+}
+"""Class of each simulator, by name, below `solo_doi.sim`."""
 ALIASES = {"pybullet": "bullet", "isaacgym": "isaac"}
 REMEDIES = {"mujoco": "Run: pip install 'mujoco>=4'"}
 
 
 def make_simulator(name: str, config: SimConfig, terrain: Terrain | None = None) -> Simulator:
     """Return a simulator by name; engines are imported only when asked for."""
-    module = ALIASES.get(name, name)
-    if module not in SIMULATORS:
+    backend = ALIASES.get(name, name)
+    if backend not in SIMULATORS:
         raise UnknownNameError("simulator", name, (*SIMULATORS, *ALIASES))
+    module, _, class_name = SIMULATORS[backend].rpartition(".")
     try:
-        simulator = getattr(importlib.import_module(f"solo_doi.sim.{module}"), SIMULATORS[module])
+        simulator = getattr(importlib.import_module(f"solo_doi.sim.{module}"), class_name)
     except ModuleNotFoundError as error:
-        package = (error.name or module).split(".")[0]
+        package = (error.name or backend).split(".")[0]
         remedy = REMEDIES.get(package, f"Run: pip install {package}")
         raise MissingPackageError(package, f"The simulator {name!r}", remedy) from error
     return simulator(config, terrain)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from solo_doi.errors import MissingPackageError
+from solo_doi.common.errors import MissingPackageError
 from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, Array, symmetric_pose
 
 from . import SimConfig, make_simulator

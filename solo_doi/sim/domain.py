@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import MOTOR_LAG, Array
 
 NOMINAL: dict[str, float] = {

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 PYTHON_VARIABLE = "SOLO_ISAAC_PYTHON"
 

@@ -9,22 +9,14 @@ from typing import Self
 
 import numpy as np
 
-from solo_doi.errors import SoloError
-from solo_doi.solo12.constants import (
-    CONTROL_SETUPS,
-    DECIMATION,
-    JOINT_NAMES,
-    NUM_JOINTS,
-    NUM_LEGS,
-    PHYSICS_DT,
-    Array,
-)
+from solo_doi.common.errors import SoloError
+from solo_doi.solo12.constants import CONTROL_SETUPS, DECIMATION, JOINT_NAMES, NUM_JOINTS, NUM_LEGS, PHYSICS_DT, Array
 from solo_doi.solo12.limits import MECHANICAL_POSITION, TRAINING
 from solo_doi.solo12.state import Motion, RobotState, feet_in_world
 
-from .delay import TargetDelay
 from .domain import PLAUSIBLE, Domain
 from .isaac_config import IsaacConfig
+from .motor_delay import TargetDelay
 from .terrain import Terrain
 
 MOTION_SHAPES = {

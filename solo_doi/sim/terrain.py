@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from solo_doi.errors import SoloError, UnknownNameError
+from solo_doi.common.errors import SoloError, UnknownNameError
 from solo_doi.solo12.constants import Array
 
 # [DOMiNiC] "boxes" tiles: five per robot, sides 0.8 to 2 m, up to 0.245 m high.

@@ -15,7 +15,7 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 Array = NDArray[np.float64]
 

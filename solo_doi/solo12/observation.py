@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .constants import CONTROL_SETUPS, JOINT_NAMES, NUM_JOINTS, Array, ControlSetup
 from .rotations import projected_gravity, to_rpy

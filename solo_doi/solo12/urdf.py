@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from pathlib import Path
 
-from solo_doi.errors import MissingPackageError
+from solo_doi.common.errors import MissingPackageError
 
 from .constants import (
     ANKLE_Y,

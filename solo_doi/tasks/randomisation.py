@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from solo_doi.errors import UnknownNameError
+from solo_doi.common.errors import UnknownNameError
 from solo_doi.sim.domain import NOMINAL, Domain
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.observation import Layout

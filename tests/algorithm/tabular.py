@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.config import TrainConfig
 from solo_doi.algorithm.doi import hold_left
 from solo_doi.algorithm.multipliers import Multipliers
+from solo_doi.algorithm.train_config import TrainConfig
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.config import DiscriminatorConfig, TrainConfig
+from solo_doi.algorithm.diagnostics import TrainingError
 from solo_doi.algorithm.diversity import Discriminator, VanDerWaals, make_diversity, named_right
-from solo_doi.algorithm.health import TrainingError
-from solo_doi.algorithm.problem import Problem
+from solo_doi.algorithm.train_config import DiscriminatorConfig, TrainConfig
+from solo_doi.algorithm.training_data import Problem
 
 from .small import EVERYTHING, build, seeded, small_config, table
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.config import PolicyConfig, TrainConfig, ValueConfig
+from solo_doi.algorithm.cloning import PolicyLearner
 from solo_doi.algorithm.doi import Doi
-from solo_doi.algorithm.policy import PolicyLearner
 from solo_doi.algorithm.smodice import DualValue, Expert, Minibatch
+from solo_doi.algorithm.train_config import PolicyConfig, TrainConfig, ValueConfig
 
 from .small import build, ragged, seeded, small_config
 

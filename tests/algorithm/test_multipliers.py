@@ -7,8 +7,8 @@ from math import log
 import pytest
 import torch
 
-from solo_doi.algorithm.config import MultiplierConfig, TrainConfig
 from solo_doi.algorithm.multipliers import SMALLEST_STEP, Multipliers
+from solo_doi.algorithm.train_config import MultiplierConfig, TrainConfig
 
 from .small import CPU
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solo_doi.algorithm.projection import causal_average, columns, projected
-from solo_doi.errors import SoloError, UnknownNameError
+from solo_doi.common.errors import SoloError, UnknownNameError
 
 from .small import table
 

@@ -10,13 +10,13 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from solo_doi.cli.train import RunConfig
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.config import TrainConfig
 from solo_doi.algorithm.networks import Ensemble
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training import STATE_FILE
-from solo_doi.cli import RunConfig
-from solo_doi.config import read
+from solo_doi.common.settings import read
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.data.transitions import Transitions
 from tests.algorithm.tabular import Mdp, newton_dual, with_uniform_data
@@ -99,7 +99,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_d4rl(folder / "data.hdf5", sampled(mdp, uniform(mdp), 4000, seed=1)[0])
     write_d4rl(folder / "expert.hdf5", sampled(mdp, expert_policy(mdp), 2000, seed=2)[0])
     flags = [word for name, value in SETTINGS.items() for word in (f"--{name}", value)]
-    program = [sys.executable, "-c", "from solo_doi.cli import train_main; train_main()"]
+    program = [sys.executable, "-c", "from solo_doi.cli.train import train_main; train_main()"]
     files = ["--data", str(folder / "data.hdf5"), "--expert", str(folder / "expert.hdf5"), "--out", str(folder / "run")]
     subprocess.run([*program, *files, *flags], check=True, capture_output=True, timeout=500)
     return folder / "run"

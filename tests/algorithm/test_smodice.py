@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.config import ClassifierConfig, TrainConfig, ValueConfig
-from solo_doi.algorithm.health import TrainingError
-from solo_doi.algorithm.problem import Problem
+from solo_doi.algorithm.diagnostics import TrainingError
 from solo_doi.algorithm.smodice import DualValue, recover_expert, train_classifier, updates
+from solo_doi.algorithm.train_config import ClassifierConfig, TrainConfig, ValueConfig
+from solo_doi.algorithm.training_data import Problem
 
 from .small import EVERYTHING, build, ragged, seeded, small_config, table
 

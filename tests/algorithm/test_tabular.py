@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from solo_doi.algorithm.config import TrainConfig
 from solo_doi.algorithm.presets import PAPER
+from solo_doi.algorithm.train_config import TrainConfig
 from tests.algorithm.tabular import (
     Mdp,
     best_information,

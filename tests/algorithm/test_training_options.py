@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solo_doi.algorithm.config import PolicyConfig, TrainConfig
-from solo_doi.algorithm.policy import clone
+from solo_doi.algorithm.cloning import clone
+from solo_doi.algorithm.train_config import PolicyConfig, TrainConfig
 from solo_doi.algorithm.training import Training
-from solo_doi.policies.skills import SkillPolicy
+from solo_doi.policies.skill_policy import SkillPolicy
 
 from .runs import ROWS, Data, arrays_of, changed, metrics_of, summary_of, tiny, train
 

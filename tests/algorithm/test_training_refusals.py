@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from solo_doi.algorithm.config import DiscriminatorConfig
-from solo_doi.algorithm.health import TrainingError
+from solo_doi.algorithm.diagnostics import TrainingError
+from solo_doi.algorithm.train_config import DiscriminatorConfig
 from solo_doi.algorithm.training import Training, pick_device
+from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import read_transitions
-from solo_doi.errors import SoloError
 
 from .runs import EXPERT_TERMS, Data, changed, tiny, train, write_made_up
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from solo_doi.algorithm.config import PolicyConfig
+from solo_doi.algorithm.train_config import PolicyConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.data.dataset import Dataset, read_transitions
-from solo_doi.train_log import TrainLog
+from solo_doi.runs.train_log import TrainLog
 
 from .runs import Data, arrays_of, assert_same_run, summary_of, tiny, train, write_made_up
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from solo_doi.algorithm.config import TrainConfig
 from solo_doi.algorithm.ratios import describe
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training import Training, full_steps, kept_steps
-from solo_doi.policies.skills import SkillPolicy
+from solo_doi.policies.skill_policy import SkillPolicy
 
 from .runs import ROWS, Data, arrays_of, changed, metrics_of, summary_of, tiny, train
 

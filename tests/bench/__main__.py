@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from . import (  # noqa: F401  # they register
     board,

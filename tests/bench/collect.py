@@ -17,7 +17,7 @@ import numpy as np
 
 from collect.collector import SourceCollector, collect
 from collect.recipe import CollectConfig, SourceConfig
-from collect.shard_job import FIELDS, make_shard
+from collect.worker import FIELDS, make_shard
 from solo_doi.data.dataset import BATCH_FIELDS, Dataset
 from solo_doi.data.manifest import Manifest, ShardEntry
 from solo_doi.data.schema import Field, transition_fields

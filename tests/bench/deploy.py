@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy.clock import Ticker
 from deploy.controller import Controller
@@ -24,9 +26,7 @@ from deploy.realtime import prepare
 from deploy.recorder import LOG_FILE, Ring, read_log
 from deploy.report import SUMMARY_FILE
 from deploy.robots.robot import TICK
-from deploy.shipped import SHIPPED
 from deploy.state_machine import State
-from solo_doi.policies.bundle import Bundle
 
 from .harness import Pairs, benchmark, interleaved
 

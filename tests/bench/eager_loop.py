@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from solo_doi.algorithm.config import TrainConfig
-from solo_doi.algorithm.problem import Problem
+from solo_doi.algorithm.train_config import TrainConfig
+from solo_doi.algorithm.training_data import Problem
 
 GAMMA, LEARNING_RATE = 0.99, 3e-4
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from solo_doi.evaluate.cli import SHIPPED, shipped_expert
-from solo_doi.evaluate.config import EvalConfig
-from solo_doi.evaluate.skills import describe_skills, evaluate
-from solo_doi.policies.dominic import read_policy
-from solo_doi.policies.skills import SkillPolicy
+from solo_doi.cli.evaluate import SHIPPED, shipped_expert
+from solo_doi.evaluate.eval_config import EvalConfig
+from solo_doi.evaluate.skill_evaluation import describe_skills, evaluate
+from solo_doi.policies.dominic_checkpoint import read_policy
+from solo_doi.policies.skill_policy import SkillPolicy
 
 from .harness import Pairs, benchmark, seconds
 

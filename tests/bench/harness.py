@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
-from solo_doi.errors import UnknownNameError
+from solo_doi.common.errors import UnknownNameError
 
 Pairs = Sequence[tuple[float, float]]
 MIN_PAIRS = 5

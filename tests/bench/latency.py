@@ -24,7 +24,7 @@ from deploy.robots.mock import MockSolo
 from deploy.robots.process import PRIORITY, RobotProcess
 from deploy.robots.robot import TICK
 from deploy.safety import SafetyConfig
-from solo_doi import config as configuration
+from solo_doi.common import settings
 
 from .deploy import URL
 from .harness import Pairs, benchmark
@@ -51,7 +51,7 @@ def latencies() -> list[tuple[float, float]]:
     with tempfile.TemporaryDirectory() as name:
         folder, url = Path(name), URL.format(port=os.getpid() % 900 + 100)
         config = DeployConfig(robot="mock", skill=2, seconds=10 * START, url=url, controller=PATIENT)
-        (folder / CONFIG_FILE).write_text(configuration.to_yaml(config))
+        (folder / CONFIG_FILE).write_text(settings.to_yaml(config))
         write_key(folder / KEY_FILE)
         controller = subprocess.Popen([sys.executable, "-m", "deploy.control", str(folder)])
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from collect.dominic.config import PretrainConfig
+from collect.dominic.pretrain_config import PretrainConfig
 from collect.dominic.trainer import Trainer
 from solo_doi.sim import SimConfig, Simulator, make_simulator
 from solo_doi.solo12.action import joint_target

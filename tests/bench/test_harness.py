@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from solo_doi.errors import UnknownNameError
+from solo_doi.common.errors import UnknownNameError
 
 from .harness import BENCHMARKS, Benchmark, Pairs, benchmark, chosen, interleaved
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from tests.contract.board_runs import SDK_PYTHON, sdk_python
 from tests.deploy.odri.vendor_demo import DemoRun, run_demo
 

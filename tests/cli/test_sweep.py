@@ -16,19 +16,19 @@ from typing import Any, TextIO
 
 import pytest
 import yaml
+from solo_doi.cli.train import RunConfig, sweep_main, train_main
 
-from solo_doi import config as configuration
-from solo_doi import sweep as sweeping
 from solo_doi.algorithm import presets
-from solo_doi.cli import RunConfig, sweep_main, train_main
-from solo_doi.errors import SoloError
-from solo_doi.sweep import Job, SweepCommand, grid, write_tables
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
+from solo_doi.runs import sweep as sweeping
+from solo_doi.runs.sweep import Job, SweepCommand, grid, write_tables
 from tests.algorithm.runs import assert_same_run, summary_of, tiny
 from tests.command import Command
 
 from .solo_train import with_this_project
 
-SETTINGS = {name: value for name, value in configuration.to_dict(tiny()).items() if name not in ("eps", "seed")}
+SETTINGS = {name: value for name, value in settings.to_dict(tiny()).items() if name not in ("eps", "seed")}
 """What makes a run take a fraction of a second, as a variant."""
 
 
@@ -227,7 +227,7 @@ def test_runs_are_what_solo_train_would_have_made(
     words = ("--data", data / "coverage", "--expert", data / "demonstrations", "--seeds", 4, "--eps", 1.5)
     assert sweep("--variants", variants(doi={"gamma": 0.9}), *words, "--out", "out")[0] == 0
     run = Path("out/doi-eps1.5-seed4")
-    config = configuration.read(RunConfig, run / "config.yaml")
+    config = settings.read(RunConfig, run / "config.yaml")
     assert (config.data, config.expert) == (data / "coverage", data / "demonstrations")
     assert (config.gamma, config.eps, config.seed) == (0.9, 1.5, 4)
     Path("alone.yaml").write_text(yaml.safe_dump(SETTINGS | {"gamma": 0.9, "eps": 1.5, "seed": 4}))

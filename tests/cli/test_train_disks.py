@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.algorithm.runs import FLAGS, assert_same_run
-from tests.disks import no_file_above, read_only
+from tests.common.disks import no_file_above, read_only
 
 from .solo_train import SoloTrain
 

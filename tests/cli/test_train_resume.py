@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from solo_doi.cli.train import TrainCommand, train, train_main
 
-from solo_doi import config as configuration
-from solo_doi.cli import TrainCommand, train, train_main
-from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.common import settings
+from solo_doi.runs.metrics_log import METRICS_FILE
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, assert_same_run, summary_of, write_made_up
 from tests.command import run_silently
 
@@ -42,7 +42,7 @@ LONG = ("--outer", str(OUTER), "--save-every", "5", "--checkpoints", "3", "--pol
 def unbroken(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of `LONG` that nothing disturbed."""
     run, data = tmp_path_factory.mktemp("runs") / "unbroken", task / "datasets" / "locomotion"
-    command = configuration.from_command_line(TrainCommand, "solo-train", [*FLAGS, *LONG])
+    command = settings.from_command_line(TrainCommand, "solo-train", [*FLAGS, *LONG])
     return train(replace(command, out=run, data=data / "coverage", expert=data / "demonstrations"))
 
 
@@ -107,7 +107,7 @@ def test_killed_at_any_moment_a_run_continues_to_the_same_bytes(
 
 def test_an_interrupt_is_one_line_that_says_how_to_go_on(command: SoloTrain, here: Path, unbroken: Path) -> None:
     """Ctrl-C: exit code 130, no traceback; the run continues to the same bytes."""
-    program = "from solo_doi.cli import train_main; train_main()"
+    program = "from solo_doi.cli.train import train_main; train_main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, *FLAGS, *LONG, "--out", "run"],
         cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

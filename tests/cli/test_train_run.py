@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from solo_doi.cli.train import RunConfig, TrainCommand
 
-from solo_doi import config as configuration
-from solo_doi.algorithm.config import TrainConfig
 from solo_doi.algorithm.presets import preset
-from solo_doi.cli import RunConfig, TrainCommand
+from solo_doi.algorithm.train_config import TrainConfig
+from solo_doi.common import settings
 from solo_doi.data.d4rl import write_d4rl
-from solo_doi.policies.skills import SkillPolicy
+from solo_doi.policies.skill_policy import SkillPolicy
 from tests.algorithm.runs import FLAGS, arrays_of, assert_same_run, metrics_of, summary_of, tiny
 from tests.data.datasets import made_up_transitions
 
@@ -44,7 +44,7 @@ def test_a_run_leaves_its_directory_and_shows_its_skills(command: SoloTrain) -> 
 def test_the_resolved_configuration_repeats_the_run(command: SoloTrain) -> None:
     """It is the whole of it, and can be given as --config."""
     run = command.run("--eps", "1.5")
-    config = configuration.read(RunConfig, run / "config.yaml")
+    config = settings.read(RunConfig, run / "config.yaml")
     assert {field.name: getattr(config, field.name) for field in dataclasses.fields(TrainConfig)} == vars(tiny(eps=1.5))
     assert command("--config", run / "config.yaml", "--out", "again")[0] == 0
     assert_same_run(run, Path("again"))
@@ -74,7 +74,7 @@ def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
     flags = ("--task", "gym", "--data", "data.h5", "--expert", "data.h5", "--classifier.average", "1")
     run = command.run(*flags)
     assert SkillPolicy.read(run / "policy.h5").observation_size == 4
-    assert configuration.read(RunConfig, run / "config.yaml").classifier.terms == ("observation",)
+    assert settings.read(RunConfig, run / "config.yaml").classifier.terms == ("observation",)
     assert_same_run(run, command.run(*flags, out="again"))
     other = command.run(*flags, "--seed", "2", out="other")
     assert (arrays_of(run / "policy.h5")["head"] != arrays_of(other / "policy.h5")["head"]).any()
@@ -87,7 +87,7 @@ def test_flags_may_be_written_either_way(command: SoloTrain) -> None:
         "--eps=3", "--config=settings.yaml", *FLAGS, "--out=run", "--discriminator.terms", "gravity", "linear_velocity"
     )
     assert code == 0
-    config = configuration.read(RunConfig, Path("run/config.yaml"))
+    config = settings.read(RunConfig, Path("run/config.yaml"))
     assert (config.eps, config.seed, config.outer) == (3.0, 5, 4)
     assert config.policy.in_loop  # of the preset in the file
     assert config.discriminator.terms == ("gravity", "linear_velocity")
@@ -99,7 +99,7 @@ def test_flags_may_be_written_either_way(command: SoloTrain) -> None:
 def test_the_paper_preset_shrunk_by_flags_runs_through(command: SoloTrain, words: tuple[str, ...]) -> None:
     """What flags do not set is as printed; the last of two presets counts."""
     run = command.run(*words)
-    config, printed = configuration.read(RunConfig, run / "config.yaml"), preset("paper", "locomotion")
+    config, printed = settings.read(RunConfig, run / "config.yaml"), preset("paper", "locomotion")
     assert config.policy == replace(printed.policy, updates=5, expert_updates=5, hidden=8, batch=32)
     assert config.projection == printed.projection
     assert config.diversity_weight == printed.diversity_weight != tiny().diversity_weight

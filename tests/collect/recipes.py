@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from collect.collector import SOURCES, SourceCollector
-from collect.derived import make_coverage, make_demonstrations
+from collect.derived_datasets import make_coverage, make_demonstrations
 from collect.recipe import OFFLINE_MIXTURE, CollectConfig, SourceConfig
-from collect.shard_job import make_shard
-from solo_doi.policies.dominic import write_policy
-from solo_doi.policies.masked import MaskedPolicy
+from collect.worker import make_shard
+from solo_doi.policies.dominic_checkpoint import write_policy
+from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.solo12.observation import LAYOUTS
 
 HIDDEN = (8, 8)

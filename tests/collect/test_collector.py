@@ -15,19 +15,19 @@ import torch
 
 from collect.collector import SOURCES, SourceCollector, collect
 from collect.recipe import CollectConfig, make_plan
-from collect.shard_job import LAYOUT, make_arrays, make_shard
+from collect.worker import LAYOUT, make_arrays, make_shard
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import WriteError
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest
 from solo_doi.data.shard import DataError, checksums, file_hash
-from solo_doi.errors import SoloError
-from solo_doi.files import WriteError
-from solo_doi.policies.dominic import CheckpointError, read_policy, write_policy
+from solo_doi.policies.dominic_checkpoint import CheckpointError, read_policy, write_policy
 from solo_doi.sim import SimulationError
 from solo_doi.sim.domain import NOMINAL
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.tasks.episode import draw_episodes
 from solo_doi.tasks.randomisation import PRESETS
-from tests.disks import read_only, small_disk
+from tests.common.disks import read_only, small_disk
 from tests.policies.checkpoints import VELOCITY, small_policy, velocity_checkpoint
 
 from .recipes import (

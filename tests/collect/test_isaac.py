@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collect import cli, isaac_selftest
-from collect.dominic import cli as pretrain_cli
+from collect import isaac_selftest
+from collect.cli import collect as cli
+from collect.cli import pretrain as pretrain_cli
 from collect.isaac import NUM_ROBOTS, isaac_for
-from collect.replay import replay
+from collect.trajectory_replay import replay
+from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import Dataset
-from solo_doi.errors import SoloError
 from solo_doi.sim import IsaacConfig
 
 from .dominic.runs import flags

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from collect.cli.collect import main
 
-from collect.cli import main
 from collect.recipe import CollectConfig
-from solo_doi import config as configuration
+from solo_doi.common import settings
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest
 from tests.command import run_silently
@@ -39,7 +39,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     warm_up.join()
 
     def start(config: CollectConfig, out: Path) -> ForkServerProcess:
-        configuration.write(config, tmp_path / "recipe.yaml")
+        settings.write(config, tmp_path / "recipe.yaml")
         arguments = ["--config", str(tmp_path / "recipe.yaml"), "--out", str(out), "--workers", "1"]
         process = context.Process(target=run_silently, args=("solo-collect", main, arguments, tmp_path))
         process.start()

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from collect.cli.collect import finish
 
-from collect.cli import finish
 from collect.collector import SOURCES, SourceCollector
 from collect.recipe import CollectConfig
-from collect.shard_job import FIELDS, make_shard, store
+from collect.worker import FIELDS, make_shard, store
 from solo_doi.data.shard import checksums
 
 from .recipes import tiny

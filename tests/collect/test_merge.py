@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from collect.collector import SOURCES, SourceCollector
-from collect.derived import make_coverage, make_demonstrations
+from collect.derived_datasets import make_coverage, make_demonstrations
 from collect.merge import merge_parts
 from collect.recipe import CollectConfig
-from collect.shard_job import make_shard
+from collect.worker import make_shard
 from solo_doi.data.manifest import Manifest
 from solo_doi.data.shard import DataError
 

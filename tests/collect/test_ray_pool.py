@@ -10,7 +10,7 @@ import pytest
 
 from collect.collector import SOURCES, collect
 from collect.recipe import CollectConfig
-from solo_doi.errors import MissingPackageError
+from solo_doi.common.errors import MissingPackageError
 from solo_doi.sim import SimulationError
 
 from .recipes import fingerprint, write_overflowing_checkpoints

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collect.recipe import OFFLINE_MIXTURE, CollectConfig, SourceConfig, make_plan
-from solo_doi import config as configuration
-from solo_doi.errors import SoloError
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
 
 PAPER = CollectConfig()
 FIVE_SKILLS = dict.fromkeys(OFFLINE_MIXTURE, 5)
@@ -124,7 +124,7 @@ def test_another_recipe_is_a_file(tmp_path: Path) -> None:
     files = [f"model_{iteration}.pt" for iteration in (0, 50, 100, 150, 200, 250, 500, 1000, 1500, 2000)]
     source = {"trajectories": 2000, "steps": 500, "mixture": dict.fromkeys(files, 0.1)}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({"offline": source, "coverage_expert": 13}))
-    config = configuration.read(CollectConfig, tmp_path / "recipe.yaml")
+    config = settings.read(CollectConfig, tmp_path / "recipe.yaml")
     plan = make_plan(config.offline, config.scaled(config.offline.trajectories), dict.fromkeys(files, 8))
     assert np.bincount(plan.checkpoint).tolist() == [200] * 10
     assert np.bincount(plan.skill).tolist() == [250] * 8

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from collect.recipe import CollectConfig
-from collect.shard_job import FIELDS
 from collect.verify import repair, verify, whole_trajectories
+from collect.worker import FIELDS
+from solo_doi.common.files import WriteError
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import Manifest
 from solo_doi.data.schema import Field
 from solo_doi.data.shard import checksums, file_hash, map_shard, write_shard
-from solo_doi.files import WriteError
-from tests.disks import no_file_above
+from tests.common.disks import no_file_above
 
 from .recipes import DATASETS, collect_here, fingerprint
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from solo_doi.errors import MissingPackageError
+from solo_doi.common.errors import MissingPackageError
 from solo_doi.sim import SimConfig, Simulator, Terrain, make_simulator
 
 from .simulators import ENGINES, Make

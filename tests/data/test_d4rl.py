@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solo_doi.common.files import WriteError
 from solo_doi.data.d4rl import read_d4rl, write_d4rl
 from solo_doi.data.shard import DataError
-from solo_doi.files import WriteError
-from tests.disks import no_file_above
+from tests.common.disks import no_file_above
 
 from .datasets import assert_same, made_up_transitions
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from solo_doi.common.files import WriteError
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.schema import VERSION
 from solo_doi.data.shard import DataError
-from solo_doi.files import WriteError
-from tests.disks import no_file_above, read_only
+from tests.common.disks import no_file_above, read_only
 
 from .datasets import made_up_manifest
 

@@ -14,7 +14,7 @@ import pytest
 from solo_doi.data.dataset import read_transitions
 from solo_doi.data.minari import DATA_FILE, METADATA_FILE, is_minari, read_minari, write_minari
 from solo_doi.data.shard import DataError
-from tests.disks import no_file_above, read_only
+from tests.common.disks import no_file_above, read_only
 
 from .datasets import assert_same, made_up_transitions
 

@@ -10,9 +10,9 @@ import h5py
 import numpy as np
 import pytest
 
+from solo_doi.common.files import WriteError, replacing
 from solo_doi.data.shard import DataError, checksums, file_hash, map_shard, write_shard
-from solo_doi.files import WriteError, replacing
-from tests.disks import no_file_above, read_only, small_disk
+from tests.common.disks import no_file_above, read_only, small_disk
 
 from .datasets import FIELDS, made_up_arrays
 

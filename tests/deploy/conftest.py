@@ -13,7 +13,7 @@ import pytest
 @pytest.fixture
 def same_software(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the software named in contracts the same, whoever commits meanwhile."""
-    monkeypatch.setattr("deploy.export.write.software", lambda: {"commit": "0123456789ab"})
+    monkeypatch.setattr("solo_doi.export.writer.software", lambda: {"commit": "0123456789ab"})
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy.config import ControllerConfig
 from deploy.controller import Controller
@@ -16,9 +18,7 @@ from deploy.poses import LYING
 from deploy.robots.gate import Gate
 from deploy.robots.process import RobotProcess
 from deploy.robots.robot import TICK, Robot, Sensors
-from deploy.shipped import SHIPPED
 from deploy.state_machine import State
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS, Array
 from solo_doi.solo12.rotations import IDENTITY
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deploy.messages import auth
 from deploy.messages.auth import KEY_SIZE, MAC_SIZE, Authority, read_key, write_key
 from deploy.messages.wire import COMMAND, OPERATOR, SIGNED, STATE, STATUS, Freshness, blank
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .world import KEY, WRONG_KEY, Wire, WireLink, World
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy.checks import Row, Verdict, judge
 from deploy.checkup import calibration_row, verdict_of
 from deploy.config import DeployConfig
 from deploy.robots.odri.calibration import save
 from deploy.robots.virtual_board.known import CALIBRATION
-from deploy.shipped import SHIPPED
-from solo_doi.policies.bundle import Bundle
 
 CONTRACT = Bundle(SHIPPED).contract
 GOOD: dict[str, Any] = {

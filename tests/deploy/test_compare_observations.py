@@ -15,7 +15,7 @@ from deploy.config import CONFIG_FILE, DeployConfig
 from deploy.messages.wire import COMMAND, OBSERVATION, STATE, Mode, blank, decode
 from deploy.recorder import LOG_FILE, read_log, write_log
 from deploy.replay import replay
-from solo_doi import config as configuration
+from solo_doi.common import settings
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS
 from solo_doi.solo12.estimator import Estimator, EstimatorConfig
 from solo_doi.solo12.observation import LAYOUTS
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rig = Rig(lambda _: None, watch=0.15).run()
     write_log(rig.recorder.events, path / LOG_FILE)
     config = DeployConfig(skill=2, controller=rig.controller.config)
-    (path / CONFIG_FILE).write_text(configuration.to_yaml(config))
+    (path / CONFIG_FILE).write_text(settings.to_yaml(config))
     return path
 
 

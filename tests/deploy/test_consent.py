@@ -15,7 +15,7 @@ import pytest
 from deploy.consent import QUESTION, ask_before_bring_up
 from deploy.robots.odri.calibration import save
 from deploy.robots.virtual_board.known import CALIBRATION
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .deployment import PATIENCE, Deployment
 

@@ -7,19 +7,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+from solo_doi.policies.bundle.contract import BundleError
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED, SKILLS
+from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
 
 from deploy import control as module
-from deploy import shipped
 from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.control import PRIORITY, control
 from deploy.messages.auth import write_key
 from deploy.preflight import check_skills
 from deploy.report import problems
-from deploy.shipped import SHIPPED, SKILLS
-from solo_doi import config as configuration
-from solo_doi.policies.bundle import Bundle
-from solo_doi.policies.contract import BundleError
-from solo_doi.policies.signature import check_signature, sign, write_key_pair
+from solo_doi.common import settings
+from solo_doi.policies.bundle import shipped
 
 
 class StoppedError(Exception):
@@ -54,7 +54,7 @@ def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
     monkeypatch.setattr(module, "prepare_aloud", lambda priority, _: order.append(priority))
     monkeypatch.setattr(module, "rehearse", lambda bundle: order.append(bundle.path))
     write_key(tmp_path / KEY_FILE)
-    configuration.write(DeployConfig(operator=operator), tmp_path / CONFIG_FILE)  # type: ignore[arg-type]
+    settings.write(DeployConfig(operator=operator), tmp_path / CONFIG_FILE)  # type: ignore[arg-type]
     with pytest.raises(StoppedError):
         control(tmp_path)
     heard = ["SOLO_STATE"] if operator == "script" else ["SOLO_OPERATOR", "SOLO_STATE"]
@@ -76,7 +76,7 @@ def test_a_bundle_that_is_replaced_after_preflight_is_refused(signed: DeployConf
     check_skills(signed)
     shutil.copy(SKILLS / "steerable" / "skills.onnx", tmp_path / "skills.onnx")
     (tmp_path / "run").mkdir()
-    configuration.write(signed, tmp_path / "run" / CONFIG_FILE)
+    settings.write(signed, tmp_path / "run" / CONFIG_FILE)
     with pytest.raises(BundleError, match="not signed by the holder of"):
         control(tmp_path / "run")
 
@@ -104,7 +104,7 @@ def test_a_mistake_in_the_program_is_in_report_and_incident(tmp_path: Path, monk
     monkeypatch.setattr(module.Loop, "_lockstep", divide)
     monkeypatch.setattr(module, "StopRequest", lambda: lambda: False)
     write_key(tmp_path / KEY_FILE)
-    configuration.write(DeployConfig(robot="mock", fast=True), tmp_path / CONFIG_FILE)
+    settings.write(DeployConfig(robot="mock", fast=True), tmp_path / CONFIG_FILE)
     with pytest.raises(ZeroDivisionError):
         control(tmp_path)
     report = json.loads((tmp_path / module.REPORT_FILE).read_text())

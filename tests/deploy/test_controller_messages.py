@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from solo_doi.policies.bundle.reader import Bundle
 
 from deploy.config import ControllerConfig
 from deploy.controller import EXPIRY_NS
 from deploy.messages.wire import Request
 from deploy.state_machine import State
-from solo_doi.policies.bundle import Bundle
 from tests.policies.bundles import skill_policy, write
 
 from .stage import Counting, Stage, shipped

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from solo_doi.policies.bundle.reader import Bundle
 
 from deploy.faults import Cause
 from deploy.messages.wire import Mode, Request
 from deploy.state_machine import State
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.limits import TRAINING
 
 from .stage import Counting, Stage, shipped

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy import cli, supervisor
-from deploy.export.write import write_bundle
-from deploy.shipped import SHIPPED
+from solo_doi.export.writer import write_bundle
 from solo_doi.solo12.observation import LAYOUTS
 from tests.policies.bundles import EVALUATED, masked_policy, skill_policy, write
 

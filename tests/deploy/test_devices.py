@@ -20,7 +20,7 @@ from deploy.messages.wire import Request
 from deploy.operate import QUIT
 from deploy.operators import Wish, operator_message
 from deploy.state_machine import State
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .stage import Stage
 from .test_process import Bench

@@ -15,7 +15,7 @@ from deploy.robots.__main__ import DAMPED_SECONDS
 from deploy.robots.robot import TICK
 from deploy.state_machine import State
 from solo_doi.solo12.limits import TRAINING
-from tests.disks import small_disk
+from tests.common.disks import small_disk
 
 from .deployment import QUICK, Deployment
 

@@ -17,7 +17,7 @@ from deploy.install_robot import DONE_FILE, PYTHONS, REQUIREMENTS, install
 from deploy.preflight import check
 from deploy.robot_python import check_robot_python
 from solo_doi import __version__
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 ROOT = Path(__file__).parents[2]
 NEEDS_OLDER = {"numpy", "onnxruntime"}

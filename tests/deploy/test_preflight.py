@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from solo_doi.policies.bundle.contract import BundleError
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy.config import ControllerConfig, DeployConfig
-from deploy.export.write import write_bundle
 from deploy.preflight import check, check_gains, check_robot, located
 from deploy.robots.odri.calibration import default_path, save
 from deploy.robots.virtual_board.known import CALIBRATION
-from deploy.shipped import SHIPPED
-from solo_doi.errors import SoloError
-from solo_doi.policies.contract import BundleError
+from solo_doi.common.errors import SoloError
+from solo_doi.export.writer import write_bundle
 from solo_doi.solo12.observation import LAYOUTS
 from tests.policies.bundles import MADE_FROM, masked_policy, skill_policy, write
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from deploy import recorder as recording
 from deploy.messages.wire import COMMAND, SIZES, STATE
 from deploy.recorder import CAUSE_FILE, LOG_FILE, WORK_FILE, Recorder, Ring, read_log, write_log
-from tests.disks import small_disk
+from tests.common.disks import small_disk
 
 Event = tuple[int, str, bytes]
 SHARED = Path("/dev/shm")

@@ -21,8 +21,8 @@ from deploy.operators import Wish, operator_message
 from deploy.recorder import LOG_FILE, write_log
 from deploy.replay import replay
 from deploy.state_machine import State
-from solo_doi import config as configuration
-from solo_doi.errors import SoloError
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
 
 from .stage import sensors, shipped
 from .world import Rig
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
         controller.ask(wish.request, state.time_ns, wish.skill)
         events.append((tick, COMMAND, controller.tick(state.time_ns).encode()))
     write_log(events, tmp_path / LOG_FILE)
-    (tmp_path / CONFIG_FILE).write_text(configuration.to_yaml(config))
+    (tmp_path / CONFIG_FILE).write_text(settings.to_yaml(config))
     return tmp_path
 
 
@@ -85,7 +85,7 @@ def test_what_was_ended_by_lateness_is_ended_by_it_again(tmp_path: Path) -> None
     assert rig.controller.fault.cause is Cause.OVERRUN
     write_log(rig.recorder.events, tmp_path / LOG_FILE)
     config = DeployConfig(skill=2, controller=rig.controller.config)
-    (tmp_path / CONFIG_FILE).write_text(configuration.to_yaml(config))
+    (tmp_path / CONFIG_FILE).write_text(settings.to_yaml(config))
     assert replay(tmp_path).difference is None
 
 

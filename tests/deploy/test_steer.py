@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy.config import ControllerConfig
 from deploy.controller import Controller
 from deploy.messages.wire import Request
-from deploy.shipped import SHIPPED
-from solo_doi.policies.bundle import Bundle
 
 from .stage import Rig
 

@@ -13,7 +13,7 @@ from deploy import supervisor
 from deploy.config import DeployConfig
 from deploy.gamepad import Gamepad
 from deploy.recorder import WORK_FILE
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from deploy.robots.odri.calibration import save
 from deploy.robots.virtual_board.known import CALIBRATION
 from deploy.safety import SafetyConfig
 from deploy.thresholds import check_thresholds
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 NUMBERS = [field.name for field in fields(ControllerConfig) if field.name != "safety"]
 THRESHOLDS = [field.name for field in fields(SafetyConfig)]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from solo_doi.policies.bundle.reader import Bundle
 
 from deploy.walker import BLEND_STEPS, REHEARSAL_STEPS, Walker, rehearse
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS
 from solo_doi.solo12.observation import LAYOUTS, Inputs
 from solo_doi.solo12.state import Motion, standing

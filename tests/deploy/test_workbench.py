@@ -16,7 +16,7 @@ from deploy.config import DeployConfig
 from deploy.robots import workbench
 from deploy.robots.workbench import STATUS_TICKS, Pipe, run, work
 from deploy.screen import Screen, joints_of_calibration, sensors
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 
 class Ends:

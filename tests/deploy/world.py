@@ -9,6 +9,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy.clock import Clock
 from deploy.config import ControllerConfig, DeployConfig
@@ -23,9 +25,7 @@ from deploy.robots.gate import Gate
 from deploy.robots.mock import MockSolo
 from deploy.robots.process import RobotProcess
 from deploy.robots.robot import LARGEST_GAINS, STOPPED, Robot, Sensors
-from deploy.shipped import SHIPPED
 from deploy.state_machine import State
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.state import JointCommand
 
 from .ledger import Ledger

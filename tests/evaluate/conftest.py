@@ -11,16 +11,18 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from solo_doi.cli.train import TrainCommand, train
+from solo_doi.evaluate.report.render import render
 
-from solo_doi import config as configuration
-from solo_doi.cli import TrainCommand, train
-from solo_doi.errors import MissingPackageError
-from solo_doi.evaluate import diversity, pictures, selection
-from solo_doi.evaluate import run as run_module
-from solo_doi.evaluate.cli import main
-from solo_doi.evaluate.render import render
-from solo_doi.evaluate.rollout import Recording
-from solo_doi.evaluate.walk import Walk
+from solo_doi.cli.evaluate import main
+from solo_doi.common import settings
+from solo_doi.common.errors import MissingPackageError
+from solo_doi.evaluate import evaluate_run as run_module
+from solo_doi.evaluate import selection
+from solo_doi.evaluate.metrics import skill_diversity as diversity
+from solo_doi.evaluate.metrics.walk import Walk
+from solo_doi.evaluate.report import motion_pictures as pictures
+from solo_doi.evaluate.rollouts.recording import Recording
 from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, write_made_up
 from tests.command import Command
@@ -50,7 +52,7 @@ def train_tiny(data: Path) -> Train:
     """Train a run of a second or less; flags as of solo-train."""
 
     def train_tiny(out: Path, *flags: str) -> Path:
-        command = configuration.from_command_line(TrainCommand, "solo-train", [*FLAGS, *flags])
+        command = settings.from_command_line(TrainCommand, "solo-train", [*FLAGS, *flags])
         return train(replace(command, out=out, data=data / "coverage", expert=data / "demonstrations"))
 
     return train_tiny

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solo_doi.evaluate.rollout import Recording
+from solo_doi.evaluate.rollouts.recording import Recording
 from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS, FOOT_RADIUS
 from solo_doi.solo12.state import standing
 

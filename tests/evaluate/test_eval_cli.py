@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from solo_doi.evaluate import cli
+from solo_doi.cli import evaluate as cli
 from solo_doi.evaluate.selection import CONDITIONS
 
 from .conftest import FEW, Evaluate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from solo_doi.evaluate.config import EvalConfig
+from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.selection import select, selection, transfer, transfer_score
 
 from .walks import MadeUpPolicy, RollOuts

@@ -6,8 +6,8 @@ import json
 
 import yaml
 
-from solo_doi.evaluate.cli import SHIPPED, shipped_expert
-from solo_doi.evaluate.kept import made_from
+from solo_doi.cli.evaluate import SHIPPED, shipped_expert
+from solo_doi.evaluate.cache import made_from
 
 CARD = (SHIPPED / "README.md").read_text()
 METRICS = json.loads((SHIPPED / "evaluation" / "metrics.json").read_text())

@@ -7,10 +7,10 @@ from dataclasses import fields
 
 import numpy as np
 
-from solo_doi.evaluate.config import EvalConfig
-from solo_doi.evaluate.rollout import Recording
-from solo_doi.evaluate.skills import Policy
-from solo_doi.evaluate.walk import Walk
+from solo_doi.evaluate.eval_config import EvalConfig
+from solo_doi.evaluate.metrics.walk import Walk
+from solo_doi.evaluate.rollouts.recording import Recording
+from solo_doi.evaluate.skill_evaluation import Policy
 
 from .recordings import walking
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from collect.isaac_selftest import run_checks
-from solo_doi.sim import Domain, IsaacConfig, SimConfig, SimulationError, isaac, make_simulator
+from solo_doi.sim import Domain, IsaacConfig, SimConfig, SimulationError, make_simulator
+from solo_doi.sim.isaac import isaac_simulator as isaac
 from solo_doi.solo12.constants import CONTROL_SETUPS
 
 from .interpreters import WORKER

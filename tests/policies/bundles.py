@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from solo_doi.policies.bundle.contract import BundleError, Contract
+from solo_doi.policies.bundle.reader import Bundle, seal
 
-from deploy.export.write import make_contract, write_bundle
-from solo_doi.policies.bundle import Bundle, seal
-from solo_doi.policies.contract import BundleError, Contract
-from solo_doi.policies.masked import MaskedPolicy
-from solo_doi.policies.skills import SkillPolicy
+from solo_doi.export.writer import make_contract, write_bundle
+from solo_doi.policies.masked_policy import MaskedPolicy
+from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.observation import LAYOUTS
 

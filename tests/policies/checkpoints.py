@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from solo_doi.policies.masked import MaskedPolicy
+from solo_doi.policies.masked_policy import MaskedPolicy
 
 ACTIONS = 12
 

@@ -11,10 +11,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from solo_doi.policies.bundle.contract import BundleError, Contract, digest
+from solo_doi.policies.bundle.reader import FILE_HASH, NO_HASH, Bundle, seal
 
-from solo_doi.errors import MissingPackageError
-from solo_doi.policies.bundle import FILE_HASH, NO_HASH, Bundle, seal
-from solo_doi.policies.contract import BundleError, Contract, digest
+from solo_doi.common.errors import MissingPackageError
 
 from .bundles import POLICIES, SKILLS, assert_unsealed, metadata, refusal, skill_policy, write
 
@@ -85,7 +85,7 @@ def test_loading_a_bundle_needs_numpy_and_onnxruntime_alone(path: Path) -> None:
     """A robot's computer has little else: nothing heavy is imported, by the module or by its use."""
     heavy = {"torch", "onnx", "h5py", "mujoco", "pybullet", "yaml", "rich", "tyro", "deploy"}
     program = (
-        "import sys; from pathlib import Path; from solo_doi.policies.bundle import Bundle\n"
+        "import sys; from pathlib import Path; from solo_doi.policies.bundle.reader import Bundle\n"
         f"print(sorted({heavy!r} & set(sys.modules)), 'onnxruntime' in sys.modules)\n"
         f"Bundle(Path({str(path)!r}))\n"
         f"print(sorted({heavy!r} & set(sys.modules)), 'onnxruntime' in sys.modules)\n"

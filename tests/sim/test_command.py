@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from solo_doi.errors import MissingPackageError
+from solo_doi.common.errors import MissingPackageError
 from solo_doi.sim import __main__ as command
 
 

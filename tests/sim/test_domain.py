@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from solo_doi.sim import Domain
 from solo_doi.sim.domain import NOMINAL, PLAUSIBLE
 

@@ -13,14 +13,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
+from solo_doi.sim.isaac.setup_message import (
+    FRICTION_STEP,
+    GROUND_FRICTION,
+    first_message,
+    shape_friction,
+)
+from solo_doi.sim.isaac.worker_process import _environment
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from solo_doi.sim import Domain, IsaacConfig, SimConfig, SimulationError, make_simulator
 from solo_doi.sim.domain import PLAUSIBLE
-from solo_doi.sim.isaac import IsaacSimulator
 from solo_doi.sim.isaac_config import find_isaac
-from solo_doi.sim.isaac_link import _environment
-from solo_doi.sim.isaac_setup import FRICTION_STEP, GROUND_FRICTION, first_message, shape_friction
 from solo_doi.solo12.constants import CONTROL_SETUPS
 from solo_doi.solo12.state import standing
 from tests.isaac_double.interpreters import ROOT, WORKER
@@ -182,7 +187,7 @@ def test_the_worker_sees_nothing_of_this_python(tmp_path: Path, monkeypatch: pyt
 
 def test_a_worker_of_another_version_is_refused(isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays would be read at wrong places."""
-    monkeypatch.setattr("solo_doi.sim.isaac_setup.PROTOCOL", 7)
+    monkeypatch.setattr("solo_doi.sim.isaac.setup_message.PROTOCOL", 7)
     with pytest.raises(SimulationError, match="client speaks protocol 7, this worker 1"):
         make(isaac_double)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collect.shipped import shipped_checkpoints
-from solo_doi.evaluate.rollout import Recording, record
-from solo_doi.policies.dominic import read_policy
+from collect.shipped_checkpoints import shipped_checkpoints
+from solo_doi.evaluate.rollouts.recording import Recording, record
+from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
 from solo_doi.solo12.constants import CONTROL_DT
 from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask

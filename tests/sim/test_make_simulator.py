@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from solo_doi.errors import MissingPackageError, SoloError, UnknownNameError
+from solo_doi.common.errors import MissingPackageError, SoloError, UnknownNameError
 from solo_doi.sim import SIMULATORS, IsaacConfig, SimConfig, Simulator, make_simulator
 
 CONFIG = SimConfig()
@@ -76,7 +76,7 @@ def test_missing_mujoco_says_which_version_to_install(monkeypatch: pytest.Monkey
 
 def test_mujoco_without_batches_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """An old version has no `mujoco.batch`: the package to install is still called mujoco."""
-    for module in ("solo_doi.sim.mujoco", "mujoco.batch"):
+    for module in ("solo_doi.sim.mujoco.mujoco_simulator", "mujoco.batch"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "mujoco.batch", None)
     with pytest.raises(MissingPackageError, match=r"needs the package 'mujoco'.*pip install 'mujoco>=4'"):

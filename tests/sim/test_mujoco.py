@@ -45,7 +45,7 @@ def test_divergence_names_the_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_pictures_do_not_change_the_physics() -> None:
     """Meshes, floor and light are added for rendering: masses and motion stay the same to the last bit."""
-    from solo_doi.sim.mujoco_model import build_model
+    from solo_doi.sim.mujoco.mujoco_model import build_model
 
     plain, visual = (build_model(SimConfig(), visual=show) for show in (False, True))
     assert visual.ngeom > plain.ngeom

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solo_doi.errors import SoloError, UnknownNameError
+from solo_doi.common.errors import SoloError, UnknownNameError
 from solo_doi.sim import Terrain, make_terrain
 from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_RADIUS
 from solo_doi.solo12.kinematics import foot_positions

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import CONTROL_SETUPS
 from solo_doi.solo12.observation import LAYOUTS, Inputs, Layout, scan_points
 from solo_doi.solo12.rotations import from_rpy, projected_gravity

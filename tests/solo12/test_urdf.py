@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solo_doi.errors import MissingPackageError
+from solo_doi.common.errors import MissingPackageError
 from solo_doi.solo12 import urdf
 from solo_doi.solo12.constants import (
     ANKLE_Y,

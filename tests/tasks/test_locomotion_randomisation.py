@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solo_doi.errors import UnknownNameError
+from solo_doi.common.errors import UnknownNameError
 from solo_doi.solo12.constants import CONTROL_DT
 from solo_doi.solo12.observation import Inputs
 from solo_doi.tasks.locomotion import FORWARD, LocomotionTask

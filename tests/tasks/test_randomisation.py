@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solo_doi.errors import UnknownNameError
+from solo_doi.common.errors import UnknownNameError
 from solo_doi.sim.domain import NOMINAL
 from solo_doi.solo12.observation import LAYOUTS
 from solo_doi.tasks.randomisation import PRESETS, randomisation

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from deploy.robots.robot import RobotError
 from deploy.signals import Interrupts
-from solo_doi.errors import one_line
+from solo_doi.common.errors import one_line
 
 from . import codec
 from .ethernet import PC_MAC, unpack_frame

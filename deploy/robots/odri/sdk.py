@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from solo_doi.errors import MissingPackageError
+from solo_doi.common.errors import MissingPackageError
 
 from . import codec
 from .board import WORD, BoardError, lag

@@ -19,8 +19,8 @@ import numpy as np
 from deploy.realtime import prepare
 from deploy.robots.odri.link import EthernetLink
 from deploy.signals import Interrupts, Parent, ask_to_end, naming_parent, on_ending
-from solo_doi.errors import one_line
-from solo_doi.files import write_text
+from solo_doi.common.errors import one_line
+from solo_doi.common.files import write_text
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
 from .board import MasterBoard

@@ -9,7 +9,7 @@ import numpy as np
 
 from deploy.robots.odri.protocol import NUM_DRIVERS, NUM_MOTORS
 from deploy.robots.robot import TICK
-from solo_doi.errors import SoloError, UnknownNameError
+from solo_doi.common.errors import SoloError, UnknownNameError
 
 from .memory import LockStep
 

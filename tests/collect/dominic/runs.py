@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from collect.dominic.config import DiversityConfig, PretrainConfig
-from collect.dominic.progress import RunLog
+from collect.dominic.pretrain_config import DiversityConfig, PretrainConfig
+from collect.dominic.run_log import RunLog
 from collect.dominic.trainer import STATE_FILE, Trainer
-from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.runs.metrics_log import METRICS_FILE
 
 TINY = {
     "num_robots": 16,

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from collect.dominic.config import DiversityConfig, PretrainConfig
+from collect.dominic.experience import Rollout
 from collect.dominic.learner import LR_BOUNDS, Learner
-from collect.dominic.rollout import Rollout
+from collect.dominic.pretrain_config import DiversityConfig, PretrainConfig
 from tests.bits import differing
 
 from .runs import tiny

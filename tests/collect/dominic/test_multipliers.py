@@ -7,8 +7,8 @@ from copy import deepcopy
 import pytest
 import torch
 
-from collect.dominic.config import DiversityConfig
 from collect.dominic.multipliers import Multipliers
+from collect.dominic.pretrain_config import DiversityConfig
 
 close = torch.testing.assert_close
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from collect.cli.pretrain import PretrainCommand, pretrain
 
-from collect.dominic.cli import PretrainCommand, pretrain
 from collect.dominic.trainer import Trainer
-from solo_doi.metrics_log import METRICS_FILE
+from solo_doi.runs.metrics_log import METRICS_FILE
 from solo_doi.tasks.locomotion import LocomotionConfig
 from tests.bits import differing
 from tests.command import Command
@@ -22,7 +22,7 @@ from tests.command import Command
 from .runs import files, flags, metrics, state, stop_after, tiny, train, trained
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = "from collect.dominic.cli import main; main()"
+PROGRAM = "from collect.cli.pretrain import main; main()"
 
 
 # --- Seeds ---------------------------------------------------------------------------------------

@@ -9,15 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deploy.robots.odri.calibration import (
-    LARGEST_START,
-    PITCH,
-    Calibration,
-    CalibrationError,
-    load,
-    nearest,
-    save,
-)
+from deploy.robots.odri.calibration import LARGEST_START, PITCH, Calibration, CalibrationError, load, nearest, save
 
 OFFSET = nearest(np.random.default_rng(0).uniform(-1, 1, 12))
 CALIBRATION = Calibration(OFFSET, "02:00:00:00:00:01", date(2026, 2, 3))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED
 
 from deploy.checks import Row, Verdict, judge
 from deploy.robots.odri import hand_test, inspection, stillness
@@ -23,8 +25,6 @@ from deploy.robots.virtual_board.memory import LockStep, MemoryLink
 from deploy.robots.virtual_board.person import PersonConfig
 from deploy.robots.virtual_board.switches import SWITCHES
 from deploy.screen import sensors
-from deploy.shipped import SHIPPED
-from solo_doi.policies.bundle import Bundle
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.solo12.kinematics import foot_positions
 from solo_doi.solo12.rotations import from_rpy

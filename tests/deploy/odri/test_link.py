@@ -21,7 +21,7 @@ from deploy.robots.odri.protocol import Ack, CommandPacket, Init, Malformed, Sen
 from deploy.robots.robot import RobotError
 from deploy.robots.virtual_board.server import REPEATED
 from deploy.wire_mcap import entries, schema
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 from tests.contract.board_runs import beside_board
 
 from .packets import command, sensor

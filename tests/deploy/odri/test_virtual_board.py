@@ -16,7 +16,7 @@ from deploy.robots.virtual_board.board import MasterBoard, State
 from deploy.robots.virtual_board.body import Body, BodyConfig
 from deploy.robots.virtual_board.drivers import ALIGNMENT_TICKS
 from deploy.robots.virtual_board.switches import SWITCHES, Event, KilledError, Schedule
-from solo_doi.errors import SoloError
+from solo_doi.common.errors import SoloError
 
 from .robots import Session, joint_command
 

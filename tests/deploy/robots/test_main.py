@@ -10,7 +10,7 @@ from deploy.config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.messages.auth import write_key
 from deploy.robots import __main__ as module
 from deploy.robots.mock import MockSolo
-from solo_doi import config as configuration
+from solo_doi.common import settings
 
 
 class MadeError(Exception):
@@ -37,7 +37,7 @@ def test_who_is_a_person_is_timed_by_the_robot(
     for name in ("Link", "StopRequest"):
         monkeypatch.setattr(module, name, lambda *_: None)
     write_key(tmp_path / KEY_FILE)
-    configuration.write(DeployConfig(robot=robot, operator=operator), tmp_path / CONFIG_FILE)  # type: ignore[arg-type]
+    settings.write(DeployConfig(robot=robot, operator=operator), tmp_path / CONFIG_FILE)  # type: ignore[arg-type]
     with pytest.raises(MadeError):
         module.main(tmp_path)
     assert made == [person]

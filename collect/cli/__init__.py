@@ -1,0 +1,1 @@
+"""The commands solo-collect and solo-pretrain."""

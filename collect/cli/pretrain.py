@@ -1,0 +1,84 @@
+"""solo-pretrain: train DOMiNiC checkpoints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+
+import tyro
+
+from collect.dominic.pretrain_config import PretrainConfig
+from collect.isaac import NUM_ROBOTS, isaac_for
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.files import write_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainCommand(PretrainConfig):
+    """Train a locomotion expert, or skills that walk in different ways, from nothing.
+
+    Examples: `solo-pretrain --task locomotion` trains the forward expert; `solo-pretrain --config
+    configs/pretrain/skills.yaml` the five skills; `solo-pretrain --resume runs/NAME` continues a killed run;
+    `solo-pretrain evaluate --help` tells how to measure what came out.
+    """
+
+    out: Path | None = None
+    """Directory of the run; runs/pretrain-DATE-TIME by default. Must not exist."""
+    resume: Path | None = None
+    """Run to continue; its own configuration is used and flags that set others are ignored."""
+    start: Path | None = None
+    """Run whose weights training starts from, to learn further with another configuration."""
+    isaac_python: Path | None = None
+    """Python 3.8 that has Isaac Gym, for --sim isaacgym; SOLO_ISAAC_PYTHON by default."""
+
+
+def main() -> None:
+    """Run the command; errors the user can mend are one line."""
+    with one_line("solo-pretrain", "Continue with --resume RUN."):
+        if sys.argv[1:2] == ["evaluate"]:
+            from collect.dominic.measure_checkpoint import EvaluateCommand, evaluate
+
+            evaluate(tyro.cli(EvaluateCommand, prog="solo-pretrain evaluate", args=sys.argv[2:]))
+        else:
+            pretrain(settings.from_command_line(PretrainCommand, "solo-pretrain", start=_defaults))
+
+
+def pretrain(command: PretrainCommand) -> Path:
+    """Train, and return the run's directory."""
+    from collect.dominic.run_log import RunLog  # heavy imports after the flags are known to be right
+    from collect.dominic.trainer import Trainer
+
+    if command.resume is not None:
+        run = command.resume
+        if not (run / "config.yaml").is_file():
+            raise SoloError(f"{run}: not a run of solo-pretrain, it has no config.yaml.")
+        config = settings.read(PretrainConfig, run / "config.yaml")
+    else:
+        run = command.out or Path("runs") / f"pretrain-{datetime.now():%Y%m%d-%H%M%S}"
+        if run.exists():
+            raise SoloError(f"{run}: exists already. Choose another --out, or continue it with --resume {run}.")
+        config = PretrainConfig(**{field.name: getattr(command, field.name) for field in fields(PretrainConfig)})
+    trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
+    print(f"run: {run}", flush=True)
+    with trainer.task.simulator:
+        if command.resume is not None and (run / "state.pt").is_file():
+            trainer.resume()
+        elif command.start is not None:
+            trainer.start_from(command.start)
+            trainer.save()  # or, killed before its first save, the run would be resumed from random weights
+        write_text(run / "config.yaml", settings.to_yaml(config))
+        with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
+            trainer.train(log)
+    print(f"checkpoints: {run / 'checkpoints'}")
+    return run
+
+
+def _defaults(asked: Callable[[str, str], str]) -> PretrainCommand:
+    """Fill a GPU where there is one."""
+    if asked("sim", "mujoco") == "isaacgym":
+        return PretrainCommand(num_robots=NUM_ROBOTS)
+    return PretrainCommand()

@@ -1,0 +1,25 @@
+"""Progress of a collection."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from solo_doi.common.progress import Shown
+from solo_doi.data.manifest import ShardEntry
+
+from .recipe import CollectConfig
+
+
+class CollectProgress(Shown):
+    """A bar over trajectories; use as a context manager."""
+
+    def __init__(self, trajectories: int, config: CollectConfig) -> None:
+        """Count up to `trajectories`, those that are still missing."""
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trajectories"), TimeRemainingColumn())
+        super().__init__(Progress(*columns, console=Console(stderr=True), refresh_per_second=4))
+        self._bar = self._bars.add_task(config.task, total=trajectories)
+
+    def advance(self, entry: ShardEntry) -> None:
+        """Count the trajectories of a finished shard."""
+        self._bars.advance(self._bar, entry.trajectories)

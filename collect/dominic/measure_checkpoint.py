@@ -1,0 +1,163 @@
+"""solo-pretrain evaluate: how well checkpoints walk, in numbers and pictures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import tyro
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from collect.recipe import check_command
+from solo_doi.common.errors import SoloError
+from solo_doi.evaluate.metrics.walk import SETTLED, measure
+from solo_doi.evaluate.rollouts.recording import Recording, evaluation_task, record
+from solo_doi.policies.dominic_checkpoint import read_policy
+from solo_doi.policies.masked_policy import MaskedPolicy
+from solo_doi.solo12.constants import CONTROL_DT
+from solo_doi.tasks.locomotion import REWARD_GROUPS
+
+TABLE_WIDTH = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateCommand:
+    """Roll checkpoints out without exploration noise and print what the walks look like."""
+
+    checkpoints: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Checkpoint files."""
+    sim: Literal["mujoco", "pybullet"] = "mujoco"
+    randomisation: Literal["none", "paper", "robust"] = "robust"
+    episodes: int = 100
+    """Robots per skill; each walks one episode."""
+    steps: int = 250
+    """Control steps per episode."""
+    command: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    """Velocity command: forward, sideways [m/s], yaw rate [rad/s]."""
+    seed: int = 0
+    pictures: Path | None = None
+    """Directory for a gait diagram and a filmstrip of each checkpoint, on undisturbed robots."""
+    json: bool = False
+    """Print JSON lines instead of a table."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One skill of one checkpoint, averaged over robots that walked."""
+
+    checkpoint: str
+    skill: int
+    velocity: float
+    """Velocity along the command [m/s or rad/s]."""
+    tracked: float
+    """The same as a share of the command."""
+    falls: int
+    height: float
+    height_std: float
+    """Standard deviation of the base height over time, averaged over robots [m]."""
+    clearance: float
+    """Height of the soles at the top of the swing, mean of the feet [m]."""
+    frequency: float
+    diagonal_phase: float
+    """Median phase difference within diagonal pairs [cycles]: 0 in a trot."""
+    pair_phase: float
+    """Median phase between the diagonal pairs [cycles]: 0.5 in a trot."""
+    task_value: float
+    """Mean task reward per step, in (0, 1]."""
+
+
+def evaluate(command: EvaluateCommand) -> list[Walk]:
+    """Measure every skill of every checkpoint and print the result."""
+    _check(command)
+    walks = []
+    for path in command.checkpoints:
+        policy = read_policy(path)
+        walks += [_measure(path, policy, skill, command) for skill in range(policy.num_skills)]
+        if command.pictures is not None:
+            _draw(path, policy, command.pictures)
+    if command.json:
+        for walk in walks:
+            print(json.dumps(asdict(walk)))
+    else:
+        console = Console()
+        Console(width=max(console.width, TABLE_WIDTH)).print(_table(walks, command))
+    return walks
+
+
+def _check(command: EvaluateCommand) -> None:
+    """Refuse what would measure nothing."""
+    if not command.checkpoints:
+        raise SoloError("evaluate: expected at least one checkpoint, such as runs/NAME/checkpoints/model_600.pt.")
+    if command.episodes < 1:
+        raise SoloError(f"--episodes {command.episodes}: expected 1 or more.")
+    if command.seed < 0:
+        raise SoloError(f"--seed {command.seed}: expected 0 or more.")
+    if command.steps < 2 * SETTLED:
+        raise SoloError(f"{command.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}.")
+    check_command(command.command)
+
+
+def _roll_out(policy: MaskedPolicy, skill: int, command: EvaluateCommand, randomisation: str, robots: int) -> Recording:
+    task = evaluation_task(command.sim, robots, randomisation, command.seed, command.command)
+    with task.simulator:
+        return record(task, lambda observation: policy.mean_action(observation, skill), command.steps)
+
+
+def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateCommand) -> Walk:
+    recording = _roll_out(policy, skill, command, command.randomisation, command.episodes)
+    linear, angular = recording.linear_velocity_b[SETTLED:], recording.angular_velocity_b[SETTLED:]
+    asked = np.array(command.command)
+    followed = np.stack([linear[..., 0], linear[..., 1], angular[..., 2]], axis=-1).mean(axis=(0, 1))  # all robots
+    speed = float(np.linalg.norm(asked))
+    along = float(followed @ asked / speed) if speed else float(np.linalg.norm(followed))
+    means = measure(recording, command.command[0]).means()
+    return Walk(
+        checkpoint=path.stem,
+        skill=skill,
+        velocity=along,
+        tracked=along / speed if speed else float("nan"),
+        falls=int(means["falls"]),
+        height=means["height_mean"],
+        **{name: means[name] for name in ("height_std", "clearance", "frequency", "diagonal_phase", "pair_phase")},
+        task_value=float(recording.reward[SETTLED:, :, REWARD_GROUPS.index("task")].mean()),
+    )
+
+
+def _draw(path: Path, policy: MaskedPolicy, folder: Path) -> None:
+    from solo_doi.evaluate.report.motion_pictures import (  # matplotlib only where it draws
+        filmstrip,
+        gait_diagram,
+    )
+
+    options = EvaluateCommand(checkpoints=(path,))
+    recordings = {
+        f"skill {skill}" if policy.num_skills > 1 else path.stem: _roll_out(policy, skill, options, "none", robots=1)
+        for skill in range(policy.num_skills)
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    gait_diagram(recordings, folder / f"{path.stem}-gait.png")
+    filmstrip(recordings, folder / f"{path.stem}-film.png")
+
+
+def _table(walks: list[Walk], command: EvaluateCommand) -> Table:
+    table = Table(
+        title=f"{command.episodes} episodes of {command.steps * CONTROL_DT:.0f} s in {command.sim}, "
+        f"randomisation {command.randomisation}, command {command.command}",
+        caption="height, its deviation over time and lift of the soles in mm; stride in Hz; phases in cycles",
+        box=SIMPLE,
+    )
+    headings = ("", "skill", "tracked", "falls", "height", "±", "lift", "stride", "diagonal", "pairs", "task")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for walk in walks:
+        table.add_row(
+            walk.checkpoint, str(walk.skill), f"{walk.tracked:.0%}", str(walk.falls),
+            f"{1000 * walk.height:.0f}", f"{1000 * walk.height_std:.1f}", f"{1000 * walk.clearance:.0f}",
+            f"{walk.frequency:.1f}", f"{walk.diagonal_phase:.2f}", f"{walk.pair_phase:.2f}", f"{walk.task_value:.3f}",
+        )  # fmt: skip
+    return table

@@ -1,0 +1,48 @@
+"""solo-collect replay: simulates a stored trajectory again from its seed, to the same numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from solo_doi.common import settings
+from solo_doi.data.dataset import Dataset
+from solo_doi.data.shard import DataError
+from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.sim.domain import NOMINAL, Domain
+from solo_doi.tasks.episode import draw_episodes
+from solo_doi.tasks.locomotion import LocomotionTask
+from solo_doi.tasks.randomisation import randomisation
+
+from .isaac import isaac_for
+from .recipe import CollectConfig
+from .rollout import roll_out
+
+COMPARED = ("observations", "next_observations", "rewards", "infos/base_position", "infos/base_quaternion")
+
+
+def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> dict[str, float]:
+    """Apply a trajectory's stored actions to a robot of its domain and seed; return the largest difference by field.
+
+    All are zero with the software the dataset was made with, but for Isaac Gym, which does not repeat itself.
+    """
+    dataset = Dataset(folder)
+    if not dataset.has("episodes/seed"):
+        raise DataError(f"{folder}: holds states only, neither actions nor seeds: replay the expert dataset instead.")
+    if not 0 <= trajectory < dataset.manifest.num_trajectories:
+        raise DataError(f"{folder}: has trajectories 0 to {dataset.manifest.num_trajectories - 1}, not {trajectory}.")
+    config = settings.from_dict(CollectConfig, dataset.manifest.origin["recipe"], str(folder))
+    start, length = dataset.starts()[trajectory], int(dataset.column("episodes/length")[trajectory])
+    stored = dataset.batch(np.arange(start, start + length), ("actions", *COMPARED))
+    first, second, third = (int(number) for number in dataset.column("episodes/seed")[trajectory])
+    standing = dataset.column("episodes/standing")[[trajectory]]
+    isaac = isaac_for(config.sim, isaac_python)
+    with make_simulator(config.sim, SimConfig(num_robots=1, threads=1, isaac=isaac)) as simulator:
+        preset = randomisation(config.randomisation)
+        drawn = draw_episodes([(first, second, third)], standing, length, preset, LocomotionTask.layout)
+        domain = Domain(**{name: dataset.column(f"episodes/domain/{name}")[[trajectory]] for name in NOMINAL})
+        draws = dataclasses.replace(drawn, domain=domain)
+        again = roll_out(simulator, draws, np.array(config.command), lambda step, _: stored["actions"][step][None])
+    return {name: float(np.abs(again[name][0] - stored[name]).max()) for name in COMPARED}

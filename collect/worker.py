@@ -1,0 +1,135 @@
+"""Makes one shard: simulate, infer, check, write. Runs in a worker process, or on another machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from dataclasses import dataclass
+from multiprocessing import connection
+from pathlib import Path
+
+import numpy as np
+
+from solo_doi.data.manifest import ShardEntry
+from solo_doi.data.schema import INFO_FIELDS, episode_fields, transition_fields
+from solo_doi.data.shard import checksums, file_hash, write_shard
+from solo_doi.policies.masked_policy import MaskedPolicy
+from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
+from solo_doi.sim.domain import NOMINAL, Domain
+from solo_doi.tasks.episode import Seed, draw_episodes
+from solo_doi.tasks.locomotion import LocomotionTask
+from solo_doi.tasks.randomisation import randomisation
+
+from .recipe import CollectConfig, SourceConfig
+from .rollout import Act, roll_out
+
+LAYOUT = LocomotionTask.layout
+FIELDS = (*transition_fields(LAYOUT.size), *INFO_FIELDS, *episode_fields(NOMINAL))
+"""What a collected shard holds, in the order in which it is written."""
+
+
+ROBOTS_TOGETHER = {"pybullet": 50}
+"""Robots simulated side by side, where not a whole shard's: a PyBullet client takes 38 MB."""
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """All that is needed to make a shard, anywhere, to the same bytes."""
+
+    config: CollectConfig
+    source: SourceConfig
+    source_number: int
+    policies: tuple[MaskedPolicy, ...]
+    index: np.ndarray  # numbers of the trajectories
+    checkpoint: np.ndarray  # index into policies
+    skill: np.ndarray
+    standing: np.ndarray  # whether each starts from the standing pose
+    threads: int
+    isaac: IsaacConfig | None = None
+
+
+def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
+    """Simulate a shard's trajectories and return all its fields."""
+    config, count, steps = job.config, len(job.index), job.source.steps
+    seeds = [(config.seed, job.source_number, int(index)) for index in job.index]
+    together = ROBOTS_TOGETHER.get(config.sim, count)
+    pieces = [_simulate(job, rows, seeds) for rows in np.split(np.arange(count), range(together, count, together))]
+    arrays = {name: np.concatenate([piece[name] for piece, _ in pieces]) for name in pieces[0][0]}
+    domain = {name: np.concatenate([getattr(part, name) for _, part in pieces]) for name in NOMINAL}
+    fallen = np.asarray(arrays["infos/fallen"].any(axis=1))
+    flat = {name: array.reshape(count * steps, *array.shape[2:]) for name, array in arrays.items()}
+    step = np.tile(np.arange(steps), count)
+    flat |= {
+        "terminals": np.zeros(count * steps, dtype=bool),
+        "timeouts": step == steps - 1,
+        "initials": step == 0,
+        "episodes/index": job.index.astype(np.int64),
+        "episodes/start": np.arange(count, dtype=np.int64) * steps,
+        "episodes/length": np.full(count, steps, dtype=np.int64),
+        "episodes/seed": np.array(seeds, dtype=np.int64),
+        "episodes/checkpoint": job.checkpoint.astype(np.int64),
+        "episodes/skill": job.skill.astype(np.int64),
+        "episodes/command": np.tile(np.array(config.command, dtype=np.float32), (count, 1)),
+        "episodes/standing": job.standing,
+        "episodes/fallen": fallen,
+        **{f"episodes/domain/{name}": values for name, values in domain.items()},
+    }
+    flat["episodes/crc32"] = checksums(flat, flat["episodes/start"], flat["episodes/length"])
+    return {field.name: flat[field.name] for field in FIELDS}
+
+
+def leave_with_parent() -> None:
+    """End this worker when the process that started it is killed, so that it does not meddle with a new attempt."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch(sentinel: int) -> None:
+            connection.wait([sentinel])
+            os._exit(1)
+
+        threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
+
+
+def make_shard(job: ShardJob, path: Path) -> ShardEntry:
+    """Make a shard and write it."""
+    return store(make_arrays(job), path)
+
+
+def store(arrays: dict[str, np.ndarray], path: Path) -> ShardEntry:
+    """Write a shard's fields, and say what was written."""
+    write_shard(path, arrays)
+    return describe(path, len(arrays["episodes/start"]), len(arrays["observations"]))
+
+
+def describe(path: Path, trajectories: int, transitions: int) -> ShardEntry:
+    """Return the manifest's entry of a file."""
+    return ShardEntry(path.name, trajectories, transitions, file_hash(path))
+
+
+def _simulate(job: ShardJob, rows: np.ndarray, seeds: list[Seed]) -> tuple[dict[str, np.ndarray], Domain]:
+    """Simulate some of a shard's trajectories side by side; arrays (rows, steps, ...) and their domains."""
+    config = job.config
+    with make_simulator(config.sim, SimConfig(num_robots=len(rows), threads=job.threads, isaac=job.isaac)) as simulator:
+        preset, fixed = randomisation(config.randomisation), simulator.unsupported_domain
+        chosen = [seeds[row] for row in rows]
+        draws = draw_episodes(chosen, job.standing[rows], job.source.steps, preset, LAYOUT, fixed)
+        act = _actor(job, rows, draws.action)
+        return roll_out(simulator, draws, np.array(config.command), act), draws.domain
+
+
+def _actor(job: ShardJob, trajectories: np.ndarray, noise: np.ndarray) -> Act:
+    checkpoint, skill = job.checkpoint[trajectories], job.skill[trajectories]
+    groups = [(number, np.flatnonzero(checkpoint == number)) for number in np.unique(checkpoint)]
+
+    def act(step: int, observation: np.ndarray) -> np.ndarray:
+        action = np.empty((len(observation), noise.shape[-1]), dtype=np.float32)
+        for number, rows in groups:
+            policy = job.policies[number]
+            if job.source.stochastic:
+                action[rows] = policy.sample_action(observation[rows], skill[rows], noise[step, rows])
+            else:
+                action[rows] = policy.mean_action(observation[rows], skill[rows])
+        return action
+
+    return act

@@ -1,1 +1,0 @@
-"""solo-export: skills as one ONNX file."""

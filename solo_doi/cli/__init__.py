@@ -1,0 +1,1 @@
+"""The commands of the library: solo-train, solo-sweep, solo-eval, solo-export."""

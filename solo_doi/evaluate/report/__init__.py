@@ -1,0 +1,1 @@
+"""Figures, pictures and the HTML report."""

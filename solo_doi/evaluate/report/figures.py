@@ -1,0 +1,137 @@
+"""The paper's figures, each as PNG and SVG with its numbers as CSV beside it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # no screen is needed
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from solo_doi.common.files import replacing
+
+WIDTH = 7.0
+SHOWN_ROWS = 2000
+"""Data points in the figure of ratios."""
+
+
+def colour(skill: int) -> Any:  # noqa: ANN401  # what matplotlib takes as a colour
+    """The colour of a skill, the same in every figure."""
+    return plt.get_cmap("tab10")(skill % 10)
+
+
+def panels(rows: int = 1, columns: int = 1, height: float = 2.6) -> tuple[Figure, np.ndarray]:
+    """Return an empty figure and its axes, (rows, columns)."""
+    figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, height * rows), squeeze=False, layout="constrained")
+    return figure, axes
+
+
+def save(figure: Figure, path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """Write NAME.png, NAME.svg and NAME.csv; return the PNG."""
+    for kind in ("png", "svg"):
+        with replacing(path.with_suffix(f".{kind}")) as partial:
+            figure.savefig(partial, format=kind, dpi=130)
+    plt.close(figure)
+    with replacing(path.with_suffix(".csv")) as partial, partial.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    return path.with_suffix(".png")
+
+
+def ratios(log_w: np.ndarray, path: Path) -> Path:
+    """Weights of evenly spaced data points, one row per skill, in the order of the data."""
+    step = max(1, log_w.shape[1] // SHOWN_ROWS)
+    eta = np.exp(log_w[:, ::step]) * log_w.shape[1]
+    figure, axes = panels(len(eta), height=0.9)
+    for skill, axis in enumerate(axes[:, 0]):
+        axis.plot(np.arange(eta.shape[1]) * step, eta[skill], ".", ms=2, color=colour(skill))
+        axis.set(ylabel=f"skill {skill}", yscale="symlog", ylim=(0, None))
+        axis.tick_params(labelbottom=skill == len(eta) - 1)
+    axes[-1, 0].set_xlabel("transition")
+    axes[0, 0].set_title("ratio of skill to data, transition by transition", loc="left", fontsize=9)
+    header = ["transition", *(f"skill_{skill}" for skill in range(len(eta)))]
+    rows = ([index * step, *(f"{value:.5g}" for value in column)] for index, column in enumerate(eta.T))
+    return save(figure, path, header, rows)
+
+
+def over_training(lines: list[dict[str, float]], skills: int, eps: float | None, path: Path) -> Path:
+    """Multipliers, violation of the constraint, or phi where there is none, and ratio distance, step by step."""
+    figure, axes = panels(3, height=1.9)
+    steps = [line["outer"] for line in lines]
+    names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)] + ["ratio_l1"]
+    # What a line does not tell is a gap.
+    found = {name: np.array([line.get(name, np.nan) for line in lines]) for name in names}
+    for skill in range(skills):
+        axes[0, 0].plot(steps, found[f"sigma/{skill}"], color=colour(skill), label=f"skill {skill}")
+        axes[1, 0].plot(steps, found[f"phi/{skill}"] - (eps or 0.0), color=colour(skill))
+    if eps is not None:
+        axes[1, 0].axhline(0, color="black", lw=0.8)
+    axes[0, 0].set(ylabel="multiplier", ylim=(0, 1))
+    axes[0, 0].legend(fontsize=7, ncols=skills, loc="upper right")
+    axes[1, 0].set(ylabel="phi [nats]" if eps is None else "violation [nats]")
+    axes[2, 0].plot(steps, found["ratio_l1"], color="black")
+    axes[2, 0].set(ylabel="ratio l1", ylim=(0, 2.05), xlabel="outer step")
+    return save(figure, path, ["outer", *names], zip(steps, *found.values(), strict=True))
+
+
+BARS = {
+    "return_pct": "return [% of expert]", "vx": "velocity [m/s]", "energy": "energy [J/m]",
+    "height_mean": "height [m]", "clearance": "clearance [m]", "pair_phase": "phase of pairs [cycles]",
+}  # fmt: skip
+
+
+def skill_bars(metrics: dict[str, Any], path: Path) -> Path:
+    """Return, velocity, energy, height, foot clearance and phase of every skill, with bootstrap intervals."""
+    figure, axes = panels(2, 3, height=2.0)
+    rows: list[list[object]] = []
+    for axis, (name, label) in zip(axes.ravel(), BARS.items(), strict=True):
+        for skill in metrics["skills"]:
+            value = skill[name]
+            low, high = skill["intervals"][name]
+            error = [[max(0.0, value - low)], [max(0.0, high - value)]]
+            axis.bar(skill["skill"], value, color=colour(skill["skill"]), yerr=error, capsize=2)
+            rows.append([name, skill["skill"], value, low, high])
+        axis.axhline(metrics["expert"].get(name, 100.0), color="black", lw=0.8, ls="--")
+        axis.set_title(label, fontsize=9, loc="left")
+        if name == "height_mean":
+            axis.set_ylim(0.15, None)
+    figure.supxlabel("skill; dashed: the expert", fontsize=8)
+    return save(figure, path, ["measure", "skill", "value", "low", "high"], rows)
+
+
+def embedding(points: list[np.ndarray], skills: int, path: Path) -> Path:
+    """UMAP of the expert (first), of every skill, and of the expert as SMODICE recovered it, if it is there."""
+    figure, axes = panels(height=3.6)
+    axis: Axes = axes[0, 0]
+    axis.scatter(points[0][:, 0], points[0][:, 1], s=8, color="lightgrey", label="expert")
+    for group in points[1 + skills :]:
+        axis.scatter(group[:, 0], group[:, 1], s=10, color="black", marker="x", lw=0.8, label="SMODICE")
+    for skill, group in enumerate(points[1 : 1 + skills]):
+        axis.scatter(group[:, 0], group[:, 1], s=10, color=colour(skill), label=f"skill {skill}")
+    axis.legend(fontsize=7)
+    axis.set(xticks=[], yticks=[])
+    axis.set_title("UMAP of successor features, fitted on the expert", fontsize=9, loc="left")
+    names = ["expert", *(f"skill {skill}" for skill in range(skills)), "SMODICE"]
+    rows = ([name, *point] for name, group in zip(names, points, strict=False) for point in group)
+    return save(figure, path, ["group", "x", "y"], rows)
+
+
+def history(rows: list[dict[str, float]], path: Path) -> Path:
+    """Return of policies cloned at the run's checkpoints, and how much skills differ in heights and features."""
+    figure, axes = panels(1, 3)
+    steps = [row["outer"] for row in rows]
+    axes[0, 0].plot(steps, [row["return_pct_mean"] for row in rows], "o-", label="mean")
+    axes[0, 0].plot(steps, [row["return_pct_worst"] for row in rows], "o-", label="worst skill")
+    axes[0, 0].set(ylabel="return [% of expert]", xlabel="outer step", ylim=(0, None))
+    axes[0, 0].legend(fontsize=7)
+    axes[0, 1].plot(steps, [1000 * row["height_std"] for row in rows], "o-")
+    axes[0, 1].set(ylabel="height spread [mm]", xlabel="outer step", ylim=(0, None))
+    axes[0, 2].plot(steps, [row["sf_l2_standardised"] for row in rows], "o-")
+    axes[0, 2].set(ylabel="SF l2, standardised", xlabel="outer step", ylim=(0, None))
+    return save(figure, path, list(rows[0]), (list(row.values()) for row in rows))

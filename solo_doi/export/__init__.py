@@ -1,0 +1,1 @@
+"""From a run or a checkpoint to a bundle."""

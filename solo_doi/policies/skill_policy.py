@@ -1,0 +1,74 @@
+"""A skill policy trained by DOI, in numpy: what `solo-train` writes and everything else runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import reason, write_hdf5
+
+from .masked_policy import Float32
+
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkillPolicy:
+    """Two hidden layers of ReLU; a skill adds its own row to the first. Outputs stay in the data's range."""
+
+    state_mean: Float32
+    state_std: Float32
+    first: Float32  # (hidden, observation)
+    skill: Float32  # (skills, hidden)
+    second: Float32  # (hidden, hidden)
+    second_bias: Float32
+    head: Float32  # (action, hidden)
+    head_bias: Float32
+    action_mean: Float32
+    action_std: Float32
+    squashed: bool = False
+    """Whether outputs are kept in range by a tanh instead of a clip."""
+
+    @property
+    def num_skills(self) -> int:
+        """How many skills there are."""
+        return len(self.skill)
+
+    @property
+    def observation_size(self) -> int:
+        """How many numbers an observation must have."""
+        return len(self.state_mean)
+
+    def mean_action(self, observation: Float32, skill: int | np.ndarray) -> Float32:
+        """Deterministic raw actions (..., 12) of raw observations (..., observation)."""
+        if observation.shape[-1] != self.observation_size:
+            raise SoloError(f"The policy takes {self.observation_size} numbers, found {observation.shape[-1]}.")
+        if np.any(np.asarray(skill) < 0) or np.any(np.asarray(skill) >= self.num_skills):
+            raise SoloError(f"Skill {skill} does not exist: the policy has skills 0 to {self.num_skills - 1}.")
+        x = (observation - self.state_mean) / self.state_std
+        x = np.maximum(x @ self.first.T + self.skill[skill], 0)
+        x = np.maximum(x @ self.second.T + self.second_bias, 0)
+        raw = x @ self.head.T + self.head_bias
+        scaled = np.tanh(raw) if self.squashed else np.clip(raw, -1, 1)
+        return (scaled * self.action_std + self.action_mean).astype(np.float32, copy=False)
+
+    def write(self, path: Path) -> None:
+        """Write one small HDF5 file."""
+        write_hdf5(path, {field.name: getattr(self, field.name) for field in fields(self)}, {"version": VERSION})
+
+    @classmethod
+    def read(cls, path: Path) -> SkillPolicy:
+        """Read what `write` wrote."""
+        try:
+            with h5py.File(path, "r") as file:
+                if file.attrs.get("version") != VERSION:
+                    raise SoloError(f"{path}: version {file.attrs.get('version')}, this program reads {VERSION}.")
+                return cls(**{field.name: file[field.name][()] for field in fields(cls)})
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise SoloError(
+                f"{path}: not a skill policy ({reason(error)}). Expected policy.h5 of a run of solo-train."
+            ) from error

@@ -1,0 +1,1 @@
+"""The run directory: names, configuration, provenance, metrics, sweeps."""

@@ -1,0 +1,1 @@
+"""PyBullet backend."""

@@ -1,0 +1,159 @@
+"""One Solo12 with its ground in one PyBullet client; the only file that calls PyBullet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from solo_doi.common.errors import MissingPackageError, SoloError
+from solo_doi.sim.simulator import SimConfig
+from solo_doi.sim.substeps import parts_of_step
+from solo_doi.sim.terrain import Terrain
+from solo_doi.solo12.action import joint_torque
+from solo_doi.solo12.constants import BASE_NAME, BODY_NAMES, FOOT_NAMES, GRAVITY, JOINT_NAMES, NUM_JOINTS, Array
+from solo_doi.solo12.rotations import (  # fmt: skip
+    conjugate,
+    cross,
+    cross_matrix,
+    from_xyzw,
+    matrix,
+    multiply,
+    right_matrix,
+    rotate,
+    to_xyzw,
+)
+from solo_doi.solo12.state import JointCommand, Motion
+
+try:
+    import pybullet as p
+except ImportError as error:
+    raise MissingPackageError(
+        "pybullet",
+        "The PyBullet simulator",
+        "Its wheels stop at Python 3.11 on Linux x86-64: use that, or simulate with MuJoCo (--sim mujoco).",
+    ) from error
+
+CONTACT_BODIES = (*FOOT_NAMES, *BODY_NAMES)
+
+
+class BulletRobot:
+    """A robot that is placed, stepped and read; velocities in the world frame, as Bullet has them."""
+
+    def __init__(self, urdf: Path, config: SimConfig, terrain: Terrain, index: int, *, gui: bool = False) -> None:
+        """Connect a client of its own and load ground, boxes of robot `index`, and the robot."""
+        self._client = p.connect(p.GUI if gui else p.DIRECT)
+        if self._client < 0:
+            raise SoloError(f"PyBullet refused physics client number {index}: close simulators that are not needed.")
+        self._config = config
+        self._parts = parts_of_step(config.physics_dt)
+        p.setPhysicsEngineParameter(
+            fixedTimeStep=config.physics_dt / self._parts,
+            deterministicOverlappingPairs=1,
+            physicsClientId=self._client,
+        )
+        p.setGravity(0, 0, -GRAVITY, physicsClientId=self._client)
+        self._add_ground(terrain.centre[index], terrain.size[index])
+        # Inertias as written in the file: Bullet would compute its own from the collision shapes.
+        self._body = p.loadURDF(str(urdf), flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=self._client)
+        info = [p.getJointInfo(self._body, j, self._client) for j in range(p.getNumJoints(self._body, self._client))]
+        joints = {entry[1].decode(): entry[0] for entry in info}
+        links = {entry[12].decode(): entry[0] for entry in info} | {BASE_NAME: -1}
+        self._joints = [joints[name] for name in JOINT_NAMES]
+        self._row_of_link = {links[name]: row for row, name in enumerate(CONTACT_BODIES)}
+        dynamics = p.getDynamicsInfo(self._body, -1, self._client)
+        self._base_mass, self._base_inertia = dynamics[0], np.array(dynamics[2])
+        # Bullet's base is the frame of the principal axes at the centre of mass; ours is base_link.
+        self._com_b, self._axes = np.array(dynamics[3]), from_xyzw(np.array(dynamics[4]))
+        self._from_axes = right_matrix(conjugate(self._axes))
+        self._make_passive()
+
+    def read(self) -> tuple[Array, Array, Array, Array, list[float], list[float]]:
+        """Position, quaternion, linear and angular velocity of base_link, joint positions and velocities."""
+        position, axes = p.getBasePositionAndOrientation(self._body, self._client)
+        linear, angular = p.getBaseVelocity(self._body, self._client)
+        x, y, z, w = axes
+        quaternion = self._from_axes @ (w, x, y, z)
+        offset_w = matrix(quaternion) @ self._com_b
+        angular_w = np.array(angular)
+        joints = p.getJointStates(self._body, self._joints, self._client)
+        return (
+            position - offset_w,
+            quaternion,
+            linear - cross_matrix(angular_w) @ offset_w,
+            angular_w,
+            [joint[0] for joint in joints],
+            [joint[1] for joint in joints],
+        )
+
+    def place(self, motion: Motion, linear_w: Array, angular_w: Array) -> None:
+        """Put the robot into a state."""
+        position = motion.base_position_w + rotate(motion.base_quaternion, self._com_b)
+        axes = to_xyzw(multiply(motion.base_quaternion, self._axes))
+        p.resetBasePositionAndOrientation(self._body, position, axes, physicsClientId=self._client)
+        self.set_base_velocity(motion.base_quaternion, linear_w, angular_w)
+        for joint, angle, rate in zip(self._joints, motion.joint_position, motion.joint_velocity, strict=True):
+            p.resetJointState(self._body, joint, angle, rate, physicsClientId=self._client)
+
+    def set_base_velocity(self, quaternion: Array, linear_w: Array, angular_w: Array) -> None:
+        """Set the velocity of base_link."""
+        of_com = linear_w + cross(angular_w, rotate(quaternion, self._com_b))
+        p.resetBaseVelocity(self._body, of_com, angular_w, physicsClientId=self._client)
+
+    def step(self, schedule: Array, kp: float, kd: float, push_w: Array | None) -> Array:
+        """Run one physics step per row of `schedule`; return the torques of the last."""
+        torque = np.zeros(NUM_JOINTS)
+        for target in np.repeat(schedule, self._parts, axis=0):
+            joints = p.getJointStates(self._body, self._joints, self._client)
+            position, velocity = np.array([(joint[0], joint[1]) for joint in joints]).T
+            command = JointCommand(position=target, kp=kp, kd=kd)
+            torque = joint_torque(command, position, velocity, self._config.torque_limit)
+            p.setJointMotorControlArray(
+                self._body, self._joints, p.TORQUE_CONTROL, forces=torque, physicsClientId=self._client
+            )
+            if push_w is not None:
+                place, _ = p.getBasePositionAndOrientation(self._body, self._client)
+                p.applyExternalForce(self._body, -1, push_w, place, p.WORLD_FRAME, physicsClientId=self._client)
+            p.stepSimulation(self._client)
+        return torque
+
+    def contact_forces(self) -> Array:
+        """Normal contact forces on `CONTACT_BODIES` in the world frame, (17, 3)."""
+        forces = np.zeros((len(CONTACT_BODIES), 3))
+        for ground in self._ground:
+            for contact in p.getContactPoints(self._body, ground, physicsClientId=self._client):
+                forces[self._row_of_link[contact[3]]] += contact[9] * np.array(contact[7])
+        return forces
+
+    def set_physics(self, friction: float, added_mass: float) -> None:
+        """Set friction of all bodies (the ground has 1, Bullet multiplies) and the mass of the base."""
+        for link in self._row_of_link:
+            p.changeDynamics(self._body, link, lateralFriction=friction, restitution=0.0, physicsClientId=self._client)
+        mass = self._base_mass + added_mass
+        inertia = (self._base_inertia * mass / self._base_mass).tolist()
+        p.changeDynamics(self._body, -1, mass=mass, localInertiaDiagonal=inertia, physicsClientId=self._client)
+
+    def disconnect(self) -> None:
+        """Free the client."""
+        p.disconnect(self._client)
+
+    def _add_ground(self, centres: Array, sizes: Array) -> None:
+        plane = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=self._client)
+        self._ground = [p.createMultiBody(0, plane, physicsClientId=self._client)]
+        for (x, y), size in zip(centres, sizes, strict=True):
+            box = p.createCollisionShape(p.GEOM_BOX, halfExtents=size / 2, physicsClientId=self._client)
+            place = (x, y, size[2] / 2)
+            self._ground.append(p.createMultiBody(0, box, basePosition=place, physicsClientId=self._client))
+        for ground in self._ground:
+            p.changeDynamics(ground, -1, lateralFriction=1.0, restitution=0.0, physicsClientId=self._client)
+
+    def _make_passive(self) -> None:
+        """Take away the motors, damping and speed limits that Bullet adds by itself."""
+        p.setJointMotorControlArray(
+            self._body, self._joints, p.VELOCITY_CONTROL, forces=[0.0] * NUM_JOINTS, physicsClientId=self._client
+        )
+        for link in self._row_of_link:
+            # Each in a call of its own, apart from friction: in one call Bullet silently drops the friction.
+            p.changeDynamics(self._body, link, linearDamping=0, angularDamping=0, physicsClientId=self._client)
+            p.changeDynamics(self._body, link, maxJointVelocity=1000, physicsClientId=self._client)
+            p.changeDynamics(self._body, link, jointDamping=0, physicsClientId=self._client)

@@ -1,0 +1,1 @@
+"""Isaac Gym backend: the client of a worker process."""

@@ -1,0 +1,207 @@
+"""Complaints about training that leads nowhere: after a while, once, and only then."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from pathlib import Path
+
+import pytest
+import torch
+
+from solo_doi.algorithm import equations
+from solo_doi.algorithm.diagnostics import PATIENCE, Health, TrainingError, finite
+from solo_doi.algorithm.ratios import normalised
+from solo_doi.algorithm.train_config import TrainConfig
+from solo_doi.runs.metrics_log import read_metrics
+
+from .small import seeded
+
+SHIPPED = Path(__file__).parents[2] / "solo_doi" / "skills" / "locomotion"
+SKILLS = 3
+BAD = {
+    "exponent": {"exponent/0": 0.9, "exponent/1": 0.8, "exponent/2": 0.5},
+    "weights": {"effective_share/1": 0.0015},
+    "discriminator": {"discriminator_accuracy": 0.4},
+}
+TEXT = {
+    "exponent": "is below 1 for skills 0 (0.90), 1 (0.80), 2 (0.50): what sets them apart fades. Raise",
+    "weights": "a skill's weights rest on 0.15% of the data",
+    "discriminator": "the discriminator names skills no better than chance",
+}
+
+
+def metrics(**changes: float) -> dict[str, float]:
+    """What a healthy outer step logs."""
+    each = {
+        f"{name}/{skill}": value
+        for name, value in (("exponent", 2.0), ("effective_share", 0.1))
+        for skill in range(SKILLS)
+    }
+    return each | {"discriminator_accuracy": 0.9} | changes
+
+
+def health(**changes: object) -> Health:
+    """Of three skills."""
+    return Health(TrainConfig(**({"skills": SKILLS, "eps": 2.0} | changes)))  # type: ignore[arg-type]
+
+
+def told(watched: Health, steps: int, **changes: float) -> list[list[str]]:
+    """Complaints of equal steps, one after another."""
+    return [watched.observe(metrics(**changes)) for _ in range(steps)]
+
+
+def test_a_healthy_run_is_left_alone() -> None:
+    """Three times the patience."""
+    watched = health()
+    assert told(watched, 3 * PATIENCE) == [[]] * (3 * PATIENCE)
+    assert watched.warnings == []
+
+
+def test_a_collapse_that_no_subset_shows_is_told_at_the_end() -> None:
+    """Once, with the smallest share of any skill; what truncation makes equal is no collapse."""
+    watched = health(truncation=1.0)
+    assert watched.observe_full([0.1, 0.0011, 0.3], 1_000_000) == []
+    (text,) = watched.observe_full([0.1, 0.0009, 0.3], 1_000_000)
+    assert text.startswith("a skill's weights rest on 0.09% of the data")
+    assert watched.warnings == [text]
+    assert watched.observe_full([0.1, 0.0001, 0.3], 1_000_000) == []
+    assert health(truncation=0.99).observe_full([0.0111], 1_000_000) == []
+
+
+def test_the_run_of_the_shipped_skills_is_left_alone() -> None:
+    """The default at eps 2, as it was logged."""
+    watched, lines = Health(TrainConfig()), read_metrics(SHIPPED)
+    assert len(lines) == TrainConfig().outer
+    assert [watched.observe(line) for line in lines] == [[]] * len(lines)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_complaint_is_made_once_after_patience(name: str) -> None:
+    """Nothing for 19 steps, one text in the twentieth, and no other ever after; it is kept for the summary."""
+    watched = health()
+    complaints = told(watched, 3 * PATIENCE, **BAD[name])
+    assert [len(each) for each in complaints] == [int(step == PATIENCE - 1) for step in range(3 * PATIENCE)]
+    assert TEXT[name] in complaints[PATIENCE - 1][0]
+    assert watched.warnings == complaints[PATIENCE - 1]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_passes_in_time_is_not_told(name: str) -> None:
+    """One healthy step among bad ones starts the count again."""
+    watched = health()
+    for _ in range(3):
+        assert told(watched, PATIENCE - 1, **BAD[name]) == [[]] * (PATIENCE - 1)
+        assert told(watched, 1) == [[]]
+
+
+def test_what_comes_back_is_not_told_again() -> None:
+    """Also with other numbers in its text."""
+    watched = health()
+    told(watched, PATIENCE, **{"effective_share/0": 0.0015, **BAD["exponent"]})
+    told(watched, 1)
+    again = told(
+        watched, PATIENCE, **{"effective_share/0": 0.0008, "exponent/0": 0.1, "exponent/1": 0.2, "exponent/2": 0.3}
+    )
+    assert again == [[]] * PATIENCE
+    assert len(watched.warnings) == 2
+
+
+def test_two_complaints_may_come_together() -> None:
+    """Each with its own count."""
+    complaints = told(health(), PATIENCE, **BAD["weights"], **BAD["discriminator"])
+    assert len(complaints[-1]) == 2
+
+
+def test_a_skill_that_must_become_like_the_others_is_named() -> None:
+    """One is enough, and who may differ is not."""
+    (complaint,) = told(health(), PATIENCE, **{"exponent/0": 2.0, "exponent/1": 0.75, "exponent/2": 1.0})[-1]
+    assert "is below 1 for skill 1 (0.75): what sets them apart fades." in complaint
+
+
+def test_a_force_has_no_exponent() -> None:
+    """It is about log-odds of a discriminator."""
+    assert told(health(diversity="van_der_waals"), PATIENCE, **BAD["exponent"])[-1] == []
+
+
+def test_chance_is_no_complaint_while_skills_must_be_alike() -> None:
+    """With exponents below one the discriminator cannot do better: only the exponent is told of."""
+    complaints = told(health(), PATIENCE, **BAD["exponent"], **BAD["discriminator"])[-1]
+    assert len(complaints) == 1
+    assert TEXT["exponent"] in complaints[0]
+
+
+def test_without_a_discriminator_there_is_no_accuracy_to_complain_about() -> None:
+    """It is not logged while the discriminator is held, nor with another measure of diversity."""
+    watched = health()
+    for _ in range(PATIENCE):
+        step = metrics()
+        del step["discriminator_accuracy"]
+        assert watched.observe(step) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({"multipliers": "fixed:0.9"}, "Raise diversity_weight, or lower SIGMA of --multipliers fixed:SIGMA, if"),
+        ({"objective": "unconstrained:0.5"}, "Raise ALPHA of --objective unconstrained:ALPHA if"),
+        ({}, "Raise diversity_weight or eps if"),
+    ],
+)
+def test_advice_names_what_has_an_effect(changes: dict[str, str], advice: str) -> None:
+    """What is not learned is no less below one."""
+    (complaint,) = told(health(**changes), PATIENCE, **BAD["exponent"])[-1]
+    assert f"{advice} they should differ." in complaint
+
+
+@pytest.mark.parametrize("changes", [{"multipliers": "fixed:0.9"}, {"objective": "unconstrained:0.5"}])
+def test_eps_is_no_complaint_where_it_plays_no_part(changes: dict[str, str]) -> None:
+    """It may be anything."""
+    assert health(eps=0.5, **changes).warnings == []
+
+
+def test_a_short_run_is_told_before_it_ends() -> None:
+    """What lasts for all of three steps is told in the last."""
+    complaints = told(health(outer=3), 3, **BAD["exponent"])
+    assert [len(each) for each in complaints] == [0, 0, 1]
+
+
+# --- Weights -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("spread", "collapsed"), [(1.0, False), (1e4, True)])
+@pytest.mark.parametrize("truncation", [0.5, 0.9, 0.999, 1.0])
+@pytest.mark.parametrize("rows", [100, 15_000])
+def test_collapsed_weights_are_told_whatever_truncation_makes_of_them(
+    rows: int, truncation: float, spread: float, collapsed: bool
+) -> None:
+    """Weights as training computes them: one row has all of it, with as many as truncation makes equal to it."""
+    config = TrainConfig(skills=SKILLS, subset=rows, truncation=truncation)
+    log_w = normalised(spread * torch.randn(rows, generator=seeded()), config)
+    samples = float(equations.effective_samples(log_w))
+    watched = Health(config)
+    shares = {f"effective_share/{skill}": samples / rows for skill in range(SKILLS)}
+    complaints = told(watched, PATIENCE, **shares)[-1]
+    assert [TEXT["weights"][:25] in complaint for complaint in complaints] == [True] * collapsed
+    watched.observe_expert(samples, rows)
+    watched.observe_expert(samples, rows)  # as when a run is continued
+    assert sum("the expert's weights rest on" in text for text in watched.warnings) == collapsed
+
+
+@pytest.mark.parametrize(("eps", "warned"), [(0.5, True), (1.09, True), (1.1, False), (2.0, False), (0.0, False)])
+def test_a_constraint_below_log_of_the_skills_is_told_at_once(eps: float, warned: bool) -> None:
+    """log 3 = 1.0986; with eps of 0 skills are meant to be alike."""
+    warnings = health(eps=eps).warnings
+    assert len(warnings) == warned
+    assert all(f"eps {eps:g} is below log(3) = 1.10" in text for text in warnings)
+
+
+@pytest.mark.parametrize("value", [nan, inf, -inf])
+def test_what_is_no_number_ends_training(value: float) -> None:
+    """The metric, its value and the step are named."""
+    with pytest.raises(TrainingError, match=rf"^loss/value became {value} in outer step 7\."):
+        finite({"phi/0": 1.0, "loss/value": value}, "outer step 7")
+
+
+def test_numbers_pass() -> None:
+    """Unchanged."""
+    assert finite({"phi/0": 1.0, "loss/value": -1e30}, "outer step 7") == {"phi/0": 1.0, "loss/value": -1e30}

@@ -1,0 +1,103 @@
+"""Measuring checkpoints: the numbers and what is printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collect.dominic.measure_checkpoint import EvaluateCommand, evaluate
+from collect.dominic.trainer import Trainer
+from solo_doi.common.errors import SoloError
+from solo_doi.policies.dominic_checkpoint import write_policy
+from tests.command import Command
+
+from .runs import tiny
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """Three untrained skills, which hardly move."""
+    path = tmp_path / "model_0.pt"
+    write_policy(path, Trainer(tiny(), tmp_path).policy())
+    return path
+
+
+def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
+    """One row each, finite numbers, in plausible ranges: untrained robots stand about where they were put."""
+    walks = evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=2, steps=100))
+    assert [(walk.checkpoint, walk.skill) for walk in walks] == [("model_0", 0), ("model_0", 1), ("model_0", 2)]
+    for walk in walks:
+        numbers = [value for value in asdict(walk).values() if not isinstance(value, str)]
+        assert np.isfinite(numbers).all()
+        assert abs(walk.velocity) < 0.3
+        assert walk.tracked == pytest.approx(walk.velocity)  # of a command of 1 m/s
+        assert 0 <= walk.falls <= 2
+        assert 0.05 < walk.height < 0.35
+        assert 0 < walk.task_value <= 1
+
+
+def test_the_share_tracked_is_along_the_command(checkpoint: Path) -> None:
+    """At half the speed backwards, the same creep forward counts double and with the other sign."""
+    options = {"episodes": 2, "steps": 100, "randomisation": "none"}
+    for command in ((-0.5, 0.0, 0.0), (0.0, 0.0, 0.5)):
+        walk = evaluate(EvaluateCommand(checkpoints=(checkpoint,), command=command, **options))[0]  # type: ignore[arg-type]
+        assert walk.tracked == pytest.approx(walk.velocity / 0.5)
+
+
+def test_json_lines_are_what_was_measured(checkpoint: Path, command: Command) -> None:
+    """From the command line, for scripts to read."""
+    code, output, _ = command("evaluate", checkpoint, "--json", "--episodes", 1, "--steps", 100)
+    assert code == 0
+    lines = [json.loads(line) for line in output.splitlines()]
+    assert [line["skill"] for line in lines] == [0, 1, 2]
+    assert {"velocity", "falls", "diagonal_phase", "task_value"} <= set(lines[0])
+
+
+def test_the_table_has_a_row_per_skill(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the command and the randomisation in its title: a number without its conditions is none."""
+    evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100, randomisation="paper"))
+    text = capsys.readouterr().out
+    assert text.count("model_0") == 3
+    assert "randomisation paper" in " ".join(text.split())
+
+
+def test_the_same_seed_measures_the_same(checkpoint: Path) -> None:
+    """Numbers in a report can be made again."""
+    one, same = (evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100)) for _ in range(2))
+    assert one == same
+
+
+def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
+    """The first second is left out of all numbers: of one second nothing would remain."""
+    with pytest.raises(SoloError, match="50 steps are too short to tell a gait: expected at least 100"):
+        evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=50))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--episodes", 0], "--episodes 0: expected 1 or more."),
+        (["--episodes", -3], "--episodes -3: expected 1 or more."),
+        (["--seed", -1], "--seed -1: expected 0 or more."),
+        (["--command", "nan", 0, 0], "--command nan 0 0: expected three finite numbers."),
+    ],
+)
+def test_what_measures_nothing_is_refused(
+    checkpoint: Path, command: Command, words: list[object], message: str
+) -> None:
+    """By the flag that is to be mended."""
+    assert command.error("evaluate", checkpoint, *words) == message
+
+
+def test_checkpoints_must_be_named(command: Command) -> None:
+    """An empty table would look like a result."""
+    assert "expected at least one checkpoint" in command.error("evaluate")
+
+
+def test_what_is_not_a_checkpoint_is_refused_in_one_line(tmp_path: Path, command: Command) -> None:
+    """No traceback for a wrong path."""
+    assert "absent.pt: no such file" in command.error("evaluate", tmp_path / "absent.pt")

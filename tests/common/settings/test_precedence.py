@@ -1,0 +1,137 @@
+"""Configuration: defaults < YAML file < flags, and defaults that depend on either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from collect.cli.pretrain import PretrainCommand
+
+from solo_doi.common import settings as config
+from solo_doi.common.settings import ConfigError
+
+from .sample_settings import Inner, Outer, file
+
+
+def from_flags(*arguments: str) -> Outer:
+    """What a command line gives."""
+    return config.from_command_line(Outer, "solo-test", arguments)
+
+
+# --- Defaults, file and flags --------------------------------------------------------------------
+
+
+def test_defaults_give_way_to_the_file_and_the_file_to_flags(tmp_path: Path) -> None:
+    """One field from each, in nested parts too."""
+    path = file(tmp_path, "count: 10\nwidth: 20\ninner:\n  rate: 0.1\n  labels: [x, y]\n")
+    result = from_flags("--config", str(path), "--count", "100", "--inner.rate", "0.9")
+    assert result == Outer(count=100, width=20.0, inner=Inner(rate=0.9, labels=("x", "y")))
+
+
+def test_flags_may_come_before_the_file(tmp_path: Path) -> None:
+    """Precedence is by kind, not by place."""
+    path = file(tmp_path, "count: 10\nname: file\n")
+    assert from_flags("--count", "100", "--config", str(path)) == Outer(count=100, name="file")
+
+
+def test_the_file_may_be_given_with_an_equals_sign(tmp_path: Path) -> None:
+    """Like any other flag, also if its name has one."""
+    path = tmp_path / "a=b.yaml"
+    path.write_text("count: 10\n")
+    assert from_flags(f"--config={path}", "--width=2") == Outer(count=10, width=2.0)
+
+
+def test_without_file_and_flags_defaults_remain() -> None:
+    """Nothing has to be given."""
+    assert from_flags() == Outer()
+
+
+def test_every_kind_of_field_has_a_flag() -> None:
+    """Numbers, switches, names, tuples, paths, and none."""
+    result = from_flags(
+        *("--width", "2", "--active", "True", "--kind", "slow", "--sizes", "7", "8", "--steps", "1", "2", "3"),
+        *("--limit", "0.25", "--folder", "a/b"),
+    )
+    assert result == Outer(
+        width=2.0, active=True, kind="slow", sizes=(7, 8), steps=(1, 2, 3), limit=0.25, folder=Path("a/b")
+    )
+
+
+def test_an_unknown_flag_stops_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is named."""
+    with pytest.raises(SystemExit):
+        from_flags("--cuont", "3")
+    assert "--cuont" in capsys.readouterr().err
+
+
+def test_the_file_flag_needs_a_path() -> None:
+    """At the end of the line nothing follows it."""
+    with pytest.raises(ConfigError, match="--config needs the path"):
+        from_flags("--count", "3", "--config")
+
+
+def test_help_tells_what_a_field_means(capsys: pytest.CaptureFixture[str]) -> None:
+    """The string under a field is its help."""
+    with pytest.raises(SystemExit):
+        config.from_command_line(PretrainCommand, "solo-pretrain", ["--help"])
+    text = capsys.readouterr().out
+    assert "Train a locomotion expert, or skills that walk in different ways, from nothing.\n" in text
+    assert "--config FILE" in text
+    assert "--num-skills" in text
+    assert "which never trades the task for diversity" in " ".join(text.replace("│", " ").split())
+
+
+# --- Where defaults come from --------------------------------------------------------------------
+
+
+def by_kind(early: Callable[[str, str], str]) -> Outer:
+    """Defaults that depend on what is asked for."""
+    count, kind = (7, "slow") if early("kind", "fast") == "slow" else (3, "fast")
+    return Outer(count=count, kind=kind, name=early("name", "none asked for"), inner=Inner(rate=0.7))  # type: ignore[arg-type]
+
+
+def from_start(*arguments: object) -> Outer:
+    """What a command line gives on top of those."""
+    return config.from_command_line(Outer, "solo-test", list(map(str, arguments)), start=by_kind)
+
+
+def test_defaults_may_depend_on_a_flag() -> None:
+    """In either form, wherever it is; without it, on what is answered instead."""
+    assert from_start() == Outer(count=3, name="none asked for", inner=Inner(rate=0.7))
+    for words in (("--kind", "slow"), ("--kind=slow",), ("--width", "2", "--kind", "slow")):
+        assert from_start(*words).count == 7
+
+
+def test_of_a_flag_given_twice_the_last_counts() -> None:
+    """For the defaults as for the value."""
+    assert (from_start("--kind", "slow", "--kind=fast").count, from_start("--kind", "slow", "--kind=fast").kind) == (
+        3,
+        "fast",
+    )
+    assert from_start("--kind=fast", "--kind", "slow").count == 7
+
+
+def test_defaults_may_depend_on_the_file_and_give_way_to_both(tmp_path: Path) -> None:
+    """Defaults < file < flags; a part of which the file sets one thing keeps the others."""
+    path = file(tmp_path, "kind: slow\nwidth: 9\ninner: {labels: [x]}\n")
+    assert from_start("--config", path, "--name", "flag") == Outer(
+        count=7, kind="slow", width=9.0, name="flag", inner=Inner(rate=0.7, labels=("x",))
+    )
+    assert from_start("--config", path, "--count", "1").count == 1
+    assert from_start("--kind", "fast", "--config", path).count == 3  # the flag, not the file
+
+
+def test_a_flag_that_only_begins_alike_is_another() -> None:
+    """`--names` is not `--name`."""
+    with pytest.raises(SystemExit):
+        from_start("--kinds", "slow")
+
+
+def test_a_mapping_lies_on_top_of_a_default() -> None:
+    """Named settings replace, nested ones inside their part, and the default stays as it was."""
+    default = Outer(count=9, inner=Inner(rate=0.1, labels=("q",)))
+    result = config.from_dict(Outer, {"width": 4, "inner": {"rate": 2}}, "here", default)
+    assert result == Outer(count=9, width=4.0, inner=Inner(rate=2.0, labels=("q",)))
+    assert default.inner.rate == 0.1
+    assert config.from_dict(Outer, {}, "here", default) == default

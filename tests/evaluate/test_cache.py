@@ -1,0 +1,169 @@
+"""solo-eval: what it does not do twice, and what it keeps of earlier evaluations."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+
+from solo_doi.cli.evaluate import shipped_expert
+from solo_doi.evaluate.selection import CONDITIONS
+
+from .conftest import FEW, Evaluate
+from .test_eval_cli import NUMBERS, ONCE, SKILLS, here, tree
+from .walks import RollOuts
+
+__all__ = ["here"]  # a fixture
+pytestmark = pytest.mark.usefixtures("no_map")
+TRANSFER = SKILLS * len(CONDITIONS)
+
+
+def metrics_of(run: str = "run") -> dict[str, Any]:
+    """What its evaluation holds."""
+    return json.loads(Path(run, "evaluation", "metrics.json").read_text())
+
+
+def test_the_same_is_not_evaluated_again_unless_asked(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """The second call shows what the first one found."""
+    first = solo_eval("run", *NUMBERS)
+    written = tree(Path("run"))
+    assert solo_eval("run", *NUMBERS) == first
+    assert tree(Path("run")) == written
+    assert len(roll_outs.measured) == ONCE
+    assert solo_eval("run", *NUMBERS, "--again") == first
+    assert len(roll_outs.measured) == 2 * ONCE
+
+
+@pytest.mark.parametrize("flags", [("--seed", "1"), ("--steps", "120"), ("--sim", "pybullet")])
+def test_other_settings_are_evaluated(
+    flags: tuple[str, ...], here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
+    """And then back again: what is kept is of the last settings."""
+    for arguments in ((), flags, flags, ()):
+        assert solo_eval("run", *NUMBERS, *arguments)[0] == 0
+    assert len(roll_outs.measured) == 3 * ONCE
+
+
+def test_another_expert_is_another_evaluation(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """By what is in its file, not by its name."""
+    shutil.copy(shipped_expert(), "same.pt")
+    shutil.copy(shipped_expert().with_name("model_2000.pt"), "other.pt")
+    for arguments in ((), ("--expert", "same.pt"), ("--expert", "other.pt")):
+        assert solo_eval("run", *NUMBERS, *arguments)[0] == 0
+    assert len(roll_outs.measured) == 2 * ONCE
+
+
+def test_another_policy_is_another_evaluation(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """Whether the run changed, or another run's results lie in the same place."""
+    shutil.copytree("run", "other")
+    with h5py.File("other/policy.h5", "r+") as file:
+        file["head_bias"][:] = 0.5
+    for run in ("run", "other"):
+        assert solo_eval(run, *NUMBERS, "--out", "out")[0] == 0
+        assert json.loads(Path("out/metrics.json").read_text())["run"] == run
+    assert len(roll_outs.measured) == 2 * ONCE
+
+
+@pytest.mark.parametrize("content", ["", '{"run": "ru', "[]", '{"run": "older"}'])
+def test_results_that_cannot_be_used_are_made_anew(
+    content: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
+    """Damaged by hand, or written by an older version."""
+    Path("run/evaluation").mkdir()
+    Path("run/evaluation/metrics.json").write_text(content)
+    assert solo_eval("run", *NUMBERS)[0] == 0
+    assert len(roll_outs.measured) == ONCE
+    assert json.loads(Path("run/evaluation/metrics.json").read_text())["run"] == "run"
+
+
+@pytest.mark.usefixtures("no_film")
+def test_a_page_that_was_lost_is_made_anew(
+    here: Path, trained_alone: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
+    """Numbers alone are not all that was asked for."""
+    shutil.copytree(trained_alone, "alone")
+    page = Path("alone/evaluation/report.html")
+    for asked, lost in (
+        (4, False),
+        (4, True),
+        (8, False),
+    ):  # rollouts so far: the expert twice, skill and its film, once or twice
+        code, output, _ = solo_eval("alone", *FEW)
+        assert code == 0
+        assert output.startswith(f"alone: {page}\n")
+        assert page.is_file()
+        assert len(roll_outs.measured) == asked
+        if lost:
+            page.unlink()
+
+
+# --- What it keeps -------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_film")
+def test_a_comparison_keeps_what_was_found_before(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """Numbers alone are asked for, and are there already: neither transfer nor page is touched, nothing rolled out."""
+    assert solo_eval("run", "--select", "--history", *FEW)[0] == 0
+    before, asked = tree(Path("run")), len(roll_outs.asked)
+    assert solo_eval("--compare", "run", *NUMBERS)[0] == 0
+    assert tree(Path("run")) == before
+    assert len(roll_outs.asked) == asked
+
+
+def test_what_is_asked_for_later_is_added(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """The transfer table is not rolled out again for the history, though with the settings it was made with."""
+    assert solo_eval("run", "--select", "--estimator-episodes", "2", *NUMBERS)[0] == 0
+    transfer = metrics_of()["transfer"]
+    roll_outs.asked.clear()
+    assert solo_eval("run", "--history", *NUMBERS)[0] == 0
+    assert len(roll_outs.measured) == ONCE + 2 * (1 + SKILLS)
+    metrics = metrics_of()
+    assert metrics["transfer"] == transfer
+    assert metrics["selected"] == [0, 1, 2]
+    assert len(metrics["history"]) == 2
+
+
+@pytest.mark.parametrize("flags", [("--again",), ("--seed", "1")])
+@pytest.mark.usefixtures("no_film")
+def test_what_is_made_anew_is_made_whole(
+    flags: tuple[str, ...], here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
+    """With its transfer table and its page, though numbers alone are asked for: none would match the others."""
+    assert solo_eval("run", "--select", *FEW)[0] == 0
+    page = Path("run/evaluation/report.html")
+    written = page.stat().st_mtime_ns
+    roll_outs.asked.clear()
+    assert solo_eval("run", *NUMBERS, *flags)[0] == 0
+    assert len(roll_outs.measured) == ONCE + SKILLS + TRANSFER  # films, too
+    assert metrics_of()["selected"] == [0, 1, 2]
+    assert page.stat().st_mtime_ns > written
+
+
+@pytest.mark.usefixtures("no_film")
+def test_a_page_of_another_policy_does_not_stay(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """Nor do its other parts: the run was trained anew."""
+    assert solo_eval("run", "--select", *FEW)[0] == 0
+    with h5py.File("run/policy.h5", "r+") as file:
+        file["head_bias"][:] = 0.5
+    roll_outs.asked.clear()
+    assert solo_eval("run", *NUMBERS)[0] == 0
+    assert len(roll_outs.measured) == ONCE
+    assert not Path("run/evaluation/report.html").exists()
+    assert "transfer" not in metrics_of()
+
+
+@pytest.mark.parametrize(("name", "value"), [("MEASURES", -1), ("DEFINITIONS", {"vx": "in knots"})])
+def test_numbers_of_other_definitions_are_made_anew(
+    name: str, value: object, here: Path, solo_eval: Evaluate, roll_outs: RollOuts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what definitions say, and by the version of the measures."""
+    with monkeypatch.context() as patch:
+        for module in ("kept", "run"):
+            patch.setattr(f"solo_doi.evaluate.{module}.{name}", value)
+        assert solo_eval("run", *NUMBERS)[0] == 0
+    assert solo_eval("run", *NUMBERS)[0] == 0
+    assert len(roll_outs.measured) == 2 * ONCE

@@ -1,0 +1,44 @@
+"""The command solo-export, runs to export and a bundle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from solo_doi.cli import export as cli
+from tests.command import Command
+from tests.policies.bundles import skill_policy, write
+
+from .runs import METRICS, PROVENANCE, evaluated_as_it_is
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command, run in this process."""
+    return Command("solo-export", cli.main, monkeypatch, capsys)
+
+
+@pytest.fixture
+def plain_run(tmp_path: Path) -> Path:
+    """What training leaves of a policy, and nothing else."""
+    run = tmp_path / "my-run"
+    skill_policy().write(run / "policy.h5")
+    return run
+
+
+@pytest.fixture
+def evaluated_run(plain_run: Path) -> Path:
+    """A run with all that its bundle tells of."""
+    (plain_run / "evaluation").mkdir()
+    (plain_run / "evaluation" / "metrics.json").write_text(json.dumps(METRICS))
+    evaluated_as_it_is(plain_run)
+    (plain_run / "provenance.json").write_text(json.dumps(PROVENANCE))
+    return plain_run
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A good bundle."""
+    return write(tmp_path / "good.onnx")

@@ -1,0 +1,339 @@
+"""Bundles as solo-export makes them: graphs that do what policies do, files that say what they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from solo_doi.policies.bundle.reader import VECTORS, Bundle, TestVectors
+from solo_doi.policies.bundle.shipped import SHIPPED
+
+from solo_doi.algorithm.networks import SkillNetwork
+from solo_doi.algorithm.train_config import PolicyConfig
+from solo_doi.algorithm.training import Training
+from solo_doi.cli import export as cli
+from solo_doi.common.errors import SoloError
+from solo_doi.export.graph import build_graph
+from solo_doi.export.writer import make_contract, write_bundle
+from solo_doi.policies.dominic_checkpoint import read_policy
+from solo_doi.policies.masked_policy import NORMALISER_FLOOR, MaskedPolicy
+from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.solo12.action import joint_target
+from solo_doi.solo12.constants import ACTION_SCALE, CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, MOTOR_LAG
+from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.observation import LAYOUTS
+from tests.algorithm.small import small_config, table
+from tests.policies.bundles import EVALUATED, POLICIES, SKILLS, extremes, masked_policy, metadata, skill_policy, write
+
+ROOT = Path(__file__).parents[3]
+EXPERT = ROOT / "collect" / "checkpoints" / "locomotion" / "expert.pt"
+STEERABLE = SHIPPED.parents[1] / "steerable"
+
+Policy = SkillPolicy | MaskedPolicy
+
+
+def session_of(policy: Policy, task: str) -> onnxruntime.InferenceSession:
+    """The graph of a policy, ready to run."""
+    model = build_graph(policy, CONTROL_SETUPS[task]).SerializeToString()
+    return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+
+
+def run(session: onnxruntime.InferenceSession, observation: np.ndarray, skill: np.ndarray) -> list[np.ndarray]:
+    """Actions and joint targets."""
+    return session.run(["action", "joint_target"], {"observation": observation, "skill": skill})
+
+
+def tolerance(policy: Policy, observation: np.ndarray) -> np.ndarray:
+    """1e-5, and as much more per row as its scaled numbers are larger than everyday ones: rounding grows with them."""
+    if isinstance(policy, SkillPolicy):
+        scaled = (observation - policy.state_mean) / policy.state_std
+    else:
+        scaled = (observation - policy.mean) / (policy.std + NORMALISER_FLOOR)
+    return 1e-5 * np.maximum(1, np.abs(scaled).max(axis=1, keepdims=True) / 10)
+
+
+# --- The graph -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_graph_does_what_the_policy_does(name: str) -> None:
+    """Every skill, everyday and extreme observations, one by one and many at once."""
+    task, build = POLICIES[name]
+    policy = build()
+    session, observation = session_of(policy, task), extremes(policy)
+    limit = tolerance(policy, observation)
+    for skill in range(policy.num_skills):
+        expected = policy.mean_action(observation, skill)
+        found, _ = run(session, observation, np.full(len(observation), skill))
+        assert (found.dtype, found.shape) == (np.dtype(np.float32), expected.shape)
+        assert (np.abs(found - expected) <= limit).all()
+        for row in range(0, len(observation), 25):
+            single, _ = run(session, observation[[row]], np.array([skill]))
+            assert (np.abs(single - expected[row]) <= limit[row]).all()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_row_may_have_its_own_skill(name: str) -> None:
+    """In any order, to 1e-5 on observations like those of training."""
+    task, build = POLICIES[name]
+    policy, rng = build(), np.random.default_rng(6)
+    observation = (2 * rng.standard_normal((500, policy.observation_size))).astype(np.float32)
+    skill = rng.integers(0, policy.num_skills, 500)
+    found, _ = run(session_of(policy, task), observation, skill)
+    np.testing.assert_allclose(found, policy.mean_action(observation, skill), rtol=0, atol=1e-5)
+    if policy.num_skills > 1:
+        other, _ = run(session_of(policy, task), observation, (skill + 1) % policy.num_skills)
+        assert (np.abs(found - other).max(axis=1) > 1e-3).mean() > 0.9
+
+
+@pytest.mark.parametrize("squashed", [True, False])
+def test_outputs_are_kept_in_range_as_the_policy_keeps_them(squashed: bool) -> None:
+    """Extreme observations reach the ends of the range, in both ways to keep it."""
+    policy = skill_policy(squashed=squashed)
+    found, _ = run(session_of(policy, "locomotion"), extremes(policy), np.zeros(len(extremes(policy)), dtype=np.int64))
+    scaled = (found - policy.action_mean) / policy.action_std
+    assert np.abs(scaled).max() <= 1 + 1e-6
+    assert scaled.max() > 0.999
+    assert scaled.min() < -0.999
+    assert (np.abs(scaled) < 0.5).any()
+
+
+@pytest.mark.parametrize("task", CONTROL_SETUPS)
+def test_joint_targets_are_those_of_the_project(task: str) -> None:
+    """Around the pose of the task, clamped at both ends where actions are large."""
+    policy = skill_policy(size=LAYOUTS[task].size, reach=12.0)
+    observation = extremes(policy)
+    for skill in range(SKILLS):
+        action, target = run(session_of(policy, task), observation, np.full(len(observation), skill))
+        expected = joint_target(action.astype(np.float64), CONTROL_SETUPS[task])
+        np.testing.assert_allclose(target, expected, rtol=0, atol=1e-6)
+        limit = TRAINING.position.astype(np.float32)
+        assert (np.abs(target) <= limit).all()
+        assert (target == limit).any()
+        assert (target == -limit).any()
+        assert (np.abs(target) < limit).any()
+
+
+def test_zero_action_is_the_default_pose() -> None:
+    """Of either task: hips differ."""
+    for task, setup in CONTROL_SETUPS.items():
+        policy = skill_policy(size=LAYOUTS[task].size)
+        still = replace(policy, action_std=0 * policy.action_std, action_mean=0 * policy.action_mean)
+        _, target = run(session_of(still, task), extremes(still)[:1], np.array([0]))
+        np.testing.assert_allclose(target[0], setup.default_pose, rtol=0, atol=1e-7)
+
+
+def test_a_graph_is_made_of_operations_of_an_old_standard() -> None:
+    """A robot's computer may have an old onnxruntime."""
+    for policy in (skill_policy(), skill_policy(squashed=True), masked_policy()):
+        model = build_graph(policy, CONTROL_SETUPS["locomotion"])
+        assert ([(entry.domain, entry.version) for entry in model.opset_import], model.ir_version) == ([("", 17)], 8)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"second": np.zeros((8, 7), dtype=np.float32)},
+        {"first": np.zeros((7, 48), dtype=np.float32)},
+        {"state_std": np.ones(47, dtype=np.float32)},
+        {"head": np.zeros((8, 8), dtype=np.float32), "head_bias": np.zeros(8, dtype=np.float32)},
+        {"action_mean": np.zeros(11, dtype=np.float32)},
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
+    """As one line; nothing is written."""
+    with pytest.raises(SoloError, match="do not fit each other") as error:
+        write_bundle(replace(skill_policy(), **changes), tmp_path / "skills.onnx", {}, ())
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- The network ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("squashed", [True, False])
+def test_the_file_does_what_the_trained_network_does(squashed: bool, tmp_path: Path) -> None:
+    """From torch through a policy and its file to a bundle: skills are those after the expert's, spread is dropped."""
+    rng, actions = np.random.default_rng(7), 12
+    data = table(3 + 2 * rng.standard_normal((60, 48)), rng.uniform(-2, 3, (60, actions)), length=20)
+    config = small_config(policy=PolicyConfig(hidden=16, squashed=squashed))
+    training = Training(config, data, data, tmp_path)
+    network = SkillNetwork(48, 16, 2 * actions, 1 + SKILLS, torch.Generator().manual_seed(8))
+    with torch.no_grad():
+        for bias in (network.second_bias, network.head_bias):
+            bias.normal_(generator=torch.Generator().manual_seed(9))
+    training.policy(network, slice(1, None)).write(tmp_path / "policy.h5")
+    write_bundle(SkillPolicy.read(tmp_path / "policy.h5"), tmp_path / "skills.onnx", {}, ())
+    bundle = Bundle(tmp_path / "skills.onnx")
+
+    observation = (3 + 2 * rng.standard_normal((200, 48))).astype(np.float32)
+    state, scale = training.problem.state_scale, training.problem.action_scale
+    with torch.no_grad():
+        output = network(torch.from_numpy((observation - state.mean) / state.std))[..., :actions]
+    output = output.tanh() if squashed else output.clamp(-1, 1)
+    assert bundle.num_skills == SKILLS
+    for skill in range(SKILLS):
+        expected = output[1 + skill].numpy() * scale.std + scale.mean
+        np.testing.assert_allclose(bundle.mean_action(observation, skill), expected, rtol=0, atol=1e-5)
+
+
+def test_the_file_does_what_a_checkpoint_does(tmp_path: Path) -> None:
+    """The shipped expert, through its bundle."""
+    policy = read_policy(EXPERT)
+    assert write_bundle(policy, tmp_path / "expert.onnx", {}, ()) <= 1e-5
+    observation = (policy.mean + policy.std * np.random.default_rng(0).standard_normal((300, 48))).astype(np.float32)
+    found = Bundle(tmp_path / "expert.onnx").mean_action(observation, 0)
+    np.testing.assert_allclose(found, policy.mean_action(observation, 0), rtol=0, atol=1e-5)
+
+
+# --- The contract --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_contract_says_what_the_project_says(name: str, tmp_path: Path) -> None:
+    """Every number from the one place that knows it, to its last bit."""
+    task, build = POLICIES[name]
+    policy, setup = build(), CONTROL_SETUPS[task]
+    found = Bundle(write(tmp_path / "skills.onnx", policy)).contract
+    assert (found.task, found.robot, found.joint_names) == (task, "solo12", JOINT_NAMES)
+    assert (found.default_pose, found.kp, found.kd) == (tuple(setup.default_pose), setup.kp, setup.kd)
+    assert (found.torque_limit, found.position_limit) == (TRAINING.torque, tuple(TRAINING.position))
+    assert (found.action_scale, found.control_dt, found.motor_lag[0]) == (ACTION_SCALE, CONTROL_DT, MOTOR_LAG)
+    assert found.motor_lag[1] < found.motor_lag[0] < found.motor_lag[2]
+    terms = [(term["name"], term["size"], term["unit"], term["frame"]) for term in found.observation]
+    assert terms == [(term.name, term.size, term.unit, term.frame) for term in LAYOUTS[task].terms]
+    assert (found.num_skills, found.skills) == (policy.num_skills, EVALUATED)
+    assert found.made_from["run"] == "small"
+    assert found.made_from["exported_with"]["onnx"] == onnx.__version__
+
+
+def test_the_envelope_is_six_deviations_around_the_mean() -> None:
+    """Of both kinds of policy."""
+    skills, masked = skill_policy(), masked_policy()
+    for policy, mean, std in ((skills, skills.state_mean, skills.state_std), (masked, masked.mean, masked.std)):
+        envelope = make_contract(policy, {}, ()).envelope
+        np.testing.assert_allclose(envelope["low"], mean - 6 * std, rtol=1e-6)
+        np.testing.assert_allclose(envelope["high"], mean + 6 * std, rtol=1e-6)
+
+
+def test_mjlab_finds_its_keys_in_full_precision(tmp_path: Path) -> None:
+    """Texts of numbers with commas, equal to the contract's to the last bit: its tools round to three digits."""
+    path = write(tmp_path / "skills.onnx", masked_policy(size=LAYOUTS["navigation"].size))
+    found, contract = metadata(path), Bundle(path).contract
+
+    def numbers(key: str) -> tuple[float, ...]:
+        return tuple(float(word) for word in found[key].split(","))
+
+    assert tuple(found["joint_names"].split(",")) == contract.joint_names
+    assert numbers("joint_stiffness") == (contract.kp,) * 12
+    assert numbers("joint_damping") == (contract.kd,) * 12
+    assert numbers("default_joint_pos") == contract.default_pose
+    assert "0.7853981633974483" in found["default_joint_pos"].split(",")
+    assert numbers("action_scale") == (contract.action_scale,) * 12
+    assert found["observation_names"].split(",") == [term["name"] for term in contract.observation]
+    assert found["command_names"] == "twist"
+
+
+@pytest.mark.usefixtures("same_software")
+def test_the_same_policy_gives_the_same_file(tmp_path: Path) -> None:
+    """Byte for byte: nothing depends on time or place."""
+    policy = skill_policy()
+    files = []
+    for name in ("one", "two"):
+        write_bundle(policy, tmp_path / name / "skills.onnx", {"run": "r"}, EVALUATED)
+        files.append((tmp_path / name / "skills.onnx").read_bytes())
+    assert files[0] == files[1]
+
+
+# --- Refusing to write ---------------------------------------------------------------------------
+
+
+def spoiled_policies() -> dict[str, tuple[Policy, str]]:
+    """Policies that must not be exported, and why."""
+    skills, masked, nan = skill_policy(), masked_policy(), np.float32(np.nan)
+    weights = (masked.weights[0], masked.weights[1].copy(), masked.weights[2])
+    weights[1][2, 3] = np.inf
+    head = skills.head.copy()
+    head[3, 4] = nan
+    return {
+        "a weight": (replace(skills, head=head), "policy's head holds numbers that are not finite"),
+        "a mean": (replace(skills, state_mean=skills.state_mean * nan), "policy's state_mean holds numbers"),
+        "an infinite weight": (replace(masked, weights=weights), "policy's weights holds numbers"),
+        "a mask": (replace(masked, masks=(masked.masks[0] * nan, masked.masks[1])), "policy's masks holds numbers"),
+        "no size of ours": (skill_policy(size=17), "observes 17 numbers, which fits no task"),
+        "another size": (masked_policy(size=47), "observes 47 numbers, which fits no task"),
+        "a division by zero": (replace(skills, state_std=0 * skills.state_std), "differs from the policy by nan"),
+        "overflow": (replace(skills, second=skills.second * np.float32(1e38)), "differs from the policy by"),
+        "another robot": (skill_policy(joints=8), "layers do not fit each other and 12 joints"),
+    }
+
+
+@pytest.mark.parametrize("name", spoiled_policies())
+def test_a_policy_that_must_not_run_is_not_written(name: str, tmp_path: Path) -> None:
+    """The reason is named, no file is left, and one that was there is kept."""
+    policy, reason = spoiled_policies()[name]
+    path = tmp_path / "new" / "skills.onnx"
+    with pytest.raises(SoloError, match=reason):
+        write_bundle(policy, path, {}, ())
+    assert list(tmp_path.iterdir()) == []
+    before = write(path).read_bytes()
+    with pytest.raises(SoloError, match=reason):
+        write_bundle(policy, path, {}, ())
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["skills.onnx"]
+
+
+# --- What was seen in training -------------------------------------------------------------------
+
+
+def test_excess_is_the_distance_from_the_middle_of_training(tmp_path: Path) -> None:
+    """1 at either edge of any number, 0 in the middle, and not a number if one is none."""
+    bundle = Bundle(write(tmp_path / "skills.onnx"))
+    low, high = (np.array(bundle.contract.envelope[end]) for end in ("low", "high"))
+    middle = (low + high) / 2
+    assert bundle.excess(middle) == pytest.approx(0.0)
+    for place in range(len(middle)):
+        for end, factor in ((low, 1.0), (high, 1.0), (high, 2.5)):
+            observation = middle.copy()
+            observation[place] += factor * (end[place] - middle[place])
+            assert bundle.excess(observation) == pytest.approx(factor)
+    middle[7] = np.nan
+    assert not bundle.excess(middle) <= 1.5
+
+
+def test_a_number_that_never_changed_has_a_narrow_range(tmp_path: Path) -> None:
+    """Rounding alone must not be outside, and nothing is divided by zero."""
+    policy = masked_policy()
+    std = policy.std.copy()
+    std[-3:] = 0.0
+    bundle = Bundle(write(tmp_path / "skills.onnx", replace(policy, std=std)))
+    observation = policy.mean.astype(np.float64)
+    observation[-1] += 1e-6
+    assert bundle.excess(observation) < 0.01
+    observation[-1] += 0.1
+    assert bundle.excess(observation) > 50
+
+
+@pytest.mark.parametrize(
+    ("source", "shipped"),
+    [(SHIPPED.parent, SHIPPED), (STEERABLE / "checkpoints" / "model_600.pt", STEERABLE / "skills.onnx")],
+)
+def test_a_shipped_bundle_is_that_of_its_policy(source: Path, shipped: Path, tmp_path: Path) -> None:
+    """A fresh export differs in the software that is named, so in the hash, in rounding, and in nothing else."""
+    fresh = Bundle(cli.export(cli.ExportCommand(source=source, out=tmp_path / "skills.onnx")))
+    assert replace(fresh.contract, made_from={}) == replace(Bundle(shipped).contract, made_from={})
+    graphs = []
+    for path in (shipped, fresh.path):
+        model = onnx.load(path)
+        texts = {entry.key: entry.value for entry in model.metadata_props}
+        del model.metadata_props[:]
+        graphs.append((model.SerializeToString(), texts["joint_names"], TestVectors.decode(texts[VECTORS])))
+    assert graphs[0][:2] == graphs[1][:2]
+    for old, new in zip(*(vars(vectors).values() for *_, vectors in graphs), strict=True):
+        np.testing.assert_allclose(old, new, rtol=0, atol=1e-3)  # a processor's rounding grows along a walk

@@ -1,0 +1,60 @@
+"""Bundles by name: files win, names of the package follow, others are refused with those that are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from solo_doi.policies.bundle.shipped import SHIPPED, find_bundle
+
+from solo_doi.common.errors import SoloError
+from solo_doi.policies.bundle import shipped
+
+
+@pytest.fixture
+def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package with two bundles, and a folder to work in."""
+    skills, here = tmp_path / "skills", tmp_path / "here"
+    for name in ("steerable", "locomotion"):
+        (skills / name).mkdir(parents=True)
+        (skills / name / "skills.onnx").touch()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(shipped, "SKILLS", skills)
+    return skills
+
+
+def test_names_of_the_package_are_files_of_it(known: Path) -> None:
+    """The default has a name, too."""
+    assert find_bundle(None) == SHIPPED
+    assert find_bundle(Path("steerable")) == known / "steerable" / "skills.onnx"
+    assert SHIPPED.parent.name == "locomotion"
+
+
+def test_files_win(known: Path) -> None:
+    """Whoever has a file of that name means it; whatever looks like a file is taken for one."""
+    Path("steerable").touch()
+    for path in (Path("steerable"), Path("other.onnx"), Path("elsewhere/steerable")):
+        assert find_bundle(path) == path
+
+
+def test_other_names_are_refused(known: Path) -> None:
+    """With those that are known."""
+    with pytest.raises(SoloError) as error:
+        find_bundle(Path("dance"))
+    assert str(error.value) == (
+        "dance: no such file, nor a bundle that comes with the package. Those are: locomotion, steerable."
+    )
+
+
+def test_directories_are_refused(known: Path) -> None:
+    """With the bundle in them, if there is one, and those that are known: a name of the package may be meant."""
+    Path("steerable").mkdir()
+    expected = (
+        "steerable: a directory. Expected a bundle{} Those that come with the package are: locomotion, steerable."
+    )
+    for hint in (".", "; did you mean steerable/skills.onnx?"):
+        with pytest.raises(SoloError) as error:
+            find_bundle(Path("steerable"))
+        assert str(error.value) == expected.format(hint)
+        Path("steerable/skills.onnx").touch()
