@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
 
 from solo_doi.common.errors import one_line
 from solo_doi.sim import Domain, SimConfig, SimulationError, Terrain, make_simulator
+from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
 from solo_doi.sim.isaac_config import IsaacConfig, find_isaac
 from solo_doi.solo12.constants import CONTROL_SETUPS, GRAVITY, TOTAL_MASS, Array
 from solo_doi.solo12.rotations import from_rpy, rotate

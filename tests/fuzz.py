@@ -12,8 +12,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from deploy.messages.auth import Authority
-from deploy.messages.wire import CHANNELS, SIGNED, SIZES, blank, decode
+from deploy.messages.authentication import Authority
+from deploy.messages.lcm_link import CHANNELS, SIGNED, SIZES, blank, decode
 
 from .fuzz_bundles import bundles_hold, contracts_hold, seals_hold
 from .fuzz_files import calibrations_hold, configurations_hold, keys_hold, logs_hold, replays_hold, signatures_hold

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+
+from deploy.common.state_machine import State
+from deploy.messages.lcm_link import Request
 from solo_doi.policies.bundle.contract import BundleError, Contract, canonical, parse_json
 from solo_doi.policies.bundle.reader import CONTRACT, Bundle, check_contract, seal, sealed
 from solo_doi.policies.bundle.shipped import SHIPPED
-
-from deploy.messages.wire import Request
-from deploy.state_machine import State
 
 from .deploy.stage import Stage
 from .spoiling import mutated, mutated_json, odd

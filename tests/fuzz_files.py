@@ -13,17 +13,17 @@ from pathlib import Path
 
 import numpy as np
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
-from solo_doi.policies.bundle.shipped import SHIPPED
-from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
 
-from deploy.config import CONFIG_FILE, DeployConfig
-from deploy.messages.auth import KEY_SIZE, read_key
-from deploy.messages.wire import COMMAND, STATE, decode
-from deploy.recorder import LOG_FILE, read_log, write_log
-from deploy.replay import replay
-from deploy.robots.odri.calibration import PITCH, Calibration, load, save
+from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
+from deploy.logs.controller_replay import replay
+from deploy.messages.authentication import KEY_SIZE, read_key
+from deploy.messages.lcm_link import COMMAND, STATE, decode
+from deploy.recorder.recorder import LOG_FILE, read_log, write_log
+from deploy.robots.odri.bring_up.calibration import PITCH, Calibration, load, save
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
+from solo_doi.policies.bundle.shipped import SHIPPED
+from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
 
 from .deploy.stage import Stage
 from .spoiling import mutated, mutated_json

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from deploy.messages.wire import CHANNELS, COMMAND, OPERATOR, STATE, STATUS, Message, blank, decode
-from deploy.operate import Console
-from deploy.operators import Remote
-from deploy.robots.gate import Gate
-from deploy.robots.mock import MockSolo
-from deploy.robots.process import RobotProcess
+from deploy.console.console import Console
+from deploy.messages.lcm_link import CHANNELS, COMMAND, OPERATOR, STATE, STATUS, Message, blank, decode
+from deploy.operators.operators import Remote
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.robot_process import RobotProcess
+from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.solo12.limits import SAFETY
 
 from .deploy.stage import MS, Stage

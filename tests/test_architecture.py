@@ -15,73 +15,89 @@ ROOT = Path(__file__).parents[1]
 APPLICATIONS = ("solo_doi", "collect", "deploy")
 OURS = {*APPLICATIONS, "tests"}
 ENGINES = frozenset({"mujoco", "pybullet", "isaacgym"})
-EVERYONE_MAY = ("solo_doi.common.errors", "solo_doi.common.files", "solo_doi.__version__")
+EVERYONE_MAY = ("solo_doi.common", "solo_doi.__version__")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What the modules of a package may import, besides the standard library and each other."""
+    """Imports allowed in the modules of a package, besides the standard library and each other."""
 
     may: frozenset[str] | set[str] = frozenset()
-    """Packages of ours."""
+    """Our own packages."""
     outside: frozenset[str] | set[str] | None = None
-    """Packages of others; anything if not given."""
+    """Third-party packages; any if None."""
     never: frozenset[str] | set[str] = frozenset()
-    """What is forbidden even so."""
+    """Forbidden even if a rule above allows it."""
 
+
+ROBOT_SIDE = {"solo_doi.solo12", "solo_doi.policies.bundle", "deploy.common", "deploy.messages"}
+"""Imports of the processes that run beside the robot."""
+LOOP_NEVER = {"torch", "collect", "solo_doi.data", "solo_doi.algorithm"}
 
 RULES = {  # the most specific name counts
     "solo_doi": Rule(may={"solo_doi"}),
+    "solo_doi.common": Rule(outside={"yaml", "tyro", "rich", "numpy", "torch", "h5py", "tensorboard"}),
     "solo_doi.solo12": Rule(outside={"numpy"}),
     "solo_doi.sim": Rule(may={"solo_doi.solo12"}, outside={"numpy", *ENGINES}),
     "solo_doi.sim.__main__": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich", "matplotlib"}),
     "solo_doi.tasks": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, never={"torch", *ENGINES}),
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),
-    "solo_doi.policies.dominic_checkpoint": Rule(
-        may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES
-    ),  # checkpoints
-    "solo_doi.policies.bundle.reader": Rule(  # runs on the robot
-        may={"solo_doi.solo12", "solo_doi.policies.bundle.contract", "solo_doi.policies.bundle.plausibility"},
-        outside={"numpy", "onnxruntime"},
-    ),
-    "solo_doi.policies.bundle.plausibility": Rule(
-        may={"solo_doi.solo12", "solo_doi.policies.bundle.contract"}, outside={"numpy"}
-    ),
+    "solo_doi.policies.dominic_checkpoint": Rule(may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES),
+    "solo_doi.policies.bundle": Rule(may={"solo_doi.solo12"}, outside={"numpy", "onnxruntime", "cryptography"}),
     "solo_doi.policies.bundle.contract": Rule(outside=frozenset()),
     "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
     "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES),
-    "solo_doi.evaluate": Rule(may={"solo_doi"}),
-    "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm"}),  # nor deploy, which is not among `may`
-    "collect.isaac_worker": Rule(outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}),  # another Python
-    "deploy": Rule(may={"solo_doi"}, never={"torch", "solo_doi.data", "solo_doi.algorithm"}),
-    "deploy.robots.odri": Rule(  # runs on the robot, beside the vendor's wheels
-        may={"solo_doi.solo12", "deploy.clock", "deploy.signals", "deploy.robots.robot", "deploy.robots.lag"},
-        outside={"numpy", "libmaster_board_sdk_pywrap"},
+    "solo_doi.runs": Rule(
+        may={"solo_doi.algorithm", "solo_doi.data", "solo_doi.policies", "solo_doi.solo12"}, never=ENGINES
     ),
-    "deploy.robots.virtual_board": Rule(
-        may={
-            "solo_doi.solo12",
-            "solo_doi.sim",
-            "deploy.realtime",
-            "deploy.signals",
-            "deploy.robots.robot",
-            "deploy.robots.lag",
-            "deploy.robots.odri",
-        },
-        outside={"numpy", "mujoco"},
-    ),
-    "deploy.export": Rule(  # not on the loop's side: it reads every policy, but trains and collects nothing
+    "solo_doi.export": Rule(
         may={
             "solo_doi.solo12",
             "solo_doi.sim",
             "solo_doi.tasks",
             "solo_doi.policies",
-            "solo_doi.common.provenance",
-            "solo_doi.common.settings",
-            "solo_doi.policies.bundle.shipped",
+            "solo_doi.runs",
         },
-        outside={"numpy", "onnx", "onnxruntime", "tyro"},
+        outside={"numpy", "onnx", "onnxruntime"},
     ),
+    "solo_doi.evaluate": Rule(may={"solo_doi"}, never={"solo_doi.cli", "solo_doi.export"}),
+    "solo_doi.cli": Rule(may={"solo_doi"}),
+    "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm", "solo_doi.runs", "solo_doi.cli"}),
+    "collect.isaac_worker": Rule(outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}),  # another Python
+    "deploy": Rule(),
+    "deploy.common": Rule(may={"solo_doi.solo12"}, outside={"numpy"}),
+    "deploy.messages": Rule(may={"solo_doi.solo12", "deploy.common"}, outside={"numpy", "lcm"}),
+    "deploy.recorder": Rule(may={"solo_doi.solo12", "deploy.common", "deploy.messages"}, never=LOOP_NEVER),
+    "deploy.operators": Rule(may={"solo_doi.solo12", "deploy.common", "deploy.messages"}, outside={"numpy"}),
+    "deploy.controller": Rule(may={*ROBOT_SIDE, "deploy.operators", "deploy.recorder"}, outside={"numpy"}),
+    "deploy.robots": Rule(may={*ROBOT_SIDE, "solo_doi.sim"}, outside={"numpy", "pybullet"}),
+    "deploy.robots.odri": Rule(  # runs on the robot, beside the vendor's wheels
+        may={"solo_doi.solo12", "deploy.common", "deploy.robots.latency"},
+        outside={"numpy", "libmaster_board_sdk_pywrap"},
+    ),
+    "deploy.robots.virtual_board": Rule(
+        may={"solo_doi.solo12", "solo_doi.sim", "deploy.common", "deploy.robots.latency", "deploy.robots.odri"},
+        outside={"numpy", "mujoco"},
+    ),
+    "deploy.console": Rule(may={*ROBOT_SIDE, "deploy.operators"}, never=LOOP_NEVER),
+    "deploy.logs": Rule(
+        may={*ROBOT_SIDE, "deploy.operators", "deploy.controller", "deploy.robots", "deploy.recorder"}, never=LOOP_NEVER
+    ),
+    "deploy.launch": Rule(
+        may={
+            *ROBOT_SIDE,
+            "deploy.operators",
+            "deploy.controller",
+            "deploy.robots",
+            "deploy.console",
+            "deploy.recorder",
+            "deploy.logs",
+        },
+        never=LOOP_NEVER,
+    ),
+    "deploy.service": Rule(may={*ROBOT_SIDE, "deploy.robots", "deploy.launch"}, never=LOOP_NEVER),
+    "deploy.install": Rule(may={"deploy.common"}, outside=frozenset()),
+    "deploy.cli": Rule(may={"solo_doi", "deploy"}, never={"torch"}),
 }
 
 
@@ -156,7 +172,7 @@ def test_imports_point_inwards(module: str) -> None:
         ("solo_doi.policies.bundle.reader", "import onnx", "onnx"),
         (
             "solo_doi.policies.bundle.reader",
-            "from .skills import SkillPolicy",
+            "from solo_doi.policies.skill_policy import SkillPolicy",
             "solo_doi.policies.skill_policy.SkillPolicy",
         ),
         ("solo_doi.policies.bundle.contract", "import numpy as np", "numpy"),
@@ -168,7 +184,7 @@ def test_imports_point_inwards(module: str) -> None:
         ("solo_doi.cli.train", "from tests.bench import harness", "tests.bench.harness"),
         ("collect.mixture", "from solo_doi.algorithm import doi", "solo_doi.algorithm.doi"),
         ("collect.mixture", "from solo_doi import algorithm", "solo_doi.algorithm"),
-        ("collect.mixture", "from deploy import export", "deploy.export"),
+        ("collect.mixture", "from deploy import launch", "deploy.launch"),
         ("collect.isaac_worker.solo_isaac.scene", "import yaml", "yaml"),
         ("collect.isaac_worker.solo_isaac.scene", "from collect import recipe", "collect.recipe"),
         (
@@ -176,18 +192,23 @@ def test_imports_point_inwards(module: str) -> None:
             "from solo_doi.common.errors import SoloError",
             "solo_doi.common.errors.SoloError",
         ),
-        ("deploy.loop", "import torch", "torch"),
-        ("deploy.loop", "from solo_doi.data.reader import Dataset", "solo_doi.data.reader.Dataset"),
-        ("deploy.robots.odri.native", "import yaml", "yaml"),
+        ("deploy.controller.loop", "import torch", "torch"),
+        ("deploy.controller.loop", "from deploy.robots.process import gate", "deploy.robots.process.gate"),
+        ("deploy.robots.process.gate", "from deploy.controller import safety", "deploy.controller.safety"),
+        ("deploy.common.clock", "from deploy.messages import lcm_link", "deploy.messages.lcm_link"),
+        ("deploy.console.keyboard", "from deploy.controller import loop", "deploy.controller.loop"),
+        ("solo_doi.evaluate.source", "from solo_doi.cli.train import main", "solo_doi.cli.train.main"),
+        ("deploy.controller.loop", "from solo_doi.data.reader import Dataset", "solo_doi.data.reader.Dataset"),
+        ("deploy.robots.odri.drivers.native_board", "import yaml", "yaml"),
         (
-            "deploy.robots.odri.native",
-            "from deploy.robots.virtual_board import memory",
-            "deploy.robots.virtual_board.memory",
+            "deploy.robots.odri.drivers.native_board",
+            "from deploy.robots.virtual_board import memory_link",
+            "deploy.robots.virtual_board.memory_link",
         ),
-        ("deploy.export", "import collect", "collect"),
+        ("solo_doi.export.writer", "import collect", "collect"),
         ("solo_doi.export.writer", "import torch", "torch"),
         ("solo_doi.export.writer", "from solo_doi.algorithm import networks", "solo_doi.algorithm.networks"),
-        ("solo_doi.cli.export", "from deploy.loop import step", "deploy.loop.step"),
+        ("solo_doi.cli.export", "from deploy.controller.loop import step", "deploy.controller.loop.step"),
     ],
 )
 def test_a_planted_violation_is_found(module: str, source: str, name: str) -> None:
@@ -212,7 +233,10 @@ def test_a_planted_violation_is_found(module: str, source: str, name: str) -> No
         ("solo_doi.algorithm.doi", "import torch\nfrom solo_doi.data import reader"),
         ("solo_doi.cli.train", "from solo_doi import evaluate, __version__"),
         ("collect.mixture", "import torch\nfrom solo_doi.data import writer\nfrom collect import dominic"),
-        ("deploy.loop", "import onnxruntime\nfrom solo_doi.sim import make_simulator\nfrom .safety import check"),
+        (
+            "deploy.controller.loop",
+            "import numpy\nfrom deploy.recorder.recorder import Ring\nfrom .safety import check",
+        ),
         ("solo_doi.policies.bundle.reader", "import onnxruntime\nfrom .contract import Contract"),
         (
             "solo_doi.export.writer",
@@ -235,9 +259,11 @@ def test_relative_imports_of_a_package_start_at_itself() -> None:
     ]
 
 
-def test_every_package_of_the_library_has_a_rule() -> None:
+def test_every_room_has_a_rule() -> None:
     """A new package says whom it may import before it is used."""
-    packages = {f"solo_doi.{path.parent.name}" for path in (ROOT / "solo_doi").glob("*/__init__.py")}
+    packages = {
+        f"{top}.{path.parent.name}" for top in ("solo_doi", "deploy") for path in (ROOT / top).glob("*/__init__.py")
+    }
     assert packages
     assert packages <= set(RULES)
 
@@ -252,3 +278,72 @@ def test_importing_the_library_loads_no_engine(module: str) -> None:
     program = f"import sys, {', '.join(names)}; print(sorted({heavy!r} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def cycles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Return the groups of nodes that reach each other."""
+
+    def reachable(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            for following in graph.get(waiting.pop(), set()) - seen:
+                seen.add(following)
+                waiting.append(following)
+        return seen
+
+    reached = {node: reachable(node) for node in graph}
+    groups = [{other for other in reached[node] if node in reached.get(other, set())} for node in graph]
+    return [group for group in groups if group]
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Modules of ours that each of our modules imports."""
+    graph: dict[str, set[str]] = {}
+    for module, path in FILES.items():
+        found = set()
+        for name in imported(path.read_text(), module, is_package=path.name == "__init__.py"):
+            while name and name not in FILES:
+                name = name.rpartition(".")[0]
+            found.add(name)
+        graph[module] = found - {"", module}
+    return graph
+
+
+def package_of(module: str) -> str:
+    """Return the package whose folder holds a module."""
+    return module if FILES[module].name == "__init__.py" else module.rpartition(".")[0]
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """A cycle of modules cannot be read, moved or tested piece by piece."""
+    assert not cycles(import_graph())
+
+
+def test_no_package_imports_itself_through_others() -> None:
+    """The same for rooms: one of any two is the lower one."""
+    between: dict[str, set[str]] = {}
+    for module, targets in import_graph().items():
+        others = {package_of(target) for target in targets} - {package_of(module)}
+        between.setdefault(package_of(module), set()).update(others)
+    assert not cycles(between)
+
+
+def test_a_planted_cycle_is_found() -> None:
+    """Three modules in a ring, and one outside it."""
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})[0] == {"a", "b", "c"}
+    assert cycles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_no_library_module_imports_a_command() -> None:
+    """Commands are at the edge: what they need of each other belongs into the library."""
+    graph = import_graph()
+    importers = {module for module, targets in graph.items() if any(".cli." in f"{target}." for target in targets)}
+    assert {module for module in importers if ".cli." not in f"{module}."} == set()
+
+
+@pytest.mark.parametrize("top", APPLICATIONS)
+def test_no_folder_holds_more_than_twenty_modules(top: str) -> None:
+    """A newcomer reads `ls` and knows where a thing is."""
+    folders = [path.parent for path in (ROOT / top).rglob("*.py") if path.name != "__init__.py"]
+    assert max(folders.count(folder) for folder in folders) <= 20

@@ -52,7 +52,7 @@ def test_versions_are_written_elsewhere(image: str) -> None:
     """In the constraints and in the robot's requirements, once each."""
     words = [word for line in lines(image) for word in line]
     assert not any("==" in word for word in words)
-    assert "deploy.install_robot" in words or "install-robot" in words
+    assert "deploy.install.install_robot" in words or "install-robot" in words
     constraints = [word for word in words if word.endswith("constraints.txt")]
     assert all((ROOT / word.removeprefix("/opt/solo-doi/")).is_file() for word in constraints)
     assert bool(constraints) == (image == "lab")

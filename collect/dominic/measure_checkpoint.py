@@ -129,10 +129,7 @@ def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateComm
 
 
 def _draw(path: Path, policy: MaskedPolicy, folder: Path) -> None:
-    from solo_doi.evaluate.report.motion_pictures import (  # matplotlib only where it draws
-        filmstrip,
-        gait_diagram,
-    )
+    from solo_doi.evaluate.report.motion_pictures import filmstrip, gait_diagram  # matplotlib only where it draws
 
     options = EvaluateCommand(checkpoints=(path,))
     recordings = {

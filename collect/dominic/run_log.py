@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from solo_doi.common.metrics_log import MetricsLog
 from solo_doi.common.progress import Shown
-from solo_doi.runs.metrics_log import MetricsLog
 
 
 class RunLog(Shown):

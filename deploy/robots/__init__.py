@@ -1,1 +1,1 @@
-"""Who answers at the other end of LCM: a simulated Solo12, a real one."""
+"""The robot process and its robots: simulated, virtual, real."""

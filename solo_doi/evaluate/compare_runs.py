@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from solo_doi.cli.train import CONFIG_FILE, read_origin
 from solo_doi.common import settings as settings_files
 from solo_doi.common.files import write_text
-from solo_doi.runs.metrics_log import read_metrics
+from solo_doi.common.metrics_log import read_metrics
+from solo_doi.runs.run_directory import CONFIG_FILE, read_origin
 
 from .report import figures
 from .report.html_report import Report, show

@@ -11,7 +11,7 @@ import numpy as np
 
 from solo_doi.algorithm.training import RATIOS_FILE
 from solo_doi.common.errors import MissingPackageError
-from solo_doi.runs.metrics_log import read_metrics
+from solo_doi.common.metrics_log import read_metrics
 
 from .definitions import DEFINITIONS, DIVERSITY
 from .eval_config import COMMANDED, EvalConfig

@@ -10,13 +10,13 @@ from typing import Any
 import h5py
 
 from solo_doi.algorithm.training import EXPERT_FILE, POLICY_FILE, RATIOS_FILE, SUMMARY_FILE
-from solo_doi.cli.train import CONFIG_FILE, RunConfig
 from solo_doi.common import settings as settings_files
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
+from solo_doi.common.metrics_log import read_metrics
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.skill_policy import SkillPolicy
-from solo_doi.runs.metrics_log import read_metrics
+from solo_doi.runs.run_directory import CONFIG_FILE, RunConfig
 
 from .eval_config import EvalConfig, is_bundle
 from .skill_evaluation import Policy

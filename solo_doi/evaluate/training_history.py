@@ -10,9 +10,9 @@ import torch
 
 from solo_doi.algorithm.cloning import clone
 from solo_doi.algorithm.training import CHECKPOINTS, Training
-from solo_doi.cli.train import RunConfig, read_same_data
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run_directory import RunConfig, read_same_data
 
 from .eval_config import EvalConfig
 from .skill_evaluation import describe_skills, evaluate

@@ -14,16 +14,7 @@ from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing
 from solo_doi.common.provenance import software
 from solo_doi.policies.bundle.contract import Contract
-from solo_doi.policies.bundle.reader import (
-    CONTRACT,
-    FILE_HASH,
-    NO_HASH,
-    PARITY,
-    TOLERANCE,
-    VECTORS,
-    TestVectors,
-    seal,
-)
+from solo_doi.policies.bundle.reader import CONTRACT, FILE_HASH, NO_HASH, PARITY, TOLERANCE, VECTORS, TestVectors, seal
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.sim import SimConfig, make_simulator

@@ -20,6 +20,7 @@ from solo_doi.common.files import replacing, write_text
 from solo_doi.common.settings import load
 
 from .sweep_checks import check_jobs
+from .sweep_job import Job
 
 TABLE_FILE, CSV_FILE = "table.md", "table.csv"
 
@@ -45,30 +46,6 @@ class SweepCommand:
     """Directory of the runs and the table; runs in it that are finished are not run again."""
     workers: int = 1
     """Runs at a time; each takes one core."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run of the grid."""
-
-    variant: str
-    settings: dict[str, Any]
-    run: Path
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run has written its summary, which comes last."""
-        return (self.run / "summary.json").is_file()
-
-    @property
-    def settings_file(self) -> Path:
-        """What the run is started with."""
-        return self.run.with_name(f"{self.run.name}.yaml")
-
-    @property
-    def log_file(self) -> Path:
-        """What it prints."""
-        return self.run.with_name(f"{self.run.name}.log")
 
 
 def sweep(command: SweepCommand, tell: Callable[[str], None]) -> Path:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from solo_doi.cli.train import CONFIG_FILE, RunConfig, TrainCommand, _defaults, read_data
 from solo_doi.common.errors import SoloError
 from solo_doi.common.settings import from_dict, load, to_dict
 
+from .run_directory import CONFIG_FILE, RunConfig, TrainCommand, _defaults, read_data
+
 if TYPE_CHECKING:
-    from .sweep import Job
+    from .sweep_job import Job
 
 ABSENT = "nothing"
 """Stands for a setting that there no longer is."""

@@ -10,9 +10,8 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from solo_doi.common.metrics_log import MetricsLog
 from solo_doi.common.progress import Shown
-
-from .metrics_log import MetricsLog
 
 SHOWN = {"sigma": ("sigma", 1), "phi": ("phi", 1), "effective_share": ("ESS %", 100)}
 """Metrics of every skill that are shown, with their label and scale."""

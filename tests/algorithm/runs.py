@@ -21,11 +21,11 @@ from solo_doi.algorithm.train_config import (
     ValueConfig,
 )
 from solo_doi.algorithm.training import POLICY_FILE, RATIOS_FILE, SUMMARY_FILE, Training
+from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.data.manifest import ShardEntry
 from solo_doi.data.schema import ACTIONS, INFO_FIELDS, episode_fields, transition_fields
 from solo_doi.data.shard import file_hash, write_shard
 from solo_doi.data.transitions import Transitions
-from solo_doi.runs.metrics_log import METRICS_FILE
 from solo_doi.runs.train_log import TrainLog
 from tests.bits import differing
 from tests.data.datasets import made_up_arrays, made_up_manifest

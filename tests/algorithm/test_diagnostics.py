@@ -12,7 +12,7 @@ from solo_doi.algorithm import equations
 from solo_doi.algorithm.diagnostics import PATIENCE, Health, TrainingError, finite
 from solo_doi.algorithm.ratios import normalised
 from solo_doi.algorithm.train_config import TrainConfig
-from solo_doi.runs.metrics_log import read_metrics
+from solo_doi.common.metrics_log import read_metrics
 
 from .small import seeded
 

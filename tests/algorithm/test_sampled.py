@@ -10,7 +10,6 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from solo_doi.cli.train import RunConfig
 
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.networks import Ensemble
@@ -19,6 +18,7 @@ from solo_doi.algorithm.training import STATE_FILE
 from solo_doi.common.settings import read
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.data.transitions import Transitions
+from solo_doi.runs.run_directory import RunConfig
 from tests.algorithm.tabular import Mdp, newton_dual, with_uniform_data
 
 GAMMA = 0.9

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-from solo_doi.sim.mujoco.mujoco_model import build_model
 
 from solo_doi.common.errors import SoloError
 from solo_doi.sim import SimConfig
+from solo_doi.sim.mujoco.mujoco_model import build_model
 from solo_doi.solo12.constants import MOTOR_LAG, Array
 from solo_doi.solo12.rotations import IDENTITY
 from solo_doi.solo12.state import Motion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from deploy.operators import Script
+from deploy.operators.operators import Script
 from tests.deploy.board_world import BoardRig
 from tests.deploy.world import ListRecorder
 

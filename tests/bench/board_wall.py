@@ -18,20 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from deploy.clock import Ticker, percentiles
-from deploy.messages.auth import Authority
-from deploy.messages.wire import Link
-from deploy.realtime import prepare
-from deploy.robots.gate import Gate
-from deploy.robots.odri.link import EthernetLink
-from deploy.robots.odri.motors import motors_off
-from deploy.robots.odri.native import NativeBoard
-from deploy.robots.odri.protocol import CommandPacket, MotorCommand, SensorPacket
-from deploy.robots.odri.recorder import replay
-from deploy.robots.odri.sensors import sensors_of
-from deploy.robots.odri.session import Session
-from deploy.robots.process import PRIORITY, RobotProcess
-from deploy.robots.robot import LARGEST_GAINS, STOPPED, TICK, Sensors
+from deploy.common.clock import Ticker, percentiles
+from deploy.common.realtime import prepare
+from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors
+from deploy.messages.authentication import Authority
+from deploy.messages.lcm_link import Link
+from deploy.robots.odri.drivers.board_sensors import sensors_of
+from deploy.robots.odri.drivers.board_session import Session
+from deploy.robots.odri.drivers.motors import motors_off
+from deploy.robots.odri.drivers.native_board import NativeBoard
+from deploy.robots.odri.wire.ethernet_link import EthernetLink
+from deploy.robots.odri.wire.protocol import CommandPacket, MotorCommand, SensorPacket
+from deploy.robots.odri.wire.wire_recorder import replay
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.robot_process import PRIORITY, RobotProcess
 from deploy.robots.virtual_board.veth import PC_END
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
@@ -218,7 +218,7 @@ def _board(clock: str) -> Iterator[None]:
 @contextmanager
 def _recorder(path: Path) -> Iterator[None]:
     """Listen to the cable from a process of its own."""
-    words = ["-m", "deploy.robots.odri.recorder", PC_END, str(path)]
+    words = ["-m", "deploy.robots.odri.wire.wire_recorder", PC_END, str(path)]
     with _interrupted(subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL)):
         while not path.exists():
             time.sleep(0.05)

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from deploy.common.clock import Ticker
+from deploy.common.realtime import prepare
+from deploy.common.robot import TICK
+from deploy.common.state_machine import State
+from deploy.controller.controller import Controller
+from deploy.launch.deployment_report import SUMMARY_FILE
+from deploy.messages.authentication import Authority
+from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATE, Link, Request, blank, decode
+from deploy.recorder.recorder import LOG_FILE, Ring, read_log
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
-
-from deploy.clock import Ticker
-from deploy.controller import Controller
-from deploy.messages.auth import Authority
-from deploy.messages.wire import COMMAND, OBSERVATION, STATE, Link, Request, blank, decode
-from deploy.realtime import prepare
-from deploy.recorder import LOG_FILE, Ring, read_log
-from deploy.report import SUMMARY_FILE
-from deploy.robots.robot import TICK
-from deploy.state_machine import State
 
 from .harness import Pairs, benchmark, interleaved
 
@@ -254,7 +254,7 @@ def _in_child(call: str) -> list[Any]:
 
 def solo_deploy(*words: str) -> subprocess.Popen[bytes]:
     """Start the command in a process of its own."""
-    program = "import sys; from deploy.cli import main; main()"
+    program = "import sys; from deploy.cli.deploy import main; main()"
     return subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.DEVNULL)
 
 

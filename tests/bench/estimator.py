@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from tests.deploy.test_walk import Walk, walk
+from tests.deploy.common.test_walk import Walk, walk
 
 from .harness import Pairs, benchmark
 

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
-from solo_doi.sim.isaac.setup_message import array_shapes, first_message
 
 from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
+from solo_doi.sim.isaac.setup_message import array_shapes, first_message
 from solo_doi.solo12.constants import CONTROL_DT
 from tests.isaac_double.interpreters import WORKER, double, plain_interpreter
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from deploy.config import CONFIG_FILE, KEY_FILE, ControllerConfig, DeployConfig
-from deploy.messages.auth import read_key, write_key
-from deploy.messages.wire import COMMAND, STATE, Link
-from deploy.realtime import prepare
-from deploy.robots.gate import Gate
-from deploy.robots.mock import MockSolo
-from deploy.robots.process import PRIORITY, RobotProcess
-from deploy.robots.robot import TICK
-from deploy.safety import SafetyConfig
+from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, ControllerConfig, DeployConfig
+from deploy.common.realtime import prepare
+from deploy.common.robot import TICK
+from deploy.common.safety_config import SafetyConfig
+from deploy.messages.authentication import read_key, write_key
+from deploy.messages.lcm_link import COMMAND, STATE, Link
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.robot_process import PRIORITY, RobotProcess
+from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.common import settings
 
 from .deploy import URL
@@ -53,7 +53,7 @@ def latencies() -> list[tuple[float, float]]:
         config = DeployConfig(robot="mock", skill=2, seconds=10 * START, url=url, controller=PATIENT)
         (folder / CONFIG_FILE).write_text(settings.to_yaml(config))
         write_key(folder / KEY_FILE)
-        controller = subprocess.Popen([sys.executable, "-m", "deploy.control", str(folder)])
+        controller = subprocess.Popen([sys.executable, "-m", "deploy.controller.controller_process", str(folder)])
         try:
             prepare(PRIORITY)  # the controller, which is less urgent, has started by then
             return _Robot(TimedLink(read_key(folder / KEY_FILE), url)).parts()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from deploy.messages.auth import Authority
-from deploy.messages.wire import COMMAND, STATE, blank
+from deploy.messages.authentication import Authority
+from deploy.messages.lcm_link import COMMAND, STATE, blank
 
 from .latency import TimedLink
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.deploy.odri.vendor_demo import DemoRun
+from tests.deploy.robots.odri.vendor_demo import DemoRun
 
 from .vendor import ANGLES, check
 

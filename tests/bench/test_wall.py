@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deploy.control import PRIORITY as CONTROLLER
-from deploy.robots.process import PRIORITY as ROBOT
-from deploy.robots.robot import TICK
+from deploy.common.robot import TICK
+from deploy.controller.controller_process import PRIORITY as CONTROLLER
+from deploy.robots.process.robot_process import PRIORITY as ROBOT
 from deploy.robots.virtual_board.__main__ import PRIORITY as BOARD
 
 from . import wall

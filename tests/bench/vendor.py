@@ -10,7 +10,7 @@ import numpy as np
 
 from solo_doi.common.errors import SoloError
 from tests.contract.board_runs import SDK_PYTHON, sdk_python
-from tests.deploy.odri.vendor_demo import DemoRun, run_demo
+from tests.deploy.robots.odri.vendor_demo import DemoRun, run_demo
 
 from .harness import MIN_PAIRS, Pairs, benchmark
 

@@ -22,11 +22,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from deploy.report import SUMMARY_FILE
-from deploy.robots.process import PRIORITY
-from deploy.robots.robot import TICK
+from deploy.common.robot import TICK
+from deploy.common.state_machine import State
+from deploy.launch.deployment_report import SUMMARY_FILE
+from deploy.robots.process.robot_process import PRIORITY
 from deploy.robots.virtual_board.__main__ import PRIORITY as BOARD_PRIORITY
-from deploy.state_machine import State
 
 from .deploy import URL, c_loop, run_c_loop, solo_deploy
 from .harness import Pairs, benchmark

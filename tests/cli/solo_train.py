@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from solo_doi.cli.train import train_main
 
+from solo_doi.cli.train import train_main
 from tests.algorithm.runs import FLAGS
 from tests.command import Command
 

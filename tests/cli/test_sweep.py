@@ -16,13 +16,15 @@ from typing import Any, TextIO
 
 import pytest
 import yaml
-from solo_doi.cli.train import RunConfig, sweep_main, train_main
 
 from solo_doi.algorithm import presets
+from solo_doi.cli.train import sweep_main, train_main
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.runs import sweep as sweeping
-from solo_doi.runs.sweep import Job, SweepCommand, grid, write_tables
+from solo_doi.runs.run_directory import RunConfig
+from solo_doi.runs.sweep import SweepCommand, grid, write_tables
+from solo_doi.runs.sweep_job import Job
 from tests.algorithm.runs import assert_same_run, summary_of, tiny
 from tests.command import Command
 

@@ -20,10 +20,11 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from solo_doi.cli.train import TrainCommand, train, train_main
 
+from solo_doi.cli.train import train, train_main
 from solo_doi.common import settings
-from solo_doi.runs.metrics_log import METRICS_FILE
+from solo_doi.common.metrics_log import METRICS_FILE
+from solo_doi.runs.run_directory import TrainCommand
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, assert_same_run, summary_of, write_made_up
 from tests.command import run_silently
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from solo_doi.cli.train import RunConfig, TrainCommand
 
 from solo_doi.algorithm.presets import preset
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common import settings
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run_directory import RunConfig, TrainCommand
 from tests.algorithm.runs import FLAGS, arrays_of, assert_same_run, metrics_of, summary_of, tiny
 from tests.data.datasets import made_up_transitions
 

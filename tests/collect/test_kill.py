@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from collect.cli.collect import main
 
+from collect.cli.collect import main
 from collect.recipe import CollectConfig
 from solo_doi.common import settings
 from solo_doi.data.dataset import Dataset

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from collect.cli.collect import finish
 
+from collect.cli.collect import finish
 from collect.collector import SOURCES, SourceCollector
 from collect.recipe import CollectConfig
 from collect.worker import FIELDS, make_shard, store

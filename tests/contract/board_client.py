@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from deploy.robots.odri import codec
-from deploy.robots.odri import protocol as p
-from deploy.robots.odri.board import Board
-from deploy.robots.odri.ethernet import PC_MAC
-from deploy.robots.odri.link import ALL_TYPES, EthernetLink, open_socket
-from deploy.robots.odri.motors import motors_off
-from deploy.robots.odri.native import NativeBoard
-from deploy.robots.odri.protocol import Init, MotorCommand, SensorPacket
-from deploy.robots.robot import RobotError
+from deploy.common.robot import RobotError
+from deploy.robots.odri.drivers.board import Board
+from deploy.robots.odri.drivers.motors import motors_off
+from deploy.robots.odri.drivers.native_board import NativeBoard
+from deploy.robots.odri.wire import codec
+from deploy.robots.odri.wire import protocol as p
+from deploy.robots.odri.wire.ethernet import PC_MAC
+from deploy.robots.odri.wire.ethernet_link import ALL_TYPES, EthernetLink, open_socket
+from deploy.robots.odri.wire.protocol import Init, MotorCommand, SensorPacket
 
 INTERFACE = "esolo0"
 WAIT = 2.0
@@ -39,7 +39,7 @@ def make_board(driver: str) -> Board:
     """Open the interface by one of the drivers."""
     if driver == "native":
         return NativeBoard(EthernetLink(INTERFACE))
-    from deploy.robots.odri.sdk import SdkBoard
+    from deploy.robots.odri.drivers.sdk_board import SdkBoard
 
     return SdkBoard(INTERFACE, lock_step=True)
 

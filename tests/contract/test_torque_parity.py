@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.robots.odri import codec, motors
-from deploy.robots.odri.protocol import CommandPacket
+from deploy.robots.odri.drivers import motors
+from deploy.robots.odri.wire import codec
+from deploy.robots.odri.wire.protocol import CommandPacket
 from deploy.robots.virtual_board.body import Wiring
-from deploy.robots.virtual_board.drivers import ALIGNMENT_TICKS, Drivers
+from deploy.robots.virtual_board.motor_drivers import ALIGNMENT_TICKS, Drivers
 from solo_doi.sim import Domain
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from deploy.faults import Cause
-from deploy.messages.wire import COMMAND, Message, decode
-from deploy.robots.virtual_board.switches import SWITCHES
+from deploy.common.faults import Cause
+from deploy.messages.lcm_link import COMMAND, Message, decode
+from deploy.robots.virtual_board.fault_switches import SWITCHES
 
 from .board_world import BoardRig
 from .fault_rows import LATE, ROWS

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from deploy.clock import Clock
-from deploy.faults import Cause
-from deploy.messages.wire import OPERATOR, Request
-from deploy.operators import Wish, operator_message
-from deploy.robots.odri.bring_up import Stage
-from deploy.robots.odri.ethernet import Frame
-from deploy.robots.odri.native import NativeBoard
-from deploy.robots.odri.protocol import CommandPacket
+from deploy.common.clock import Clock
+from deploy.common.faults import Cause
+from deploy.common.robot import TICK, damped
+from deploy.common.state_machine import State
+from deploy.messages.lcm_link import OPERATOR, Request
+from deploy.messages.operator_request import Wish, operator_message
+from deploy.robots.odri.bring_up.bring_up import Stage
+from deploy.robots.odri.drivers.native_board import NativeBoard
 from deploy.robots.odri.solo12 import Solo12
-from deploy.robots.robot import TICK, damped
-from deploy.robots.virtual_board.board import MasterBoard
+from deploy.robots.odri.wire.ethernet import Frame
+from deploy.robots.odri.wire.protocol import CommandPacket
 from deploy.robots.virtual_board.body import Body, BodyConfig
-from deploy.robots.virtual_board.known import CALIBRATION
-from deploy.robots.virtual_board.memory import BOARD_MAC, LockStep
-from deploy.state_machine import State
+from deploy.robots.virtual_board.master_board import MasterBoard
+from deploy.robots.virtual_board.memory_link import BOARD_MAC, LockStep
+from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING
 

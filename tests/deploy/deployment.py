@@ -18,9 +18,9 @@ from typing import Any
 
 import lcm
 
-from deploy.messages.wire import STATE, STATUS, decode
-from deploy.recorder import read_log
-from deploy.state_machine import State
+from deploy.common.state_machine import State
+from deploy.messages.lcm_link import STATE, STATUS, decode
+from deploy.recorder.recorder import read_log
 
 PATIENCE = 240.0
 """When a test gives up: far beyond what a slow machine needs [s]."""
@@ -41,7 +41,7 @@ class Deployment:
         self.counts: dict[str, int] = {}
         self._ear = lcm.LCM(self.url)
         self._ear.subscribe("SOLO_.*", self._hear)
-        command = [sys.executable, "-c", "from deploy.cli import main; main()"]
+        command = [sys.executable, "-c", "from deploy.cli.deploy import main; main()"]
         self._process = subprocess.Popen(
             [*command, *arguments, "--url", self.url, "--out", str(out)],
             stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,

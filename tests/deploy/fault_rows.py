@@ -9,10 +9,10 @@ from math import inf
 
 import numpy as np
 
-from deploy.faults import Cause
-from deploy.messages.auth import Authority
-from deploy.messages.wire import COMMAND, SIGNED, STATE, Mode, blank, decode
-from deploy.robots.robot import Sensors
+from deploy.common.faults import Cause
+from deploy.common.robot import Sensors
+from deploy.messages.authentication import Authority
+from deploy.messages.lcm_link import COMMAND, SIGNED, STATE, Mode, blank, decode
 
 from .world import MS, WRONG_KEY, Killed, Rig, spoiled
 

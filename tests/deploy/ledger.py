@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.allowance import Allowance
+from deploy.common.position_limits import Allowance
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.limits import DRIVER, MECHANICAL_POSITION, TRAINING
 

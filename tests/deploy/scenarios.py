@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from deploy.messages.wire import STATE, STATUS
+from deploy.common.state_machine import State
+from deploy.messages.lcm_link import STATE, STATUS
 from deploy.robots.virtual_board.veth import BOARD_END
-from deploy.state_machine import State
 
 from .deployment import QUICK, Deployment
 
@@ -96,7 +96,7 @@ def stranger(out: Path) -> int:
 
 SCENARIOS: dict[str, Callable[[Path], int]] = {
     "board killed": killed("deploy.robots.virtual_board"),
-    "robot process killed": killed("deploy.robots"),
+    "robot process killed": killed("deploy.robots.process"),
     "cable out": cable_out,
     "Ctrl-C in bring-up": ctrl_c_in_bring_up,
     "Ctrl-C walking": ctrl_c_walking,

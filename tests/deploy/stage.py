@@ -7,18 +7,18 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
+from deploy.common.deploy_config import ControllerConfig
+from deploy.common.poses import LYING
+from deploy.common.robot import TICK, Robot, Sensors
+from deploy.common.state_machine import State
+from deploy.controller.controller import Controller
+from deploy.messages.conversions import state_of
+from deploy.messages.lcm_link import COMMAND, STATE, Message, Request
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.robot_process import RobotProcess
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
-
-from deploy.config import ControllerConfig
-from deploy.controller import Controller
-from deploy.messages.convert import state_of
-from deploy.messages.wire import COMMAND, STATE, Message, Request
-from deploy.poses import LYING
-from deploy.robots.gate import Gate
-from deploy.robots.process import RobotProcess
-from deploy.robots.robot import TICK, Robot, Sensors
-from deploy.state_machine import State
 from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS, Array
 from solo_doi.solo12.rotations import IDENTITY
 

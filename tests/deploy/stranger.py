@@ -9,8 +9,8 @@ import time
 
 import lcm
 
-from deploy.messages.auth import Authority
-from deploy.messages.wire import COMMAND, OPERATOR, STATE, Mode, Request, blank
+from deploy.messages.authentication import Authority
+from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, Mode, Request, blank
 
 from .world import WRONG_KEY
 

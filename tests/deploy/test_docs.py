@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.faults import Cause
-from deploy.levels import Check, Level, checks, table
-from deploy.state_machine import diagram
+from deploy.common.faults import Cause
+from deploy.common.state_machine import diagram
+from tests.deploy.check_table import Check, Level, checks, table
 
 HERE = Path(__file__).parent
 README = HERE.parents[1] / "deploy" / "README.md"
@@ -20,7 +20,7 @@ def test_the_diagram_is_made_from_the_table() -> None:
 
 
 def test_the_levels_are_made_from_the_code() -> None:
-    """`python -c "from deploy.levels import table; print(table())"` makes it anew."""
+    """`python -c "from tests.deploy.check_table import table; print(table())"` makes it anew."""
     assert f"<!-- levels -->\n{table()}\n" in README.read_text()
 
 

@@ -9,23 +9,24 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
+from deploy.common.clock import Clock
+from deploy.common.deploy_config import ControllerConfig, DeployConfig
+from deploy.common.robot import LARGEST_GAINS, STOPPED, Robot, Sensors
+from deploy.common.state_machine import State
+from deploy.controller.controller import Controller
+from deploy.controller.loop import Loop
+from deploy.launch.deployment_report import problems
+from deploy.messages.authentication import Authority
+from deploy.messages.lcm_link import COMMAND, Link, Mode, Request, decode
+from deploy.messages.operator_request import Wish
+from deploy.operators.operators import Operator
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.robot_process import RobotProcess
+from deploy.robots.simulated.bullet_solo import BulletSolo
+from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
-
-from deploy.clock import Clock
-from deploy.config import ControllerConfig, DeployConfig
-from deploy.controller import Controller
-from deploy.loop import Loop
-from deploy.messages.auth import Authority
-from deploy.messages.wire import COMMAND, Link, Mode, Request, decode
-from deploy.operators import Operator, Wish
-from deploy.report import problems
-from deploy.robots.bullet import BulletSolo
-from deploy.robots.gate import Gate
-from deploy.robots.mock import MockSolo
-from deploy.robots.process import RobotProcess
-from deploy.robots.robot import LARGEST_GAINS, STOPPED, Robot, Sensors
-from deploy.state_machine import State
 from solo_doi.solo12.state import JointCommand
 
 from .ledger import Ledger

@@ -11,10 +11,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from solo_doi.cli.train import TrainCommand, train
-from solo_doi.evaluate.report.render import render
 
 from solo_doi.cli.evaluate import main
+from solo_doi.cli.train import train
 from solo_doi.common import settings
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.evaluate import evaluate_run as run_module
@@ -22,7 +21,9 @@ from solo_doi.evaluate import selection
 from solo_doi.evaluate.metrics import skill_diversity as diversity
 from solo_doi.evaluate.metrics.walk import Walk
 from solo_doi.evaluate.report import motion_pictures as pictures
+from solo_doi.evaluate.report.render import render
 from solo_doi.evaluate.rollouts.recording import Recording
+from solo_doi.runs.run_directory import TrainCommand
 from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, write_made_up
 from tests.command import Command

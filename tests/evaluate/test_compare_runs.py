@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from solo_doi.evaluate.report.html_report import show
 
 from solo_doi.evaluate.compare_runs import MEASURES, compare, label, labels, spread, value
+from solo_doi.evaluate.report.html_report import show
 
 from .browser import PHONE, on_a_phone
 from .report.test_html_report import Page, assert_self_contained

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from solo_doi.policies.bundle.reader import Bundle
 
 from solo_doi.evaluate.compare_runs import label
 from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.selection import CONDITIONS
 from solo_doi.evaluate.skill_evaluation import roll_out
 from solo_doi.evaluate.source import FROM_TRAINING
+from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.observation import LAYOUTS
 from tests.policies.bundles import SKILLS, skill_policy, write
 

@@ -12,7 +12,6 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from solo_doi.cli.train import RunConfig
 
 from solo_doi.cli.evaluate import shipped_expert
 from solo_doi.common import settings
@@ -24,6 +23,7 @@ from solo_doi.evaluate.evaluate_run import evaluate_run
 from solo_doi.evaluate.selection import select
 from solo_doi.evaluate.training_history import SHOWN, policies_over_training, returns_over_training
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run_directory import RunConfig
 from tests.algorithm.runs import summary_of
 
 from .browser import PHONE, on_a_phone

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from solo_doi.policies.bundle.contract import digest
-
 from tests.policies.bundles import SKILLS
 
 NUMBERS = {"return_pct": 97.5, "vx": 1 / 3, "falls": 1, "success": 0.95, "height_mean": 0.24, "clearance": 0.03}

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from solo_doi.cli import export as cli
 from solo_doi.policies.bundle.contract import Contract
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
-
-from solo_doi.cli import export as cli
 from solo_doi.policies.dominic_checkpoint import write_policy
 from tests.command import Command
 from tests.policies.bundles import SKILLS, extremes, masked_policy, skill_policy, write
 
 from .runs import METRICS, NUMBERS, PROVENANCE, evaluated_as_it_is
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_run_is_exported_beside_its_policy(command: Command, plain_run: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from solo_doi.policies.bundle.reader import Bundle
 
 from solo_doi.cli import export as cli
 from solo_doi.common.errors import SoloError
 from solo_doi.export.writer import make_contract
+from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.observation import LAYOUTS
 from tests.policies.bundles import masked_policy, skill_policy

@@ -11,8 +11,6 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from solo_doi.policies.bundle.reader import VECTORS, Bundle, TestVectors
-from solo_doi.policies.bundle.shipped import SHIPPED
 
 from solo_doi.algorithm.networks import SkillNetwork
 from solo_doi.algorithm.train_config import PolicyConfig
@@ -21,6 +19,8 @@ from solo_doi.cli import export as cli
 from solo_doi.common.errors import SoloError
 from solo_doi.export.graph import build_graph
 from solo_doi.export.writer import make_contract, write_bundle
+from solo_doi.policies.bundle.reader import VECTORS, Bundle, TestVectors
+from solo_doi.policies.bundle.shipped import SHIPPED
 from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.policies.masked_policy import NORMALISER_FLOOR, MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
@@ -31,7 +31,7 @@ from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.small import small_config, table
 from tests.policies.bundles import EVALUATED, POLICIES, SKILLS, extremes, masked_policy, metadata, skill_policy, write
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 EXPERT = ROOT / "collect" / "checkpoints" / "locomotion" / "expert.pt"
 STEERABLE = SHIPPED.parents[1] / "steerable"
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from solo_doi.policies.bundle.contract import BundleError, Contract
-from solo_doi.policies.bundle.reader import Bundle, seal
 
 from solo_doi.export.writer import make_contract, write_bundle
+from solo_doi.policies.bundle.contract import BundleError, Contract
+from solo_doi.policies.bundle.reader import Bundle, seal
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.constants import NUM_JOINTS

@@ -11,10 +11,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from solo_doi.policies.bundle.contract import BundleError, Contract, digest
-from solo_doi.policies.bundle.reader import FILE_HASH, NO_HASH, Bundle, seal
 
 from solo_doi.common.errors import MissingPackageError
+from solo_doi.policies.bundle.contract import BundleError, Contract, digest
+from solo_doi.policies.bundle.reader import FILE_HASH, NO_HASH, Bundle, seal
 
 from .bundles import POLICIES, SKILLS, assert_unsealed, metadata, refusal, skill_policy, write
 

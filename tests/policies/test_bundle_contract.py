@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+
 from solo_doi.policies.bundle.contract import BundleError, canonical
 from solo_doi.policies.bundle.reader import Bundle
-
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.solo12.observation import LAYOUTS
 

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from solo_doi.policies.bundle.contract import BundleError
 from solo_doi.policies.bundle.reader import FILE_HASH, NO_HASH, Bundle, seal, sealed
 

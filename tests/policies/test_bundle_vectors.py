@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from solo_doi.policies.bundle.reader import Bundle, TestVectors
 
 from .bundles import SKILLS, metadata, refusal, skill_policy, with_texts, write

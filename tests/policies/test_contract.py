@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from solo_doi.policies.bundle.contract import SCHEMA, BundleError, Contract, canonical, digest, parse_json
 
 from solo_doi.common.errors import SoloError
+from solo_doi.policies.bundle.contract import SCHEMA, BundleError, Contract, canonical, digest, parse_json
 
 from .bundles import EVALUATED, contract
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from solo_doi.policies.bundle.contract import BundleError
 from solo_doi.policies.bundle.plausibility import implausible
 from solo_doi.policies.bundle.reader import check_contract
-
 from solo_doi.solo12.constants import NUM_JOINTS
 
 from .bundles import contract

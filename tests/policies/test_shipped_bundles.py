@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from solo_doi.policies.bundle.shipped import SHIPPED, find_bundle
 
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.bundle import shipped
+from solo_doi.policies.bundle.shipped import SHIPPED, find_bundle
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from solo_doi.policies.bundle.contract import BundleError
-from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
 
 from solo_doi.common.errors import SoloError
+from solo_doi.policies.bundle.contract import BundleError
+from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
 
 
 @pytest.fixture

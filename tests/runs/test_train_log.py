@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from solo_doi.common.files import WriteError
-from solo_doi.runs.metrics_log import read_metrics
+from solo_doi.common.metrics_log import read_metrics
 from solo_doi.runs.train_log import POINTS, UPDATES, TrainLog
 from tests.algorithm.runs import metrics_of
 

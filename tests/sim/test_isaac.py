@@ -13,18 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
-from solo_doi.sim.isaac.setup_message import (
-    FRICTION_STEP,
-    GROUND_FRICTION,
-    first_message,
-    shape_friction,
-)
-from solo_doi.sim.isaac.worker_process import _environment
 
 from solo_doi.common.errors import SoloError
 from solo_doi.sim import Domain, IsaacConfig, SimConfig, SimulationError, make_simulator
 from solo_doi.sim.domain import PLAUSIBLE
+from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
+from solo_doi.sim.isaac.setup_message import FRICTION_STEP, GROUND_FRICTION, first_message, shape_friction
+from solo_doi.sim.isaac.worker_process import _environment
 from solo_doi.sim.isaac_config import find_isaac
 from solo_doi.solo12.constants import CONTROL_SETUPS
 from solo_doi.solo12.state import standing

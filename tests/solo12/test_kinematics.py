@@ -96,9 +96,8 @@ def test_one_robot_equals_a_row_of_a_batch() -> None:
 def test_feet_and_mass_agree_with_mujoco() -> None:
     """200 random states: the engine's own kinematics of the same file, positions and velocities."""
     mujoco = pytest.importorskip("mujoco")
-    from solo_doi.sim.mujoco.mujoco_model import build_model
-
     from solo_doi.sim import SimConfig
+    from solo_doi.sim.mujoco.mujoco_model import build_model
 
     model = build_model(SimConfig())
     data = mujoco.MjData(model)

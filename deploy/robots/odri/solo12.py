@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.clock import CLOCK, Clock
-from deploy.robots.lag import Lag
-from deploy.robots.robot import LARGEST_GAINS, STOPPED, RobotError, Sensors, damped
+from deploy.common.clock import CLOCK, Clock
+from deploy.common.robot import LARGEST_GAINS, STOPPED, RobotError, Sensors, damped
+from deploy.robots.latency import Lag
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
-from . import motors
-from .board import LARGEST_LAG, Board
-from .bring_up import BringUp
-from .calibration import Calibration
-from .protocol import SensorPacket
-from .sensors import sensors_of, without_errors
-from .session import Session
+from .bring_up.bring_up import BringUp
+from .bring_up.calibration import Calibration
+from .drivers import motors
+from .drivers.board import LARGEST_LAG, Board
+from .drivers.board_sensors import sensors_of, without_errors
+from .drivers.board_session import Session
+from .wire.protocol import SensorPacket
 
 LAST_COMMANDS = 5
 """Damping commands that `close` sends."""

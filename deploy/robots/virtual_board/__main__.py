@@ -16,22 +16,22 @@ from pathlib import Path
 
 import numpy as np
 
-from deploy.realtime import prepare
-from deploy.robots.odri.link import EthernetLink
-from deploy.signals import Interrupts, Parent, ask_to_end, naming_parent, on_ending
+from deploy.common.realtime import prepare
+from deploy.common.signals import Interrupts, Parent, ask_to_end, naming_parent, on_ending
+from deploy.robots.odri.wire.ethernet_link import EthernetLink
 from solo_doi.common.errors import one_line
 from solo_doi.common.files import write_text
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
-from .board import MasterBoard
+from .board_server import serve_by_clock, serve_lock_step
 from .body import Body, BodyConfig
-from .known import BOARD_MAC
-from .memory import LockStep
-from .person import PersonConfig
-from .server import serve_by_clock, serve_lock_step
-from .switches import SWITCHES, Event, KilledError, Schedule
-from .track import Track
+from .fault_switches import SWITCHES, Event, KilledError, Schedule
+from .master_board import MasterBoard
+from .memory_link import LockStep
+from .simulated_person import PersonConfig
+from .true_path import Track
 from .veth import BOARD_END, PC_END, veth_pair
+from .virtual_robot import BOARD_MAC
 
 PRIORITY = 70
 """Above everything on the PC: a real board has a processor of its own."""

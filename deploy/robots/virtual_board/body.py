@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deploy.robots.odri.motors import MOTOR_OF_JOINT, SIGN
-from deploy.robots.odri.protocol import CommandPacket, Power
-from deploy.robots.robot import TICK
+from deploy.common.crane_timing import HANGING
+from deploy.common.robot import TICK
+from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, SIGN
+from deploy.robots.odri.wire.protocol import CommandPacket, Power
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE
 from solo_doi.solo12.rotations import IDENTITY
 
-from .crane import HANGING
-from .drivers import Drivers
 from .imu import Imu
-from .known import INDEX_ANGLES
-from .person import Person, PersonConfig
+from .motor_drivers import Drivers
 from .plant import Plant
+from .simulated_person import Person, PersonConfig
+from .virtual_robot import INDEX_ANGLES
 
 FULL_BATTERY = 24.0
 """[V]"""

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+from deploy.common.crane_timing import SLACK_TIME, SPEED
+
 STIFFNESS, DAMPING = 3000.0, 150.0
 """Of the rope and of the hand that keeps the robot from swinging [N/m], [N s/m]."""
 TURN_STIFFNESS, TURN_DAMPING = 60.0, 1.5
 """[N m/rad], [N m s/rad]"""
-SPEED = 0.15
-"""Of lowering [m/s]."""
-SLACK_TIME = 0.2
-"""How long the rope is slack before it is taken off [s]."""
-HANGING = 0.45
-"""Height of a base whose legs swing free [m]."""
-LOWER_AFTER = 0.5
-"""How long after its calibration the robot of a dry run still hangs [s]."""
-LET_DOWN = LOWER_AFTER + HANGING / SPEED + SLACK_TIME
-"""How long after its calibration the robot of a dry run lies on the ground without a rope, at the latest [s]."""
 
 
 class Crane:

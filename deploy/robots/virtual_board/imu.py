@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from deploy.robots.odri.protocol import ImuReading
+from deploy.robots.odri.wire.protocol import ImuReading
 from solo_doi.solo12.constants import GRAVITY, Array
 from solo_doi.solo12.rotations import IDENTITY, matrix
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
-from solo_doi.sim.mujoco.mujoco_model import build_model, normal_forces
 
 from solo_doi.sim import SimConfig
+from solo_doi.sim.mujoco.mujoco_model import build_model, normal_forces
 from solo_doi.solo12.constants import BASE_NAME, GRAVITY, NUM_LEGS, TOTAL_MASS, Array
 from solo_doi.solo12.limits import GEAR_RATIO
 from solo_doi.solo12.rotations import IDENTITY, rotate_inverse

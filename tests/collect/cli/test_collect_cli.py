@@ -8,8 +8,8 @@ from pathlib import Path
 
 import matplotlib.image
 import pytest
-from collect.cli.collect import VERBS, main
 
+from collect.cli.collect import VERBS, main
 from collect.recipe import CollectConfig
 from solo_doi.common import settings
 from solo_doi.data.dataset import Dataset

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from collect.cli.pretrain import main
 
+from collect.cli.pretrain import main
 from tests.command import Command
 
 

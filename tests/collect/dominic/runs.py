@@ -11,7 +11,7 @@ import torch
 from collect.dominic.pretrain_config import DiversityConfig, PretrainConfig
 from collect.dominic.run_log import RunLog
 from collect.dominic.trainer import STATE_FILE, Trainer
-from solo_doi.runs.metrics_log import METRICS_FILE
+from solo_doi.common.metrics_log import METRICS_FILE
 
 TINY = {
     "num_robots": 16,

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from collect.cli.pretrain import PretrainCommand, pretrain
 
+from collect.cli.pretrain import PretrainCommand, pretrain
 from collect.dominic.trainer import Trainer
-from solo_doi.runs.metrics_log import METRICS_FILE
+from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.tasks.locomotion import LocomotionConfig
 from tests.bits import differing
 from tests.command import Command

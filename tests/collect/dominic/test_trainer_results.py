@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import torch
 import yaml
-from collect.cli.pretrain import PretrainCommand, pretrain
 
+from collect.cli.pretrain import PretrainCommand, pretrain
 from collect.dominic.run_log import RunLog
 from collect.dominic.trainer import STATE_FILE, Trainer
+from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.policies.dominic_checkpoint import read_policy
-from solo_doi.runs.metrics_log import METRICS_FILE
 
 from .runs import files, metrics, tiny, train, trained
 

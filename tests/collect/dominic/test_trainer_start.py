@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from collect.cli.pretrain import PretrainCommand, pretrain
 
+from collect.cli.pretrain import PretrainCommand, pretrain
 from collect.dominic.trainer import Trainer
 from solo_doi.common.errors import SoloError
 from solo_doi.tasks.locomotion import LocomotionTask

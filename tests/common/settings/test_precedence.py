@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from collect.cli.pretrain import PretrainCommand
 
+from collect.cli.pretrain import PretrainCommand
 from solo_doi.common import settings as config
 from solo_doi.common.settings import ConfigError
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 import yaml
-from collect.cli.pretrain import PretrainCommand
-from solo_doi.cli.train import RunConfig
 
+from collect.cli.pretrain import PretrainCommand
 from collect.dominic.pretrain_config import PretrainConfig
 from solo_doi.common import settings as config
-from solo_doi.runs.sweep import Job
+from solo_doi.runs.run_directory import RunConfig
 from solo_doi.runs.sweep_checks import resolved
+from solo_doi.runs.sweep_job import Job
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KINDS: dict[str, type[Any]] = {"pretrain": PretrainCommand}
 """What the files in each folder of configs/ configure."""
 SWEEPS = sorted((ROOT / "configs" / "sweep").glob("*.yaml"))

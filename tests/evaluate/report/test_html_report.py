@@ -10,8 +10,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from solo_doi.evaluate.report.html_report import Report, show
 
+from solo_doi.evaluate.report.html_report import Report, show
 from tests.evaluate.browser import PHONE, on_a_phone
 
 DATA = "data:image/png;base64,"

@@ -8,10 +8,10 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
-from solo_doi.evaluate.report.motion_pictures import DIAGONALS, filmstrip, gait_diagram
-from solo_doi.evaluate.report.render import render
 
 from solo_doi.common.errors import MissingPackageError
+from solo_doi.evaluate.report.motion_pictures import DIAGONALS, filmstrip, gait_diagram
+from solo_doi.evaluate.report.render import render
 from tests.evaluate.recordings import walking
 
 BLUE, ORANGE = (0x1F / 255, 0x77 / 255, 0xB4 / 255), (1.0, 0x7F / 255, 0x0E / 255)

@@ -1,0 +1,36 @@
+"""Make a process as punctual as the system allows, and say plainly what it did not allow."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+
+from .robot import rights_command
+
+MCL_CURRENT, MCL_FUTURE = 1, 2
+
+
+def prepare(priority: int) -> list[str]:
+    """Ask for real-time scheduling, lock memory, stop garbage collection; return what was refused, in words."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    refused, advice = [], f"allow it with: {rights_command()}"
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+    except (PermissionError, AttributeError) as error:
+        refused.append(f"real-time scheduling refused ({error}): ticks may be late; {advice}")
+    if ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        refused.append(f"memory lock refused ({reason}): page faults may make ticks late; {advice}")
+    return refused
+
+
+def prepare_aloud(priority: int, who: str) -> list[str]:
+    """Prepare, and tell people at once what was refused: before anything moves, not after."""
+    refused = prepare(priority)
+    for refusal in refused:
+        sys.stderr.write(f"note: {who}: {refusal}\n")
+    return refused

@@ -1,0 +1,1 @@
+"""The operator's side: keyboard, gamepad, questions at the terminal."""

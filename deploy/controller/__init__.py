@@ -1,0 +1,1 @@
+"""The controller process: loop, state machine, safety checks, skills."""

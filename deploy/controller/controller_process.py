@@ -1,0 +1,79 @@
+"""The controller process: `python -m deploy.controller.controller_process FOLDER`, started by solo-deploy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deploy.common.clock import percentiles
+from deploy.common.crane_timing import LET_DOWN
+from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
+from deploy.common.realtime import prepare_aloud
+from deploy.common.signals import StopRequest
+from deploy.messages.authentication import read_key
+from deploy.messages.lcm_link import Link
+from deploy.operators.operators import SETTLE, Operator, Remote, Script, Spectator
+from deploy.recorder.recorder import Recorder
+from solo_doi.common import settings
+from solo_doi.common.errors import one_line
+from solo_doi.common.files import write_text
+from solo_doi.policies.bundle.shipped import load_bundle
+
+from .controller import Controller
+from .loop import Loop, LoopReport
+from .skill_runner import rehearse
+
+REPORT_FILE = "controller.json"
+PRIORITY = 40
+"""Below the robot process, which must never wait for the controller."""
+
+
+def control(folder: Path) -> LoopReport:
+    """Run the controller that a folder's configuration describes, and leave its report there."""
+    config = settings.read(DeployConfig, folder / CONFIG_FILE)
+    bundle = load_bundle(config.bundle, config.trust)  # the file may be another than at preflight
+    controller = Controller(bundle, config.skill, config.controller, force=config.force)
+    link = Link(read_key(config.key or folder / KEY_FILE), config.url)
+    rehearse(controller.bundle)
+    # What is started inherits urgency: the recorder's process must not have it, LCM's thread, which the first
+    # subscription starts, needs it.
+    recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
+    refused = [] if config.fast else prepare_aloud(PRIORITY, "controller")
+    stop = StopRequest()
+    loop = Loop(controller, link, make_operator(config, link, controller), recorder)
+    try:
+        loop.run(stop, lockstep=config.fast, readonly=config.readonly)
+    finally:
+        recorder.close()
+        write_text(folder / REPORT_FILE, json.dumps(summarised(loop.report) | {"refused": refused}, indent=1) + "\n")
+    return loop.report
+
+
+def make_operator(config: DeployConfig, link: Link, controller: Controller) -> Operator:
+    """Return who asks for standing, walking and stopping."""
+    if config.readonly:
+        return Spectator(config.seconds)
+    if not config.by_person:
+        velocity = None if config.velocity is None else np.array(config.velocity)
+        settle = LET_DOWN if config.robot == "virtual" else SETTLE
+        skills = (config.skill, *config.then)
+        return Script(skills, config.seconds, velocity, settle=settle, at_rest=lambda: controller.at_rest)
+    return Remote(link)
+
+
+def summarised(report: LoopReport) -> dict[str, Any]:
+    """Return a report with percentiles in the place of arrays."""
+    content = asdict(report)
+    for name in ("work", "age", "lateness"):
+        content[name] = percentiles(content[name])
+    return content
+
+
+if __name__ == "__main__":
+    with one_line("solo-deploy"):
+        control(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""One deployment from preflight to report."""

@@ -1,0 +1,1 @@
+"""Logs after a run: replay, pictures, MCAP."""

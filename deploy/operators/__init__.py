@@ -1,0 +1,1 @@
+"""Operators: a script for dry runs, a spectator, a person over LCM."""

@@ -1,0 +1,1 @@
+"""The recorder process: the last half minute in memory, written to disk."""

@@ -1,0 +1,1 @@
+"""Calibration and inspection of a robot on the bench."""

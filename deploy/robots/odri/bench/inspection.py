@@ -1,0 +1,117 @@
+"""Look at a robot whose motors stay off, whatever happens: what the board says, how regularly, what hands do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deploy.common.clock import CLOCK, Clock
+from deploy.robots.odri.drivers.board import Board
+from deploy.robots.odri.drivers.board_sensors import driver_faults
+from deploy.robots.odri.drivers.board_session import Session
+from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, joint_position, joint_velocity, motors_off
+from deploy.robots.odri.wire.protocol import SensorPacket
+
+from .hand_test import HandTest
+from .packet_statistics import AT_POWER_UP, Tally
+
+SILENCE_LIMIT = 1.0
+"""Longest time without measurements before it gives up [s]."""
+SETTLE_TICKS = 20
+"""Packets that are not judged: drivers need a few to answer."""
+
+
+class Inspection:
+    """One `step` per tick until `is_over`; angles count from where the joints were at power-up."""
+
+    def __init__(
+        self,
+        board: Board,
+        *,
+        seconds: float,
+        lock_step: bool = False,
+        hand_test: HandTest | None = None,
+        clock: Clock = CLOCK,
+    ) -> None:
+        """Take a board that is not connected yet; listen for `seconds`, then begin the hand test, if there is one."""
+        self._session = Session(board, lock_step=lock_step, needs_drivers=False, clock=clock)
+        self._seconds = seconds
+        self._hand_test = hand_test
+        self._tally: Tally | None = None
+        self._packet: SensorPacket | None = None
+        self._settling = SETTLE_TICKS
+        self._stopped = False
+        self.failure = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything was seen."""
+        seen = self._listened and (self._hand_test is None or self._hand_test.is_over)
+        return bool(self.failure) or self._stopped or seen
+
+    @property
+    def question(self) -> str:
+        """What a person is asked to do; nothing needs to be confirmed."""
+        return self._hand_test.question if self._hand_test is not None and self._listened else ""
+
+    def confirm(self) -> None:
+        """Nobody is asked to confirm anything."""
+
+    def stop(self) -> None:
+        """End here: a person has asked for it."""
+        self._stopped = True
+
+    def step(self) -> None:
+        """Advance by a tick.
+
+        Raises:
+            BoardError: There is no board.
+        """
+        if not self._session.is_open:
+            self._session.open()
+            return
+        packet = self._session.receive()
+        if packet is None and self._session.silence > SILENCE_LIMIT:
+            self.failure = f"the master board sent nothing for {SILENCE_LIMIT} s"
+        if packet is not None:
+            self._take(packet)
+        self._session.send(motors_off())
+
+    def status(self) -> dict[str, Any]:
+        """What people are shown, as plain values."""
+        packet, tally, board = self._packet, self._tally, self._session.board
+        if packet is None or tally is None:
+            return {"phase": "waiting for the master board", "question": "", "failure": self.failure}
+        return {
+            "phase": "motors off", "question": self.question, "failure": self.failure,
+            "angle": joint_position(packet, AT_POWER_UP).tolist(), "velocity": joint_velocity(packet).tolist(),
+            "index": packet.index_seen[MOTOR_OF_JOINT].tolist(), "attitude": packet.imu.attitude.tolist(),
+            "acceleration": packet.imu.acceleration.tolist(),
+            "voltage": packet.power.voltage, "current": packet.power.current,
+            "faults": list(driver_faults(packet)), "protocol": board.protocol, "address": board.address,
+            "packets": tally.packets, "lost": tally.lost, "rejected": board.rejected, "seconds": tally.seconds,
+        }  # fmt: skip
+
+    def result(self) -> dict[str, Any]:
+        """What was measured, as plain values; what it is worth is decided elsewhere."""
+        board = self._session.board
+        return {
+            "protocol": board.protocol, "driver": board.driver, "drivers": board.drivers, "address": board.address,
+            "rejected": board.rejected, "failure": self.failure,
+            "hands": None if self._hand_test is None else self._hand_test.result(),
+            **({"packets": 0} if self._tally is None else self._tally.result()),
+        }  # fmt: skip
+
+    @property
+    def _listened(self) -> bool:
+        return self._tally is not None and self._tally.seconds >= self._seconds
+
+    def _take(self, packet: SensorPacket) -> None:
+        self._packet = packet
+        if self._settling > 0:
+            self._settling -= 1
+        elif self._tally is None:
+            self._tally = Tally(self._session.board)
+        elif not self._listened or self._hand_test is None:
+            self._tally.take(packet, self._session.time)
+        else:
+            self._hand_test.step(packet)

@@ -1,0 +1,1 @@
+"""From power-up to calibrated joints."""

@@ -1,0 +1,1 @@
+"""Drivers of the master board, in joint coordinates."""

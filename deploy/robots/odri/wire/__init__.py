@@ -1,0 +1,1 @@
+"""The master board's wire protocols: packets, frames, cable."""

@@ -1,0 +1,1 @@
+"""The robot process: the only one that moves motors."""

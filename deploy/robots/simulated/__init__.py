@@ -1,0 +1,1 @@
+"""Robots without hardware: PyBullet and a mock."""

@@ -1,0 +1,137 @@
+"""Solo12 in PyBullet as a robot at 1 kHz: the dry run's, and the one that CI walks."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from deploy.common.poses import LYING, LYING_HEIGHT
+from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
+from deploy.robots.latency import Lag
+from solo_doi.sim.bullet.bullet_robot import BulletRobot
+from solo_doi.sim.simulator import SimConfig
+from solo_doi.sim.terrain import Terrain
+from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, NUM_LEGS, Array
+from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.rotations import IDENTITY, matrix, right_matrix
+from solo_doi.solo12.sensors import Noise
+from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
+from solo_doi.solo12.urdf import solo12_urdf
+
+UP_W = np.array([0.0, 0.0, GRAVITY])
+
+
+class BulletSolo:
+    """One simulated robot, lying on the ground at first. `sense` shows the state that `drive` last led to."""
+
+    name = "pybullet"
+    paces = False
+    largest_gains = LARGEST_GAINS
+
+    def __init__(
+        self,
+        *,
+        lag: float = MOTOR_LAG,
+        epoch: float = 0.0,
+        noise: Noise | None = None,
+        seed: int = 0,
+        gui: bool = False,
+    ) -> None:
+        """Load the robot into a physics client of its own; its clock starts at `epoch`."""
+        self.epoch = epoch
+        self._lag = Lag(lag, damped())
+        self._noise = noise or Noise()
+        self._rng = np.random.default_rng(seed)
+        config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)
+        with tempfile.TemporaryDirectory() as folder:
+            urdf = Path(folder) / "solo12.urdf"
+            urdf.write_text(solo12_urdf(visual=gui))
+            self._body = BulletRobot(urdf, config, Terrain.flat(1), 0, gui=gui)
+        self._body.set_physics(friction=1.0, added_mass=0.0)
+        self._body.place(_lying(), np.zeros(3), np.zeros(3))
+        self._torque = np.zeros(NUM_JOINTS)
+        self._acceleration_w = np.zeros(3)
+        self._ticks = 0
+        self._read()
+
+    @property
+    def time(self) -> float:
+        """The robot's own clock [s]."""
+        return self.epoch + self._ticks * TICK
+
+    @property
+    def motion(self) -> Motion:
+        """Where the robot truly is."""
+        return self._motion
+
+    @property
+    def torque(self) -> Array:
+        """Torques of the last tick, (12,) [N m]."""
+        return self._torque
+
+    def sense(self) -> Sensors:
+        """Return what the robot's sensors show, noise included."""
+        noise, rng, motion = self._noise, self._rng, self._motion
+        # A small turn, to first order.
+        wobble = right_matrix(np.array([1.0, *(noise.attitude / 2 * rng.standard_normal(3))]))
+        return Sensors(
+            time=self.time,
+            joint_position=motion.joint_position,
+            joint_velocity=motion.joint_velocity + noise.joint_velocity * rng.standard_normal(NUM_JOINTS),
+            joint_torque=self._torque,
+            angular_velocity_b=motion.angular_velocity_b + noise.angular_velocity * rng.standard_normal(3),
+            acceleration_b=(self._acceleration_w + UP_W) @ self._turn + noise.acceleration * rng.standard_normal(3),
+            quaternion=wobble @ motion.base_quaternion,
+            ready=np.ones(NUM_JOINTS, dtype=bool),
+        )
+
+    def drive(self, command: JointCommand, observed: float) -> float:
+        """Let a tick pass; a command acts when its measurement is as old as in training."""
+        acting, observed = self._lag.take(command, observed, self.time)
+        self._let_pass(acting)
+        return observed
+
+    def _let_pass(self, command: JointCommand) -> None:
+        before_w = self._linear_w
+        self._torque = self._body.step(command.position[None], float(command.kp), float(command.kd), None)
+        self._ticks += 1
+        self._read()
+        self._acceleration_w = (self._linear_w - before_w) / TICK
+
+    def belly_on_ground(self) -> bool:
+        """Whether anything but a foot touches the ground."""
+        return bool((np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1) > CONTACT_THRESHOLD).any())
+
+    def stop(self, cause: str = STOPPED) -> None:
+        """It does nothing by itself."""
+
+    def close(self) -> None:
+        """Free the physics client."""
+        self._body.disconnect()
+
+    def _read(self) -> None:
+        position, quaternion, linear_w, angular_w, joints, rates = self._body.read()
+        self._linear_w: Array = np.asarray(linear_w)
+        self._turn = matrix(quaternion)
+        self._motion = Motion(
+            base_position_w=np.asarray(position),
+            base_quaternion=quaternion,
+            linear_velocity_b=self._linear_w @ self._turn,
+            angular_velocity_b=angular_w @ self._turn,
+            joint_position=np.array(joints),
+            joint_velocity=np.array(rates),
+        )
+
+
+def _lying() -> Motion:
+    zero = np.zeros(3)
+    return Motion(
+        base_position_w=np.array([0.0, 0.0, LYING_HEIGHT]),
+        base_quaternion=IDENTITY,
+        linear_velocity_b=zero,
+        angular_velocity_b=zero,
+        joint_position=LYING,
+        joint_velocity=np.zeros(NUM_JOINTS),
+    )

@@ -1,0 +1,59 @@
+"""What only a simulator can tell about a walk: how far, how fast, whether it fell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deploy.common.robot import TICK
+from deploy.common.walk_summary import FALL_TILT, START
+from solo_doi.solo12.rotations import tilt
+from solo_doi.solo12.state import mechanical_power
+
+from .bullet_solo import BulletSolo
+
+CONTACT_TICKS = 10
+"""Contacts are looked at every so many ticks."""
+
+
+class Witness:
+    """Watches one simulated robot; counts while a policy has the motors."""
+
+    def __init__(self, robot: BulletSolo) -> None:
+        """Start where the robot is."""
+        self._robot = robot
+        self._ticks = self._moving = self.falls = 0
+        self._velocity = self._energy = self._distance = 0.0
+        self._down = self._touching = False
+        self._before = robot.motion.base_position_w
+
+    def look(self, skill: int) -> None:
+        """Take a tick into account; `skill` is below 0 if none has the motors."""
+        motion = self._robot.motion
+        step = motion.base_position_w - self._before
+        self._before = motion.base_position_w
+        if skill < 0:
+            return
+        self._ticks += 1
+        self._distance += float(np.hypot(step[0], step[1]))
+        self._energy += float(mechanical_power(self._robot.torque, motion.joint_velocity)) * TICK
+        if self._ticks > START / TICK:
+            self._moving += 1
+            self._velocity += float(motion.linear_velocity_b[0])
+        down = tilt(motion.base_quaternion) > FALL_TILT
+        if self._ticks % CONTACT_TICKS == 0:
+            self._touching = self._robot.belly_on_ground()
+        down = down or self._touching
+        self.falls += down and not self._down
+        self._down = down
+
+    def report(self) -> dict[str, Any]:
+        """Return what was seen; `velocity` is the mean forward velocity after the first second."""
+        return {
+            "walked_seconds": self._ticks * TICK,
+            "distance": self._distance,
+            "velocity": self._velocity / self._moving if self._moving else 0.0,
+            "falls": self.falls,
+            "energy": self._energy,
+        }

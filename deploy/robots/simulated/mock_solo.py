@@ -1,0 +1,66 @@
+"""A robot without physics: joints go where they are sent, the base floats. For trying the plumbing anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deploy.common.poses import LYING
+from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
+from deploy.robots.latency import Lag
+from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS
+from solo_doi.solo12.rotations import IDENTITY
+from solo_doi.solo12.state import JointCommand
+
+UP = np.array([0.0, 0.0, GRAVITY])
+FOLLOWING = 0.05
+"""Share of the way to its target that a joint goes in a tick."""
+
+
+class MockSolo:
+    """Twelve joints that follow, an IMU that rests but for its noise."""
+
+    name = "mock"
+    paces = False
+    largest_gains = LARGEST_GAINS
+
+    def __init__(self, *, epoch: float = 0.0, seed: int = 0) -> None:
+        """Start lying; the clock starts at `epoch`."""
+        self.epoch, self._ticks = epoch, 0
+        self._rng = np.random.default_rng(seed)
+        self._position = LYING.copy()
+        self._velocity = np.zeros(NUM_JOINTS)
+        self._lag = Lag(MOTOR_LAG, damped())
+
+    @property
+    def time(self) -> float:
+        """The robot's own clock [s]."""
+        return self.epoch + self._ticks * TICK
+
+    def sense(self) -> Sensors:
+        """Return joints as they are, and an IMU at rest."""
+        noise = 0.01 * self._rng.standard_normal(6)
+        return Sensors(
+            time=self.time,
+            joint_position=self._position,
+            joint_velocity=self._velocity,
+            joint_torque=np.zeros(NUM_JOINTS),
+            angular_velocity_b=noise[:3],
+            acceleration_b=noise[3:] + UP,
+            quaternion=IDENTITY,
+            ready=np.ones(NUM_JOINTS, dtype=bool),
+        )
+
+    def drive(self, command: JointCommand, observed: float) -> float:
+        """Move the joints a little towards their targets."""
+        acting, observed = self._lag.take(command, observed, self.time)
+        share = FOLLOWING if acting.kp else 0.0
+        before, self._position = self._position, self._position + share * (acting.position - self._position)
+        self._velocity = (self._position - before) / TICK
+        self._ticks += 1
+        return observed
+
+    def stop(self, cause: str = STOPPED) -> None:
+        """It does nothing by itself."""
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,132 @@
+"""What can be made to happen to a running board, by name: faults of cable, board, drivers, sensors; and the crane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from deploy.common.robot import TICK
+from deploy.robots.odri.wire.protocol import NUM_DRIVERS, NUM_MOTORS
+from solo_doi.common.errors import SoloError, UnknownNameError
+
+from .memory_link import LockStep
+
+
+class KilledError(Exception):
+    """The board is to die without a word."""
+
+
+def _wires(field: str) -> Callable[[LockStep, float], None]:
+    def switch(lock_step: LockStep, value: float) -> None:
+        for wire in (lock_step.to_board, lock_step.to_pc):
+            setattr(wire.faults, field, int(value) if field == "delay" else value)
+
+    return switch
+
+
+def _stall(lock_step: LockStep, value: float) -> None:
+    lock_step.board.stalled = bool(value)
+
+
+def _link(lock_step: LockStep, value: float) -> None:
+    lock_step.board.set_link(up=not value)
+
+
+def _power_cycle(lock_step: LockStep, value: float) -> None:
+    lock_step.board.power_cycle()
+
+
+def _kill(lock_step: LockStep, value: float) -> None:
+    raise KilledError
+
+
+def _dead_driver(lock_step: LockStep, value: float) -> None:
+    lock_step.board.body.drivers.dead[int(value)] = True
+
+
+def _encoder(lock_step: LockStep, value: float) -> None:
+    lock_step.board.body.drivers.broken_encoder[int(value)] = True
+
+
+def _imu_freeze(lock_step: LockStep, value: float) -> None:
+    lock_step.board.body.imu.frozen = bool(value)
+
+
+def _battery(lock_step: LockStep, value: float) -> None:
+    lock_step.board.body.battery = value
+
+
+def _lower(lock_step: LockStep, value: float) -> None:
+    lock_step.board.body.plant.lower()
+
+
+def _push(lock_step: LockStep, value: float) -> None:
+    lock_step.board.body.plant.push(np.array([0.0, value, 0.0]))
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Something that can be made to happen."""
+
+    meaning: str
+    act: Callable[[LockStep, float], None]
+    largest: float = 1.0
+    """Values go from 0 to this."""
+
+
+SWITCHES = {
+    "drop": Switch("fraction of packets lost, both ways", _wires("drop")),
+    "duplicate": Switch("fraction of packets that come twice, both ways", _wires("duplicate")),
+    "corrupt": Switch("fraction of packets with changed bytes, both ways", _wires("corrupt")),
+    "delay": Switch("packets by which all others come late, both ways", _wires("delay"), largest=1000),
+    "kill": Switch("end the board's program without a word", _kill),
+    "power-cycle": Switch("electronics off and on", _power_cycle),
+    "stall": Switch("1: the board hangs, 0: it goes on", _stall),
+    "link-down": Switch("1: cable out, 0: cable in", _link),
+    "dead-driver": Switch("number of a driver that stops answering", _dead_driver, largest=NUM_DRIVERS - 1),
+    "encoder-error": Switch("number of a motor whose encoder fails", _encoder, largest=NUM_MOTORS - 1),
+    "imu-freeze": Switch("1: the IMU's values stay as they are, 0: not", _imu_freeze),
+    "battery": Switch("voltage of the battery without load", _battery, largest=100),
+    "lower": Switch("put the robot on the ground", _lower),
+    "push": Switch("sideways velocity given to the base [m/s]", _push, largest=10),
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """A switch, its value, and when."""
+
+    tick: int
+    name: str
+    value: float
+
+    @classmethod
+    def parse(cls, text: str) -> Event:
+        """Read `name=value@seconds`; the value is 1 if not given."""
+        what, _, when = text.partition("@")
+        name, _, value = what.partition("=")
+        if name not in SWITCHES:
+            raise UnknownNameError("switch", name, SWITCHES)
+        try:
+            event = cls(round(float(when) / TICK), name, float(value or 1))
+        except ValueError:
+            raise SoloError(f"{text!r} is not an event: write it as name=value@seconds, e.g. drop=0.2@5.") from None
+        if not 0 <= event.value <= SWITCHES[name].largest or event.tick < 0:
+            raise SoloError(f"{text!r}: expected a value from 0 to {SWITCHES[name].largest} and a time from 0 on.")
+        return event
+
+
+class Schedule:
+    """Events in the order of time, counted in the board's ticks, so that lock-step repeats them exactly."""
+
+    def __init__(self, events: list[Event]) -> None:
+        """Keep the events that are still to come."""
+        self._events = sorted(events, key=lambda event: event.tick)
+
+    def act(self, lock_step: LockStep) -> None:
+        """Do what is due."""
+        while self._events and self._events[0].tick <= lock_step.board.ticks:
+            event = self._events.pop(0)
+            SWITCHES[event.name].act(lock_step, event.value)

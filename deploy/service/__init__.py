@@ -1,0 +1,1 @@
+"""The robot on the bench: calibrate, check, monitor."""

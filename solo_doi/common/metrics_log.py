@@ -1,0 +1,111 @@
+"""Metrics of a run, kept twice: JSON lines for programs, TensorBoard events for the eye."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+from .errors import SoloError
+from .files import WriteError, reason, write_text
+
+METRICS_FILE = "metrics.jsonl"
+
+
+def read_metrics(run: Path, counter: str = "outer") -> list[dict[str, float]]:
+    """Read what a run logged, step by step; nothing if it has no log. `counter` is the step's name in every line."""
+    return [step for _, step in _steps(run / METRICS_FILE, counter)]
+
+
+def _steps(file: Path, counter: str) -> list[tuple[str, dict[str, float]]]:
+    """Return every line and what it says; a last line that a kill cut short is left out."""
+    try:
+        *lines, _ = file.read_text().split("\n") if file.is_file() else [""]
+    except (OSError, ValueError) as error:
+        raise SoloError(f"{file}: cannot be read ({reason(error)}). Expected a JSON object per line.") from error
+    return [(line, _step(line, f"{file}, line {number}", counter)) for number, line in enumerate(lines, 1)]
+
+
+def _step(line: str, where: str, counter: str) -> dict[str, float]:
+    try:
+        step = json.loads(line)
+    except ValueError as error:
+        raise SoloError(
+            f"{where}: not JSON ({error}). Delete the line; the run's other files do not need it."
+        ) from error
+    if not isinstance(step, dict) or not isinstance(step.get(counter), int):
+        raise SoloError(f"{where}: expected an object with a number {counter!r}, found {line[:40]!r}. Delete the line.")
+    return step
+
+
+class MetricsLog:
+    """Appends a line per step; a continued run drops what was written beyond the step it continues from."""
+
+    def __init__(self, run: Path, counter: str, first: int) -> None:
+        """Continue the run's files after step `first`; `counter` is the step's name in every line."""
+        self._counter = counter
+        self._file = run / METRICS_FILE
+        with self._writing():
+            run.mkdir(parents=True, exist_ok=True)
+            kept = [line for line, step in _steps(self._file, counter) if step[counter] <= first]
+            write_text(self._file, "".join(f"{line}\n" for line in kept))  # killed here, it loses nothing
+            self._stream = self._file.open("a")
+            self._events = EventFile(run / "tensorboard", first)
+
+    def write(self, number: int, metrics: dict[str, float]) -> None:
+        """Record one finished step, counted from 1."""
+        with self._writing():
+            self._stream.write(json.dumps({self._counter: number, **metrics}) + "\n")
+            self._stream.flush()
+            self._events.write(number, metrics)
+
+    def close(self) -> None:
+        """Close files."""
+        with self._writing():
+            self._stream.close()
+            self._events.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise WriteError(
+                f"{self._file.parent}: metrics cannot be written ({reason(error)}). Free space, then continue the run "
+                "with --resume."
+            ) from error
+
+
+class EventFile:
+    """Scalars as TensorBoard reads them, written at once.
+
+    TensorBoard's own writer has a thread and a queue, whose lock Ctrl-C may leave taken for ever: the run would hang.
+    """
+
+    def __init__(self, folder: Path, first: int) -> None:
+        """Begin a file; what files before it tell of steps after `first` no longer counts."""
+        folder.mkdir(parents=True, exist_ok=True)
+        # By name, files come in the order of time.
+        self._file = RecordWriter((folder / f"events.out.tfevents.{time.time():.6f}").open("wb"))
+        self._record(file_version="brain.Event:2")
+        self._record(step=first + 1, session_log=SessionLog(status=SessionLog.START))
+
+    def write(self, step: int, scalars: dict[str, float]) -> None:
+        """Record one step."""
+        values = [Summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
+        self._record(step=step, summary=Summary(value=values))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _record(self, **content: Any) -> None:  # noqa: ANN401  # any field of an event
+        self._file.write(Event(wall_time=time.time(), **content).SerializeToString())
+        self._file.flush()

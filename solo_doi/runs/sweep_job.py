@@ -1,0 +1,31 @@
+"""One run of a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of the grid."""
+
+    variant: str
+    settings: dict[str, Any]
+    run: Path
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has written its summary, which comes last."""
+        return (self.run / "summary.json").is_file()
+
+    @property
+    def settings_file(self) -> Path:
+        """What the run is started with."""
+        return self.run.with_name(f"{self.run.name}.yaml")
+
+    @property
+    def log_file(self) -> Path:
+        """What it prints."""
+        return self.run.with_name(f"{self.run.name}.log")

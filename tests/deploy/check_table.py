@@ -1,0 +1,184 @@
+"""Every check with its level, threshold and test: the table of the documentation is made from this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from deploy.common.faults import Cause
+from deploy.common.position_limits import NOISE
+from deploy.common.safety_config import SafetyConfig
+from deploy.controller.controller import MOVING
+from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
+from deploy.robots.process.gate import GateConfig
+from solo_doi.solo12.limits import DRIVER, SAFETY
+
+
+class Level(Enum):
+    """What comes of it."""
+
+    WARNING = "warning: told, nothing else"
+    REFUSAL = "refusal: not granted, nothing moves"
+    DAMPING = "damping: a person asked for it, a person re-arms"
+    FAULT = "damping fault: latched until a person re-arms"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is watched."""
+
+    what: str
+    level: Level
+    threshold: str
+    test: str
+    """File below tests/deploy, and the test's name."""
+
+
+S, G = SafetyConfig(), GateConfig()
+PATIENCE = f"for {S.patience:g} s"
+
+
+def _positions(limits: tuple[float, ...]) -> str:
+    return ", ".join(f"{limit:.2f}" for limit in limits) + " rad"
+
+
+SAFETY_TEST, NEWS, FAULTS = "test_safety.py", "test_safety_news.py", "test_controller_faults.py"
+GATE, AGE, MOMENT = (f"robots/test_gate{part}.py" for part in ("", "_age", "_moment"))
+NEAR, FAR = _positions(tuple(SAFETY.position[:3])), _positions(tuple(DRIVER.position[:3]))
+CAUSES = {
+    Cause.JOINT_POSITION: (
+        f"{NEAR}; last line {FAR}; {NOISE:g} rad beyond where a joint was found outside",
+        f"{SAFETY_TEST}::test_limits_of_every_joint",
+    ),
+    Cause.JOINT_VELOCITY: (
+        f"{SAFETY.velocity:g} rad/s; last line {DRIVER.velocity:g}",
+        f"{SAFETY_TEST}::test_limits_of_every_joint",
+    ),
+    Cause.JOINT_TORQUE: (f"{SAFETY.torque:g} N m measured", f"{SAFETY_TEST}::test_limits_of_every_joint"),
+    Cause.TORQUE_RATE: (
+        f"{S.torque_step:g} N m in a tick, in more than {S.bad_share} of 100",
+        f"{SAFETY_TEST}::test_torque_may_jump_but_not_chatter",
+    ),
+    Cause.TILT: (f"{S.tilt:g} rad; last line {G.tilt:g}", f"{SAFETY_TEST}::test_a_tilted_base_is_a_fault"),
+    Cause.STATE_NOT_FINITE: (
+        "any NaN or infinity",
+        f"{FAULTS}::test_numbers_that_are_not_finite_are_a_fault_in_every_state",
+    ),
+    Cause.STATE_STALE: (
+        f"{1000 * S.state_age:g} ms",
+        f"{FAULTS}::test_a_silent_robot_is_a_fault_after_ten_milliseconds",
+    ),
+    Cause.STATE_FROZEN: (
+        f"joint velocities and gyroscope the same for {1000 * S.frozen:g} ms",
+        f"{NEWS}::test_frozen_sensors_are_a_fault_after_twenty_milliseconds",
+    ),
+    Cause.STATE_GAP: (
+        f"more than {S.gap_share} lost while 100 come",
+        f"{FAULTS}::test_lost_states_are_counted_from_their_numbers",
+    ),
+    Cause.ROBOT_RESTARTED: ("another session", f"{FAULTS}::test_another_robot_process_is_a_fault"),
+    Cause.ROBOT_FAULT: ("any of the last line's", f"{FAULTS}::test_a_robot_that_damps_by_itself_is_a_fault"),
+    Cause.ATTITUDE_DISAGREES: (
+        f"{S.tilt_disagreement:g} rad {PATIENCE}",
+        f"{SAFETY_TEST}::test_imu_and_estimator_may_disagree_for_a_moment",
+    ),
+    Cause.POLICY_NOT_FINITE: (
+        "any NaN or infinity",
+        f"{SAFETY_TEST}::test_an_answer_that_is_not_finite_is_a_fault",
+    ),
+    Cause.OUT_OF_ENVELOPE: (
+        f"{S.envelope:g} times the training range {PATIENCE}",
+        f"{SAFETY_TEST}::test_a_policy_may_see_the_unknown_for_a_moment",
+    ),
+    Cause.TARGET_RATE: (
+        f"{S.target_step:g} rad in a policy step",
+        f"{SAFETY_TEST}::test_a_target_that_jumps_is_a_fault",
+    ),
+    Cause.OVERRUN: (
+        f"more than {S.bad_share} of 100 ticks late",
+        f"{NEWS}::test_late_ticks_are_a_fault_beyond_a_fifth",
+    ),
+    Cause.DELAY: (
+        f"sensor to torque outside of training {PATIENCE}",
+        f"{FAULTS}::test_a_delay_that_training_never_had_is_a_fault",
+    ),
+    Cause.OPERATOR_SILENT: (
+        f"{S.operator_age:g} s; last line {G.operator_age:g}",
+        f"{FAULTS}::test_a_silent_operator_is_a_fault_after_half_a_second",
+    ),
+    Cause.COMMAND_NOT_FINITE: (
+        "any NaN or infinity",
+        f"{GATE}::test_numbers_that_are_not_finite_are_refused_anywhere",
+    ),
+    Cause.COMMAND_POSITION: (NEAR, f"{GATE}::test_targets_beyond_the_safety_limit_are_refused"),
+    Cause.COMMAND_STEP: (
+        f"{G.step:g} rad from one to the next; {G.first_step:g} from the joint at switch-on",
+        f"{GATE}::test_steps_between_commands_have_a_limit",
+    ),
+    Cause.COMMAND_RATE: (f"{G.rate:g} rad/s for long", f"{GATE}::test_targets_must_not_move_too_fast_for_long"),
+    Cause.COMMAND_GAINS: (f"kp {G.kp:g}, kd {G.kd:g}", f"{GATE}::test_gains_have_limits"),
+    Cause.COMMAND_TORQUE: (
+        f"{', '.join(f'{most:g}' for most in G.torque)} N m before clipping",
+        f"{MOMENT}::test_gains_and_distance_must_not_ask_for_too_much",
+    ),
+    Cause.COMMAND_STALE: (
+        f"{1000 * G.expiry:g} ms",
+        f"{AGE}::test_a_command_expires_after_exactly_twenty_milliseconds",
+    ),
+    Cause.COMMAND_OBSERVED: (
+        f"measurement behind it {1000 * G.observed_age:g} ms old, or yet to come",
+        f"{AGE}::test_a_command_rests_on_a_measurement_of_late",
+    ),
+    Cause.COMMAND_FOREIGN: (
+        "another session while motors hold",
+        "test_process.py::test_a_second_controller_damps_a_powered_robot",
+    ),
+    Cause.MOTOR_NOT_READY: ("any motor", f"{MOMENT}::test_motors_must_follow_and_report_no_error"),
+    Cause.COMMAND_LAG: (f"{G.command_lag} ticks", f"{MOMENT}::test_motors_must_acknowledge_commands"),
+    Cause.SENSOR_STALE: (f"{1000 * G.sensor_age:g} ms", f"{AGE}::test_sensors_that_are_silent_are_a_fault"),
+    Cause.HARDWARE: ("any error of a driver", f"{MOMENT}::test_motors_must_follow_and_report_no_error"),
+    Cause.IMU_FROZEN: (f"{1000 * G.imu_frozen:g} ms", f"{MOMENT}::test_a_frozen_imu_is_a_fault"),
+    Cause.VOLTAGE: (f"below {G.voltage:g} V", f"{MOMENT}::test_a_flat_battery_is_a_fault"),
+    Cause.ENCODER_JUMP: (
+        f"{G.encoder_jump:g} rad beyond what {DRIVER.velocity:g} rad/s explains",
+        f"{MOMENT}::test_an_encoder_that_jumps_is_a_fault",
+    ),
+    Cause.PACKETS_LOST: (
+        f"more than {G.lost_share} while 100 come",
+        f"{MOMENT}::test_packets_may_not_be_lost_too_often",
+    ),
+    Cause.ROBOT_PROGRAM: (
+        "any error of the robot process",
+        "test_process.py::test_a_mistake_in_the_program_damps_and_damping_goes_on",
+    ),
+}
+"""Threshold and test of every cause that is a fault."""
+
+
+def checks() -> list[Check]:
+    """All of them: what people are told, what is not granted, what damps."""
+    faults = [cause for cause in Cause if cause not in (Cause.NONE, Cause.UNKNOWN, Cause.OPERATOR_STOP)]
+    return [
+        Check("real-time scheduling, memory lock", Level.WARNING, "refused by the system",
+              "test_clock.py::test_refusals_are_told_at_once"),
+        Check("age of the calibration", Level.WARNING, f"{LARGEST_AGE} days",
+              "test_preflight.py::test_a_robot_needs_a_calibration_that_can_be_true"),
+        Check("forged or malformed messages", Level.WARNING, "dropped and counted",
+              "test_report.py::test_the_summary_has_every_figure_and_a_picture"),
+        Check("standing up while joints move", Level.REFUSAL, f"{MOVING:g} rad/s",
+              "test_controller.py::test_a_robot_that_still_sinks_does_not_stand_up"),
+        Check("a skill that its evaluation rejected", Level.REFUSAL, "without --force",
+              "test_preflight.py::test_a_rejected_skill_is_refused_unless_forced"),
+        Check("OPERATOR_STOP", Level.DAMPING, "at once", "test_devices.py::test_space_damps_whatever_was_asked"),
+        *(Check(cause.name, Level.FAULT, *CAUSES[cause]) for cause in faults),
+    ]  # fmt: skip
+
+
+def table() -> str:
+    """Return the table as Markdown."""
+    rows = [
+        f"| {check.what} | {check.level.value.split(':')[0]} | {check.threshold} | `{check.test}` |"
+        for check in checks()
+    ]
+    meanings = "; ".join(level.value for level in Level)
+    return "\n".join([f"Levels: {meanings}.", "", "| check | level | from | test |", "|---|---|---|---|", *rows])

@@ -1,0 +1,201 @@
+"""solo-deploy's refusals: one line each, before anything moves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.cli.deploy import deploy as cli
+from deploy.launch import supervisor
+from solo_doi.export.writer import write_bundle
+from solo_doi.policies.bundle.shipped import SHIPPED
+from solo_doi.solo12.observation import LAYOUTS
+from tests.policies.bundles import EVALUATED, masked_policy, skill_policy, write
+
+
+@pytest.fixture(autouse=True)
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test of refusals must not start a robot when one is missing."""
+
+    def start(*_: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(supervisor, "_start_robot", start)
+    monkeypatch.delenv("DISPLAY", raising=False)
+
+
+def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the command says when it refuses."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["--robot", "real"],
+            "--robot real needs --interface, its master board's network card.",
+        ),
+        (
+            ["--robot", "real", "--interface", "e0", "--calibration", "c.json", "--fast"],
+            "--fast is for simulated robots: the real one has its own time.",
+        ),
+        (
+            ["--robot", "real", "--interface", "e0", "--calibration", "nowhere.json"],
+            "nowhere.json: this robot was never calibrated. Run: solo-deploy calibrate --interface CARD",
+        ),
+        (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's network card."),
+        (["--robot", "real", "--check"], "--robot real needs --interface, its master board's network card."),
+        (["--robot", "virtual", "--readonly", "--check"], "--check and --readonly exclude each other."),
+        (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose one of them."),
+        (
+            ["--robot", "virtual", "--readonly", "--seconds", "0"],
+            "--seconds 0: expected a time above 0.",
+        ),
+        (
+            ["calibrate", "--interface", "e0", "--out", "/dev/null"],
+            "/dev/null: exists already. Choose another --out, or replace it with --force.",
+        ),
+        (
+            ["calibrate", "--robot", "virtual", "--out", "/proc/c.json", "--yes"],
+            "/proc/c.json: cannot be written (No such file or directory). Choose another place.",
+        ),
+        (
+            ["calibrate", "--interface", "e0", "--out", "c.json", "--yes"],
+            "--yes is for --robot virtual: a real robot needs a person at every step.",
+        ),
+        (
+            ["calibrate", "--robot", "virtual", "--out", "c.json"],
+            "calibrate asks a person, and needs a terminal for the answers.",
+        ),
+        (["calibrate", "--out", "c.json"], "--robot real needs --interface, its master board's network card."),
+        ([], "There is no display for the simulation's window. Add --headless."),
+        (["--headless", "--skill", "9"], f"Skill 9 does not exist: {SHIPPED} has skills 0 to 4."),
+        (["--headless", "--skill", "-1"], f"Skill -1 does not exist: {SHIPPED} has skills 0 to 4."),
+        (["--headless", "--then", "1", "7"], f"Skill 7 does not exist: {SHIPPED} has skills 0 to 4."),
+        (["--mock", "--seconds", "0"], "--seconds 0: expected a time above 0."),
+        (["--mock", "--seconds", "nan"], "--seconds nan: expected a time above 0."),
+        (["--mock", "--seconds", "inf"], "--seconds inf: expected a time above 0."),
+        (
+            ["--mock", "--controller.stop-seconds", "0"],
+            "--controller.stop-seconds 0: expected a number above 0, and no end. By default 0.8.",
+        ),
+        (
+            ["--mock", "--controller.safety.operator-age", "nan"],
+            "--controller.safety.operator-age nan: this check would never or always be a fault. Expected 0 or more, "
+            "and no end; by default 0.5.",
+        ),
+        (["--mock", "--fast", "--realtime"], "--realtime and --fast exclude each other."),
+        (["--mock", "--fast", "--operator", "keyboard"], "--operator keyboard needs real time, not --fast."),
+        (
+            ["--mock", "--fast", "--readonly"],
+            "--readonly needs real time, not --fast: in lock-step the robot waits for commands.",
+        ),
+        (
+            ["--mock", "--velocity", "1", "0", "0"],
+            f"{SHIPPED}: its skills know one command only, (1.0, 0.0, 0.0). Leave out --velocity, or use a bundle of "
+            "a steerable policy.",
+        ),
+        (["--mock", "--bundle", "/none.onnx"], "/none.onnx: no such file. Expected a bundle written by solo-export."),
+        (["keygen"], "keygen takes the file to write, such as: solo-deploy keygen ~/.solo12.key"),
+        (["keygen", "/none/key"], "/none/key: cannot be written (No such file or directory). Choose another file."),
+        (["--mock", "--key", "/none"], "/none: cannot be read (No such file or directory). Draw a key with: "
+         "solo-deploy keygen"),
+        (["--mock", "--out", "/proc/none"], "/proc/none: cannot be made (No such file or directory). Choose another "
+         "--out."),
+    ],
+)  # fmt: skip
+def test_what_cannot_go_well_is_refused(
+    arguments: list[str],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """The exact line: what was found and what to do, nothing started, nothing written."""
+    monkeypatch.chdir(tmp_path)
+    assert refusal(arguments, monkeypatch, capsys) == f"solo-deploy: {words}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_keygen_has_help(word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which is no error, and draws nothing."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "keygen", word])
+    cli.main()
+    assert capsys.readouterr().out.startswith("usage: solo-deploy keygen FILE\n")
+
+
+def test_an_existing_folder_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The log of an earlier run is worth more than this one."""
+    words = refusal(["--mock", "--out", str(tmp_path)], monkeypatch, capsys)
+    assert words == f"solo-deploy: {tmp_path}: exists already. Choose another --out.\n"
+
+
+def test_a_rejected_skill_needs_force(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The evaluation's word counts, for later skills too, unless a person insists."""
+    bundle = str(write(tmp_path / "b.onnx"))
+    expected = "solo-deploy: Skill 1 was rejected by its evaluation. Selected: 0, 2. Walk with it even so: --force\n"
+    for skills in (["--skill", "1"], ["--then", "1"]):
+        assert refusal(["--mock", "--bundle", bundle, *skills], monkeypatch, capsys) == expected
+    rated = tmp_path / "rated.onnx"
+    write_bundle(skill_policy(), rated, {}, tuple(entry | {"success": 0.42} for entry in EVALUATED))
+    words = refusal(["--mock", "--bundle", str(rated), "--skill", "1"], monkeypatch, capsys)
+    assert "was rejected by its evaluation (success 42%)." in words
+
+
+def test_force_walks_with_a_rejected_skill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With --force the same command gets as far as starting the robot."""
+    arguments = ["--mock", "--bundle", str(write(tmp_path / "b.onnx")), "--skill", "1", "--force"]
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", *arguments, "--out", str(tmp_path / "run")])
+    with pytest.raises(AssertionError, match="a process was started"):
+        cli.main()
+
+
+def test_a_bundle_that_needs_a_height_map_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """This robot is blind."""
+    bundle = tmp_path / "n.onnx"
+    write_bundle(
+        masked_policy(size=LAYOUTS["navigation"].size),
+        bundle,
+        {},
+        (),
+    )
+    words = refusal(["--mock", "--bundle", str(bundle)], monkeypatch, capsys)
+    assert words == f"solo-deploy: {bundle}: made for navigation, which needs a height map; this robot has none.\n"
+
+
+def test_the_help_says_who_is_not_asked_to_walk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exit code of 0 must not be taken for more than it is."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "--help"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    words = " ".join(capsys.readouterr().out.split())
+    assert "0 only if nothing went wrong and the robot walked; --mock, --readonly and people who drive" in words
+
+
+@pytest.mark.parametrize("name", ["a folder", "[bold]"])
+def test_folders_are_named_as_they_are(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Brackets in a path are no markup."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "--mock", "--out", str(tmp_path / name)])
+    with pytest.raises(AssertionError):
+        cli.main()
+    assert name in capsys.readouterr().out.replace("\n", "")

@@ -1,0 +1,108 @@
+"""States and events: every pair, written out here a second time, by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from deploy.common.state_machine import POWERED, TABLE, Event, State, diagram, next_state
+from deploy.controller.controller import EVENTS
+from deploy.messages.lcm_link import Request
+
+ORDER = ("STAND", "WALK", "STOP", "SIT", "DAMP", "REARM", "ARRIVED", "FAULT")
+EXPECTED = {  # one column for each of the events above
+    "IDLE":  ("STAND", "IDLE",  "IDLE",  "IDLE",  "DAMP",  "IDLE",  "IDLE",  "FAULT"),
+    "STAND": ("STAND", "STAND", "STAND", "SIT",   "DAMP",  "STAND", "READY", "FAULT"),
+    "READY": ("READY", "WALK",  "READY", "SIT",   "DAMP",  "READY", "READY", "FAULT"),
+    "WALK":  ("WALK",  "WALK",  "STAND", "SIT",   "DAMP",  "WALK",  "WALK",  "FAULT"),
+    "SIT":   ("STAND", "SIT",   "SIT",   "SIT",   "DAMP",  "SIT",   "IDLE",  "FAULT"),
+    "DAMP":  ("DAMP",  "DAMP",  "DAMP",  "DAMP",  "DAMP",  "IDLE",  "DAMP",  "FAULT"),
+    "FAULT": ("FAULT", "FAULT", "FAULT", "FAULT", "FAULT", "IDLE",  "FAULT", "FAULT"),
+}  # fmt: skip
+
+
+def test_the_expectation_covers_every_pair() -> None:
+    """A new state or event must be thought through here, too."""
+    assert set(EXPECTED) == {state.name for state in State}
+    assert sorted(ORDER) == sorted(event.name for event in Event)
+    assert all(len(row) == len(ORDER) for row in EXPECTED.values())
+
+
+@pytest.mark.parametrize("event", Event)
+@pytest.mark.parametrize("state", State)
+def test_every_event_in_every_state(state: State, event: Event) -> None:
+    """What leads elsewhere does so, and all other pairs change nothing."""
+    assert next_state(state, event).name == EXPECTED[state.name][ORDER.index(event.name)]
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_fault_is_possible_from_everywhere(state: State) -> None:
+    """And damping from everywhere but a fault, which must not be forgotten by it."""
+    assert next_state(state, Event.FAULT) is State.FAULT
+    assert next_state(state, Event.DAMP) is (State.FAULT if state is State.FAULT else State.DAMP)
+
+
+def test_a_fault_is_left_by_rearming_alone() -> None:
+    """No other wish, and no motion that arrives, ends it."""
+    leaving = {event for event in Event if next_state(State.FAULT, event) is not State.FAULT}
+    assert leaving == {Event.REARM}
+    assert next_state(State.FAULT, Event.REARM) is State.IDLE
+
+
+def test_motors_are_damped_after_rearming() -> None:
+    """A person re-arms, looks, and only then asks for standing."""
+    assert {next_state(state, Event.REARM) for state in (State.DAMP, State.FAULT)}.isdisjoint(POWERED)
+
+
+def test_powered_states_are_those_that_hold_positions() -> None:
+    """And none of the three in which the robot may be touched."""
+    assert {state.name for state in POWERED} == {"STAND", "READY", "WALK", "SIT"}
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_can_be_reached_and_left(state: State) -> None:
+    """From idle, and back to it, by events alone."""
+    reached = {State.IDLE}
+    for _ in State:
+        reached |= {next_state(one, event) for one in reached for event in Event}
+    assert state in reached
+    back = {state}
+    for _ in State:
+        back |= {next_state(one, event) for one in back for event in Event}
+    assert State.IDLE in back
+
+
+def test_an_operator_can_ask_for_all_but_what_the_controller_finds() -> None:
+    """By the same names."""
+    assert {request.name: event.name for request, event in EVENTS.items()} == {
+        name: name for name in ("STAND", "WALK", "STOP", "SIT", "DAMP")
+    }
+    assert set(Request) - set(EVENTS) == {Request.NOTHING, Request.REARM}  # which waits for the robot
+
+
+def test_numbers_of_states_stay() -> None:
+    """They are in logs."""
+    assert [(state.name, state.value) for state in State] == [
+        ("IDLE", 0), ("STAND", 1), ("READY", 2), ("WALK", 3), ("SIT", 4), ("DAMP", 5), ("FAULT", 6)
+    ]  # fmt: skip
+
+
+def test_the_diagram_shows_exactly_the_table() -> None:
+    """An arrow for each entry and none besides; what is possible from everywhere is said once, not drawn."""
+    lines = diagram().splitlines()
+    assert lines[:2] == ["stateDiagram-v2", "    [*] --> IDLE"]
+    arrows = [re.fullmatch(r"    (\w+) --> (\w+): (\w+)", line) for line in lines[2:-2]]
+    assert all(arrows)
+    drawn = [match.groups() for match in arrows if match]
+    expected = [
+        (state.name, after.name, event.name.lower())
+        for (state, event), after in TABLE.items()
+        if event not in (Event.DAMP, Event.FAULT)
+    ]
+    assert sorted(drawn) == sorted(expected)
+    assert len(set(drawn)) == len(drawn)
+    assert lines[-2:] == [
+        "    note right of DAMP: from every state but FAULT",
+        "    note right of FAULT: from every state, latched",
+    ]

@@ -1,0 +1,97 @@
+"""The five skills that come with the package walk in PyBullet, with the estimator in the loop, in one process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from deploy.common.deploy_config import ControllerConfig
+from deploy.common.faults import Fault
+from deploy.common.robot import TICK
+from deploy.common.state_machine import State
+from deploy.controller.controller import Controller
+from deploy.messages.lcm_link import Request
+from solo_doi.solo12.rotations import projected_gravity
+from tests.deploy.stage import MS, Rig, shipped
+
+pytest.importorskip("pybullet")
+from deploy.robots.simulated.bullet_solo import BulletSolo  # needs PyBullet
+from deploy.robots.simulated.ground_truth import Witness
+
+SECONDS = 4.0
+"""How long each walks; `solo-deploy` walks for 10 s, and this is as far as CI has time for."""
+STANDING, WALKING = 700, 1550
+"""Ticks at which standing up and walking are asked for."""
+BRISK = ControllerConfig(stand_seconds=0.8)
+
+
+@dataclass
+class Walk:
+    """What came of a walk."""
+
+    velocity: float
+    falls: int
+    error: float
+    """Root mean square of the estimated velocity's error, all three axes together [m/s]."""
+    tilt_error: float
+    """Largest error of the estimated tilt [rad]."""
+    delays_ns: set[int]
+    faults: list[Fault | None]
+    state: State
+
+
+def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
+    """Stand up and walk; with `truth` the policy is told what is instead of what is estimated."""
+    robot, controller = BulletSolo(), Controller(shipped(), skill, BRISK)
+    rig = Rig(robot, controller, {STANDING: (Request.STAND, -1), WALKING: (Request.WALK, skill)})
+    errors: list[np.ndarray] = []
+    tilts: list[float] = []
+
+    def compare() -> None:
+        estimate, motion = controller.estimate, robot.motion
+        assert estimate is not None
+        gravity = projected_gravity(motion.base_quaternion)
+        if rig.ticks >= WALKING + 1000:
+            errors.append(estimate.velocity_b - motion.linear_velocity_b)
+            tilts.append(float(np.arccos(np.clip(gravity @ estimate.gravity_b, -1, 1))))
+        if truth:
+            controller.estimate = replace(estimate, velocity_b=motion.linear_velocity_b, gravity_b=gravity)
+
+    rig.before_tick = compare
+    witness = Witness(robot)
+    try:
+        for _ in range(WALKING + round(seconds / TICK)):
+            rig.tick()
+            witness.look(rig.process.skill)
+    finally:
+        robot.close()
+    report = witness.report()
+    return Walk(
+        velocity=report["velocity"],
+        falls=report["falls"],
+        error=float(np.sqrt((np.array(errors) ** 2).sum(axis=1).mean())),
+        tilt_error=max(tilts),
+        delays_ns={*rig.delay_ns[WALKING + 100 :]},
+        faults=[controller.fault, rig.process.gate.fault],
+        state=controller.state,
+    )
+
+
+@pytest.mark.parametrize("skill", range(5))
+def test_every_shipped_skill_walks_with_the_estimator(skill: int) -> None:
+    """At 80 % of 1 m/s or more without a fall or a fault, its velocity known to 0.1 m/s, at the delay of training.
+
+    Knowing the truth instead of the estimate would make it hardly faster.
+    """
+    found = walk(skill)
+    assert found.faults == [None, None]
+    assert (found.state, found.falls) == (State.WALK, 0)
+    assert found.velocity >= 0.8
+    assert found.error <= 0.1
+    assert found.tilt_error < 0.1
+    assert found.delays_ns == {15 * MS}
+    true = walk(skill, 2.5, truth=True)
+    assert true.falls == 0
+    assert found.velocity >= 0.95 * true.velocity

@@ -1,0 +1,99 @@
+"""Before a real robot's motors are first switched on: only Enter, after the question, begins."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+import time
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from deploy.console.consent import QUESTION, ask_before_bring_up
+from deploy.robots.odri.bring_up.calibration import save
+from deploy.robots.virtual_board.virtual_robot import CALIBRATION
+from solo_doi.common.errors import SoloError
+from tests.deploy.deployment import PATIENCE, Deployment
+
+
+def answering(terminal: int, keys: bytes) -> None:
+    """Ask somebody who types when the question is there."""
+    shown: list[str] = []
+
+    def write(text: str) -> None:
+        shown.append(text)
+        os.write(terminal, keys)
+
+    ask_before_bring_up(write)
+    assert shown == [QUESTION]
+
+
+@pytest.mark.parametrize("keys", [b"\n", b"\r"])
+def test_enter_begins(terminal: int, keys: bytes) -> None:
+    """As keyboards and terminals spell it."""
+    answering(terminal, keys)
+
+
+@pytest.mark.parametrize("keys", [b"n\n", b"y\n", b" \n", b"q\n", b"\x04", b"enter\n", "\u0663\n".encode()])
+def test_anything_else_does_not(terminal: int, keys: bytes) -> None:
+    """Not even yes: who does not read the question shall not begin; the end of the input is no answer."""
+    with pytest.raises(SoloError, match="nothing was started, nothing has moved"):
+        answering(terminal, keys)
+
+
+def test_enter_before_the_question_is_no_answer(terminal: int) -> None:
+    """A finger that was still on the key, or a pasted line."""
+    os.write(terminal, b"\n\n")
+    time.sleep(0.05)
+    with pytest.raises(SoloError):
+        answering(terminal, b"n\n")
+
+
+def test_a_terminal_that_is_gone_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closed before the question, or while it is asked."""
+    for when in ("before", "meanwhile"):
+        ours, theirs = pty.openpty()
+        with os.fdopen(theirs, "r") as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            if when == "before":
+                os.close(ours)
+            with pytest.raises(SoloError):
+                ask_before_bring_up(lambda _, end=ours, now=when == "meanwhile": os.close(end) if now else None)  # type: ignore[misc]
+
+
+# --- The command itself, with a card that does not exist -----------------------------------------
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> tuple[str, ...]:
+    """Flags of a robot that no computer has."""
+    save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
+    return ("--robot", "real", "--interface", "nocard", "--calibration", str(tmp_path / "robot.json"))
+
+
+@pytest.mark.parametrize("operator", ["script", "keyboard"])
+def test_no_process_starts_before_somebody_agrees(operator: str, real: tuple[str, ...], tmp_path: Path) -> None:
+    """However long it takes; who does not agree leaves nothing behind."""
+    with Deployment(tmp_path / "run", *real, "--operator", operator) as run:
+        time.sleep(3.0)
+        assert not run.out.exists()
+        run.type_until("no\n", lambda: not run.alive)
+        assert run.finish() == 1
+    assert QUESTION in run.output
+    assert "solo-deploy: Not agreed to: nothing was started, nothing has moved." in run.output
+    assert not run.out.exists()
+
+
+def test_who_agrees_is_told_how_bring_up_failed(real: tuple[str, ...], tmp_path: Path) -> None:
+    """There is no such card: the run ends by itself, with the cause, although a person drives."""
+    with Deployment(tmp_path / "run", *real, "--operator", "keyboard") as run:
+        run.type_until("\n", run.out.exists)
+        begun = time.monotonic()
+        assert run.finish() == 1
+        assert time.monotonic() - begun < PATIENCE / 2
+    assert "nocard" in run.output
+    assert "fault: the robot process ended without a report" in run.output
+    assert "Traceback" not in run.output

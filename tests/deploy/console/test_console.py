@@ -1,0 +1,218 @@
+"""The operator's side: wishes are signed and sent in order; silence is noticed; the console survives anything."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deploy.common.faults import Cause
+from deploy.common.state_machine import State
+from deploy.console.console import QUIT, Console, after_fault, operate
+from deploy.console.gamepad import Gamepad
+from deploy.console.keyboard import Guided, Keyboard
+from deploy.messages.lcm_link import OPERATOR, STATUS, Request, blank
+from deploy.messages.operator_request import Wish, operator_message, wish_of
+from tests.deploy.robots.process.test_robot_process import Bench
+from tests.deploy.world import MS, WRONG_KEY, Wire, WireLink, World
+
+
+@dataclass
+class FakeLink:
+    """A link that remembers what was sent, and answers with a status."""
+
+    sent: list[Any] = field(default_factory=list)
+    state: int = State.IDLE
+    fault: int = 0
+    robot_fault: int = 0
+
+    def subscribe(self, channel: str, handler: Any) -> None:  # noqa: ANN401  # a function
+        """Keep the console's handler."""
+        assert channel == STATUS
+        self._handler = handler
+
+    def publish(self, channel: str, message: Any) -> None:  # noqa: ANN401  # generated classes have no types
+        """Remember."""
+        assert channel == OPERATOR
+        self.sent.append(message)
+
+    def receive(self) -> None:
+        """Tell what the controller does."""
+        status = blank(STATUS)
+        status.state, status.fault, status.skill, status.robot_fault = self.state, self.fault, 2, self.robot_fault
+        status.time_ns = time.monotonic_ns()
+        self._handler(status, b"")
+
+
+class Keys:
+    """A device whose wishes a test lists, one list per look."""
+
+    help = "press something · r re-arm\nor nothing"
+    velocity = np.array([0.1, 0.0, 0.0])
+
+    def __init__(self, *looks: tuple[list[Wish], bool]) -> None:
+        """Give these looks, then ask to end."""
+        self._looks = [*looks, ([Wish(Request.SIT, QUIT)], True)]
+        self.given_back = False
+
+    def __enter__(self) -> Keys:
+        """Be taken."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Remember that it was given back."""
+        self.given_back = True
+
+    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+        """Give the next look."""
+        return self._looks.pop(0) if self._looks else ([], True)
+
+
+def run(device: Keys, link: FakeLink) -> str:
+    """Operate until the device ends it; return what was shown."""
+    shown: list[str] = []
+    operate(device, link, lambda: False, shown.append)  # type: ignore[arg-type]
+    assert device.given_back
+    return "".join(shown)
+
+
+def test_wishes_are_sent_in_order_and_every_look_is_a_sign_of_life() -> None:
+    """One number after the other, of one session, each with its expiry."""
+    link = FakeLink()
+    run(Keys(([Wish(Request.STAND), Wish(Request.WALK, 3)], True), ([], True)), link)
+    assert [(sent.request, sent.skill) for sent in link.sent] == [
+        (Request.STAND, -1), (Request.WALK, 3), (Request.NOTHING, -1), (Request.SIT, QUIT),
+    ]  # fmt: skip
+    assert [sent.sequence for sent in link.sent] == [1, 2, 3, 4]
+    assert len({sent.session for sent in link.sent}) == 1
+    assert all(sent.time_ns < sent.expires_ns <= sent.time_ns + 200_000_000 for sent in link.sent)
+
+
+def test_every_message_has_the_velocity_that_is_wished_for_now() -> None:
+    """One that is lost must not leave the robot walking as before."""
+    link = FakeLink()
+    run(Keys(([Wish(Request.WALK, 3)], True), ([], True)), link)
+    assert [sent.velocity for sent in link.sent] == [[0.1, 0.0, 0.0]] * 3
+
+
+def test_who_is_not_there_sends_nothing() -> None:
+    """A gamepad that was pulled out is silence, which the controller takes for a fault."""
+    link = FakeLink()
+    run(Keys(([], False), ([], False)), link)
+    assert [sent.request for sent in link.sent] == [Request.SIT]
+
+
+def test_a_stop_is_told_until_somebody_re_arms() -> None:
+    """One message may be lost, and a robot process may still be starting, although the controller shows DAMP."""
+    link = FakeLink(state=State.DAMP)
+    stop, re_arm, walk = Wish(Request.DAMP), Wish(Request.REARM), Wish(Request.WALK)
+    device = Keys(
+        ([stop], True), ([], True), ([], False), ([walk], True), ([stop], True),
+        ([re_arm, stop], True), ([], True), ([re_arm], True), ([], True),
+    )  # fmt: skip
+    run(device, link)
+    assert [Request(sent.request).name for sent in link.sent] == [
+        "DAMP", "DAMP", "DAMP", "DAMP", "WALK", "DAMP", "REARM", "DAMP", "DAMP", "DAMP", "REARM", "NOTHING", "SIT",
+    ]  # fmt: skip
+
+
+def test_a_robot_process_that_starts_late_still_hears_the_stop() -> None:
+    """Nobody listens while the key is pressed: what is sent later stops the robot."""
+    link, bench = FakeLink(), Bench()
+    run(Keys(([Wish(Request.DAMP)], True), *[([], True)] * 3), link)
+    message = link.sent[2]
+    bench.operator(message.request)
+    assert bench.gate.fault is not None
+    assert bench.gate.fault.cause is Cause.OPERATOR_STOP
+
+
+def test_the_console_says_what_happens() -> None:
+    """In one line; a fault in words, with what to press."""
+    shown: list[str] = []
+    operate(Keys(), FakeLink(state=State.WALK), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
+    assert "skill 2  WALK  +0.00 m/s" in "".join(shown)
+    assert "FAULT: the base is tilted by 0.00 rad  (r re-arms)" in run(
+        Keys(([], True)), FakeLink(state=State.FAULT, fault=Cause.TILT)
+    )
+
+
+def test_the_console_knows_what_each_device_can_do_after_a_fault() -> None:
+    """A gamepad has no r, and a script that a person begins is over."""
+    assert after_fault(Keyboard.help) == "r re-arms"
+    assert after_fault(Gamepad.help) == "START re-arms"
+    assert after_fault(Guided.help) == "q ends"
+    device = Keys(([], True))
+    device.help = Guided.help
+    assert "FAULT: the base is tilted by 0.00 rad  (q ends)" in run(
+        device, FakeLink(state=State.FAULT, fault=Cause.TILT)
+    )
+
+
+def test_the_console_names_the_robot_s_own_cause() -> None:
+    """Who holds the keys must know whether to mend the robot or to wait."""
+    link = FakeLink(state=State.FAULT, fault=Cause.ROBOT_FAULT, robot_fault=Cause.VOLTAGE)
+    assert "FAULT: the robot damps by itself: the battery gives 0.0 V  (r re-arms)" in run(Keys(([], True)), link)
+
+
+@pytest.mark.parametrize(("state", "fault"), [(7, 0), (-128, 0), (State.FAULT, 99), (State.FAULT, -1)])
+def test_the_console_survives_any_status(state: int, fault: int) -> None:
+    """Another version may have sent it: a state that does not exist is not shown, such a cause is unknown."""
+    shown: list[str] = []
+    operate(Keys(), FakeLink(state=state, fault=fault), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
+    assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (state == State.FAULT)
+
+
+class Clock:
+    """A clock that stands where it is put."""
+
+    now = 0
+
+    def now_ns(self) -> int:
+        """Tell the time."""
+        return self.now
+
+
+def test_an_old_status_changes_nothing() -> None:
+    """Kept by somebody who sends it again, out of order, or of a time to come: the script would go on by it."""
+    clock, wire = Clock(), Wire(World())
+    controller, console = WireLink(wire), WireLink(wire)
+    shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]  # all that is used of a clock
+    for now_ms, time_ms, state, believed in (
+        (1000, 1001, State.WALK, None),  # of a time to come
+        (1000, 800, State.WALK, None),  # expired now
+        (1000, 801, State.READY, State.READY),
+        (1000, 1000, State.WALK, State.WALK),
+        (1000, 1000, State.READY, State.WALK),  # again
+        (1001, 999, State.READY, State.WALK),  # out of order
+        (1001, 1001, State.IDLE, State.IDLE),
+    ):
+        clock.now = now_ms * MS
+        status = blank(STATUS)
+        status.time_ns, status.state = time_ms * MS, state
+        controller.publish(STATUS, status)
+        console.receive()
+        assert shown.state is believed
+
+
+def test_a_forged_status_changes_nothing() -> None:
+    """Who does not hold the key neither ends the program nor lets a script go on."""
+    clock, wire = Clock(), Wire(World())
+    stranger, console = WireLink(wire, WRONG_KEY), WireLink(wire)
+    shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]
+    status = blank(STATUS)
+    clock.now = status.time_ns = MS
+    status.state = State.READY
+    stranger.publish(STATUS, status)
+    assert console.receive() == 1
+    assert (shown.state, console.forged) == (None, 1)
+
+
+def test_a_message_keeps_a_wish() -> None:
+    """Also one without a velocity, which is another than a velocity of zero."""
+    for wish in (Wish(Request.WALK, 4), Wish(Request.NOTHING, velocity=np.array([0.1, 0.0, -0.2]))):
+        found = wish_of(operator_message(wish, 1, 5))
+        assert (found.request, found.skill) == (wish.request, wish.skill)
+        np.testing.assert_equal(found.velocity, wish.velocity)

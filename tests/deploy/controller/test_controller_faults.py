@@ -1,0 +1,374 @@
+"""What makes the controller damp: each cause at its threshold, in the very next command, until a person re-arms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deploy.common.faults import Cause, Fault
+from deploy.common.robot import DAMPING
+from deploy.common.state_machine import State
+from deploy.messages.lcm_link import Mode, Request
+from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS
+from tests.deploy.stage import MS, Stage, with_joint
+
+
+def damped(stage: Stage, cause: Cause) -> Fault:
+    """The fault, after checking that the last command damps and names no skill."""
+    command, fault = stage.commands[-1], stage.controller.fault
+    assert stage.state is State.FAULT
+    assert fault is not None
+    assert fault.cause is cause
+    assert (command.mode, command.kp, command.kd, command.skill) == (Mode.DAMP, 0.0, DAMPING, -1)
+    assert np.isfinite(command.position).all()
+    status = stage.controller.status(stage.now_ns)
+    assert (status.fault, status.fault_joint, status.fault_value) == (cause, fault.joint, fault.value)
+    return fault
+
+
+@pytest.fixture
+def ready() -> Stage:
+    """A robot that stands."""
+    stage = Stage()
+    stage.ready()
+    return stage
+
+
+@pytest.fixture
+def walking() -> Stage:
+    """A robot that walks."""
+    stage = Stage()
+    stage.walking()
+    return stage
+
+
+# --- The robot -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause", "joint"),
+    [
+        ({"joint_velocity": with_joint(np.zeros(NUM_JOINTS), 6, 51.0)}, Cause.JOINT_VELOCITY, 6),
+        ({"joint_torque": with_joint(np.zeros(NUM_JOINTS), 11, -2.7)}, Cause.JOINT_TORQUE, 11),
+        ({"joint_position": with_joint(np.zeros(NUM_JOINTS), 0, 0.9)}, Cause.JOINT_POSITION, 0),
+    ],
+)
+def test_limits_are_watched_while_motors_hold(changes: dict[str, Any], cause: Cause, joint: int) -> None:
+    """A robot that lies damped may be turned by hand; one that stands is damped in the same tick."""
+    stage = Stage()
+    stage.tick(**changes)
+    stage.tick()
+    assert stage.state is State.IDLE
+    stage.ready()
+    stage.tick(**changes)
+    assert damped(stage, cause).joint == joint
+
+
+@pytest.mark.parametrize("state", [State.IDLE, State.READY, State.WALK, State.DAMP])
+def test_numbers_that_are_not_finite_are_a_fault_in_every_state(state: State) -> None:
+    """Nothing is computed from them: the estimate stays one."""
+    stage = Stage()
+    stage.ready()
+    if state is State.WALK:
+        stage.until(State.WALK, Request.WALK)
+    elif state is not State.READY:
+        stage.until(state, Request.DAMP if state is State.DAMP else Request.SIT)
+    stage.tick(acceleration_b=np.array([0.0, np.nan, GRAVITY]))
+    damped(stage, Cause.STATE_NOT_FINITE)
+    assert stage.controller.estimate is not None
+    assert np.isfinite(stage.controller.estimate.velocity_b).all()
+
+
+def test_a_robot_that_falls_is_damped(walking: Stage) -> None:
+    """The gyroscope tells it before the angle is reached."""
+    for _ in range(500):
+        walking.tick(angular_velocity_b=np.array([0.0, 4.0, 0.001 * walking.sequence]))
+        if walking.state is not State.WALK:
+            break
+    assert walking.state is State.FAULT
+    assert walking.controller.fault is not None
+    assert walking.controller.fault.cause in (Cause.TILT, Cause.ATTITUDE_DISAGREES)
+
+
+def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
+    """With its own cause, joint and number, in the report and for whoever watches."""
+    message = walking.message()
+    message.fault, message.fault_joint, message.fault_value = Cause.COMMAND_STEP, 7, 1.75
+    walking.controller.hear(message)
+    walking.tick(heard=False)
+    assert damped(walking, Cause.ROBOT_FAULT) == Fault(Cause.ROBOT_FAULT, 1.75, 7, Cause.COMMAND_STEP)
+    assert walking.controller.status(walking.now_ns).robot_fault == Cause.COMMAND_STEP
+
+
+def test_a_robot_that_damps_for_an_unknown_cause_is_a_fault(walking: Stage) -> None:
+    """A newer robot process may know more causes; the controller must not stumble over one."""
+    walking.fault = 99
+    walking.tick()
+    assert damped(walking, Cause.ROBOT_FAULT).behind is Cause.UNKNOWN
+
+
+def test_a_robot_with_a_fault_is_not_switched_on() -> None:
+    """The first command after the wish is already damped."""
+    stage = Stage()
+    stage.fault = Cause.MOTOR_NOT_READY
+    stage.tick()
+    assert stage.state is State.IDLE
+    stage.tick(Request.STAND)
+    damped(stage, Cause.ROBOT_FAULT)
+    assert all(command.kp == 0.0 for command in stage.commands)
+
+
+def test_another_robot_process_is_a_fault(ready: Stage) -> None:
+    """Its motors may be anywhere; what was known of the old one is forgotten, so that re-arming works."""
+    ready.session, ready.sequence = 8, 0
+    ready.tick()
+    damped(ready, Cause.ROBOT_RESTARTED)
+    ready.tick(Request.REARM)
+    assert ready.state is State.IDLE
+    assert ready.commands[-1].robot_session == 8
+    ready.ready()
+
+
+# --- News ----------------------------------------------------------------------------------------
+
+
+def test_a_silent_robot_is_a_fault_after_ten_milliseconds(ready: Stage) -> None:
+    """Of its own clock."""
+    for _ in range(10):
+        assert ready.tick(heard=False).kp > 0.0
+    ready.tick(heard=False)
+    assert damped(ready, Cause.STATE_STALE).value == pytest.approx(11.0)
+
+
+def test_lost_states_are_counted_from_their_numbers(ready: Stage) -> None:
+    """Thirty-five of a hundred are borne; those that come too late are not taken."""
+    ready.sequence += 35
+    ready.tick()
+    assert ready.state is State.READY
+    ready.sequence += 1
+    ready.tick()
+    assert damped(ready, Cause.STATE_GAP).value == 36
+
+
+def test_lost_states_are_forgotten_after_a_hundred(ready: Stage) -> None:
+    """One in five may be lost for ever."""
+    for _ in range(300):
+        ready.tick()
+        ready.tick()
+        ready.sequence += 1
+        ready.tick()
+        ready.run(2)
+    assert ready.state is State.READY
+
+
+def test_old_states_are_dropped(ready: Stage) -> None:
+    """One that another overtook, or that somebody sends again, changes nothing, whatever is in it."""
+    controller, newest = ready.controller, ready.sequence
+    old = ready.message(joint_velocity=np.full(NUM_JOINTS, np.nan))
+    for sequence in (newest, newest - 5, 0, -1):
+        old.sequence = sequence
+        controller.hear(old)
+    assert controller.state is State.READY
+    ready.sequence = newest
+    assert ready.tick().state_sequence == newest + 1
+
+
+def test_frozen_sensors_are_a_fault(ready: Stage) -> None:
+    """Although states keep coming: 20 ms after the first repetition."""
+    frozen = {"joint_velocity": np.full(NUM_JOINTS, 0.01), "angular_velocity_b": np.full(3, 0.01)}
+    ticks = 0
+    while ready.state is State.READY:
+        ready.tick(**frozen)
+        ticks += 1
+    assert ticks in (22, 23)
+    assert damped(ready, Cause.STATE_FROZEN).value == 20.0
+
+
+def test_a_clock_that_runs_backwards_does_no_harm(ready: Stage) -> None:
+    """Nor one that stands still: the estimate stays one."""
+    for step in (0, -1, -100, -5000):
+        message = ready.message()
+        message.time_ns += step * MS
+        ready.controller.hear(message)
+    assert ready.controller.estimate is not None
+    np.testing.assert_allclose(ready.controller.estimate.gravity_b, [0, 0, -1], atol=1e-2)
+
+
+def test_a_clock_that_stands_still_from_the_start_does_no_harm() -> None:
+    """Also if the very first state could not be used."""
+    stage = Stage()
+    stage.controller.hear(stage.message(quaternion=np.full(4, np.nan)))
+    stage.controller.hear(stage.message())
+    assert stage.controller.estimate is not None
+    assert np.isfinite(stage.controller.estimate.gravity_b).all()
+
+
+# --- Delay, operator, itself ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delay", [10.0, 15.0, 25.0, 0.0])
+def test_a_delay_of_training_is_no_fault(walking: Stage, delay: float) -> None:
+    """From the least to the most; 0 is one that is not known yet."""
+    walking.delay_ns = round(delay * MS)
+    walking.run(300)
+    assert walking.state is State.WALK
+
+
+@pytest.mark.parametrize("delay", [9.999, 25.001, 100.0, 0.001])
+def test_a_delay_that_training_never_had_is_a_fault(walking: Stage, delay: float) -> None:
+    """If it lasts for 0.1 s, and only with a policy: standing needs none."""
+    walking.delay_ns = round(delay * MS)
+    walking.run(100)
+    assert walking.state is State.WALK
+    walking.run(2)
+    assert damped(walking, Cause.DELAY).value == pytest.approx(delay)
+    stage = Stage()
+    stage.delay_ns = round(delay * MS)
+    stage.ready()
+    stage.run(300)
+    assert stage.state is State.READY
+
+
+def test_a_delay_may_be_long_for_a_moment(walking: Stage) -> None:
+    """One good state in a tenth of a second is enough."""
+    for _ in range(5):
+        walking.delay_ns = 30 * MS
+        walking.run(99)
+        walking.delay_ns = 15 * MS
+        walking.run(1)
+    assert walking.state is State.WALK
+
+
+def test_a_silent_operator_is_a_fault_after_half_a_second(ready: Stage) -> None:
+    """A wish for nothing is a sign of life."""
+    for _ in range(500):
+        assert ready.tick(None).kp > 0.0
+    ready.tick(None)
+    assert damped(ready, Cause.OPERATOR_SILENT).value == pytest.approx(501.0)
+
+
+def test_nobody_needs_to_be_there_while_motors_are_damped() -> None:
+    """Silence of operator and robot are no faults then."""
+    stage = Stage()
+    stage.tick()
+    for _ in range(700):
+        stage.tick(None, heard=False)
+    assert stage.state is State.IDLE
+
+
+def test_late_ticks_are_a_fault_while_motors_hold(ready: Stage) -> None:
+    """Not while a program is still starting."""
+    idle = Stage()
+    for _ in range(100):
+        idle.controller.late(1)
+    assert idle.state is State.IDLE
+    for _ in range(20):
+        ready.controller.late(1)
+    assert ready.state is State.READY
+    ready.controller.late(1)
+    assert ready.tick().kp == 0.0
+    assert damped(ready, Cause.OVERRUN).value == 21
+
+
+# --- Re-arming -----------------------------------------------------------------------------------
+
+
+def test_rearming_is_refused_while_the_robot_reports_a_fault(walking: Stage) -> None:
+    """A person must mend that first; after a sound state it is granted."""
+    walking.fault = Cause.HARDWARE
+    walking.tick()
+    walking.tick(Request.REARM)
+    damped(walking, Cause.ROBOT_FAULT)
+    walking.fault = 0
+    walking.tick(Request.REARM)
+    assert (walking.state, walking.controller.fault) == (State.IDLE, None)
+    assert walking.commands[-1].kp == 0.0
+
+
+def test_rearming_is_refused_before_a_robot_was_heard_of() -> None:
+    """Nobody knows whether it is well."""
+    stage = Stage()
+    stage.tick(Request.DAMP, heard=False)
+    stage.tick(Request.REARM, heard=False)
+    assert stage.state is State.DAMP
+
+
+def test_the_first_fault_is_the_one_that_is_kept(ready: Stage) -> None:
+    """Others follow from it."""
+    ready.tick(joint_torque=with_joint(np.zeros(NUM_JOINTS), 3, 9.0))
+    first = damped(ready, Cause.JOINT_TORQUE)
+    ready.session = 9
+    ready.tick(joint_velocity=np.full(NUM_JOINTS, np.inf))
+    ready.fault = Cause.TILT
+    for request in Request:
+        if request is not Request.REARM:
+            ready.tick(request)
+    assert ready.controller.fault is first
+    assert ready.commands[-1].kp == 0.0
+
+
+def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
+    """Both hear it at the same time: the robot's next state still shows its fault, and that must not need a second."""
+    ready.fault = Cause.HARDWARE
+    ready.tick()
+    damped(ready, Cause.ROBOT_FAULT)
+    ready.tick(Request.REARM)
+    assert ready.state is State.FAULT
+    ready.fault = Cause.NONE
+    ready.tick()
+    assert ready.state is State.IDLE
+
+
+def test_a_request_to_rearm_does_not_wait_for_ever(ready: Stage) -> None:
+    """Half a second later nobody remembers who stands beside the robot."""
+    ready.fault = Cause.HARDWARE
+    ready.tick()
+    ready.tick(Request.REARM)
+    ready.run(500)
+    ready.fault = Cause.NONE
+    ready.run(10)
+    assert ready.state is State.FAULT
+
+
+def _lose_states(stage: Stage) -> None:
+    stage.sequence += 36
+    stage.tick()
+
+
+def _freeze(stage: Stage) -> None:
+    for _ in range(30):
+        stage.tick(joint_velocity=np.zeros(NUM_JOINTS), angular_velocity_b=np.zeros(3))
+
+
+def _be_late(stage: Stage) -> None:
+    for _ in range(21):
+        stage.controller.late(1)
+    stage.tick()
+
+
+def _chatter(stage: Stage) -> None:
+    for k in range(30):
+        stage.tick(joint_torque=np.full(NUM_JOINTS, 1.2 if k % 2 else -1.2))
+
+
+@pytest.mark.parametrize(
+    ("bring_about", "cause"),
+    [
+        (_lose_states, Cause.STATE_GAP), (_freeze, Cause.STATE_FROZEN), (_be_late, Cause.OVERRUN),
+        (_chatter, Cause.TORQUE_RATE),
+    ],
+)  # fmt: skip
+def test_after_rearming_nothing_is_left_of_what_was_counted(
+    ready: Stage, bring_about: Callable[[Stage], None], cause: Cause
+) -> None:
+    """The next standing up would else be a fault in its first tick, however often a person tries."""
+    bring_about(ready)
+    damped(ready, cause)
+    ready.tick(Request.REARM)
+    ready.tick(Request.STAND)
+    ready.controller.late(0)
+    ready.run(5)
+    assert (ready.state, ready.controller.fault) == (State.STAND, None)

@@ -1,0 +1,115 @@
+"""What a controller says and is told: velocity commands, joint commands, status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from deploy.common.deploy_config import ControllerConfig
+from deploy.common.state_machine import State
+from deploy.controller.controller import EXPIRY_NS
+from deploy.messages.lcm_link import Request
+from solo_doi.policies.bundle.reader import Bundle
+from tests.deploy.stage import Counting, Stage, shipped
+from tests.policies.bundles import skill_policy, write
+
+
+@pytest.fixture(scope="module")
+def steerable(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Quiet skills that take commands from -1 to 1 around 0, and have seen anything."""
+    policy = skill_policy(reach=0.05)
+    mean, std = policy.state_mean.copy(), policy.state_std.copy()
+    mean[-3:], std[-3:] = (0.5, 0.0, 0.0), np.float32(1 / np.sqrt(3))
+    std[:-3] = 10.0
+    path = tmp_path_factory.mktemp("steerable") / "skills.onnx"
+    return Bundle(write(path, replace(policy, state_mean=mean, state_std=std)))
+
+
+# --- Velocity commands ---------------------------------------------------------------------------
+
+
+def test_skills_of_one_command_get_that_command() -> None:
+    """At once and whatever is asked for: they know no other."""
+    bundle = Counting(shipped())
+    stage = Stage(bundle)  # type: ignore[arg-type]
+    stage.ready()
+    stage.tick(Request.WALK, velocity=np.array([-3.0, 2.0, 1.0]))
+    stage.run(100)
+    seen = np.array(bundle.observations)[:, -3:]
+    np.testing.assert_array_equal(seen, np.tile(np.float32(shipped().contract.command), (len(seen), 1)))
+    assert shipped().contract.command[0] == pytest.approx(1.0)
+
+
+def test_velocity_commands_change_slowly_and_stay_in_range(steerable: Bundle) -> None:
+    """From nothing, by at most 1 m/s in a second, to what training drew and no further."""
+    bundle = Counting(steerable)
+    stage = Stage(bundle)  # type: ignore[arg-type]
+    stage.ready()
+    stage.tick(Request.WALK, velocity=np.array([9.0, -9.0, 0.1]))
+    stage.run(2000)
+    assert stage.state is State.WALK, stage.controller.fault
+    seen = np.array(bundle.observations)[:, -3:]
+    assert np.abs(np.diff(seen, axis=0)).max() <= 0.02 + 1e-6
+    np.testing.assert_allclose(seen[0], [0.02, -0.02, 0.02], atol=1e-6)
+    np.testing.assert_allclose(seen[-1], [1.5, -1.0, 0.1], atol=1e-5)
+
+
+@pytest.mark.parametrize("end", [Request.STOP, Request.SIT, Request.DAMP])
+def test_a_velocity_is_forgotten_when_the_walk_ends(steerable: Bundle, end: Request) -> None:
+    """The next one begins with standing, not with what somebody wished for before."""
+    bundle = Counting(steerable)
+    stage = Stage(bundle)  # type: ignore[arg-type]
+    stage.ready()
+    stage.tick(Request.WALK, velocity=np.array([0.5, 0.0, 0.0]))
+    stage.run(100)
+    stage.tick(end)
+    stage.run(1500)  # stand, or lie and be idle
+    if end is Request.DAMP:
+        stage.tick(Request.REARM)
+    if end is not Request.STOP:
+        stage.ready()
+    bundle.observations.clear()
+    stage.tick(Request.WALK)
+    stage.run(100)
+    assert stage.state is State.WALK
+    np.testing.assert_array_equal(np.array(bundle.observations)[:, -3:], 0.0)
+
+
+# --- Messages ------------------------------------------------------------------------------------
+
+
+def test_every_command_says_what_it_is_made_of() -> None:
+    """And until when it holds."""
+    stage = Stage(skill=3)
+    stage.walking()
+    command = stage.commands[-1]
+    assert (command.session, command.robot_session) == (stage.controller.session, 7)
+    assert (command.state_sequence, command.time_ns) == (stage.sequence, stage.now_ns)
+    assert (command.expires_ns, command.heartbeat_ns) == (stage.now_ns + EXPIRY_NS, stage.now_ns)
+    assert (command.bundle.hex(), command.skill) == (shipped().hash, 3)
+    sequences = [command.sequence for command in stage.commands]
+    assert sequences == [*range(1, len(sequences) + 1)]
+    command.encode()
+
+
+def test_status_tells_state_and_estimate() -> None:
+    """For whoever watches."""
+    stage = Stage(skill=3)
+    stage.tick()
+    status = stage.controller.status(123)
+    assert (status.state, status.skill, status.fault, status.time_ns) == (State.IDLE, 3, 0, 123)
+    np.testing.assert_allclose(status.gravity, [0, 0, -1], atol=1e-3)
+    status.encode()
+
+
+def test_times_can_be_configured() -> None:
+    """A shorter standing up is shorter."""
+    stage = Stage(config=ControllerConfig(stand_seconds=0.5))
+    stage.tick()
+    stage.tick(Request.STAND)
+    stage.run(499)
+    assert stage.state is State.STAND
+    stage.run(2)
+    assert stage.state is State.READY

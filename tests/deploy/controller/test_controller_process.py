@@ -1,0 +1,115 @@
+"""The controller's process: who of it is urgent, and who must not be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
+from deploy.controller.controller import controller_process as module
+from deploy.controller.controller_process import PRIORITY, control
+from deploy.launch.deployment_report import problems
+from deploy.launch.preflight import check_skills
+from deploy.messages.authentication import write_key
+from solo_doi.common import settings
+from solo_doi.policies.bundle import shipped
+from solo_doi.policies.bundle.contract import BundleError
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.shipped import SHIPPED, SKILLS
+from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
+
+
+class StoppedError(Exception):
+    """Ends the controller once its loop was made."""
+
+
+@pytest.mark.parametrize("operator", ["script", "keyboard"])
+def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads and processes inherit urgency from who starts them: the first subscription starts LCM's reader."""
+    order: list[object] = []
+
+    class Recorder:
+        def __init__(self, *_: object) -> None:
+            order.append("recorder")
+
+    class Link:
+        def __init__(self, *_: object) -> None:
+            """Join."""
+
+        def subscribe(self, channel: str, _: object) -> None:
+            order.append(channel)
+
+    class Loop:
+        def __init__(self, _: object, link: Link, *__: object) -> None:
+            link.subscribe("SOLO_STATE", None)
+            raise StoppedError
+
+    for double in (Recorder, Link, Loop):
+        monkeypatch.setattr(module, double.__name__, double)
+    monkeypatch.setattr(module, "prepare_aloud", lambda priority, _: order.append(priority))
+    monkeypatch.setattr(module, "rehearse", lambda bundle: order.append(bundle.path))
+    write_key(tmp_path / KEY_FILE)
+    settings.write(DeployConfig(operator=operator), tmp_path / CONFIG_FILE)  # type: ignore[arg-type]
+    with pytest.raises(StoppedError):
+        control(tmp_path)
+    heard = ["SOLO_STATE"] if operator == "script" else ["SOLO_OPERATOR", "SOLO_STATE"]
+    assert order == [SHIPPED, "recorder", PRIORITY, *heard]
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> DeployConfig:
+    """A deployment that trusts one key, with which the shipped skills were signed."""
+    bundle, key = tmp_path / "skills.onnx", tmp_path / "key"
+    shutil.copy(SHIPPED, bundle)
+    trust = write_key_pair(key)
+    sign(bundle, key)
+    return DeployConfig(robot="mock", fast=True, bundle=bundle, trust=trust)
+
+
+def test_a_bundle_that_is_replaced_after_preflight_is_refused(signed: DeployConfig, tmp_path: Path) -> None:
+    """One that is whole, but that nobody trusted has signed."""
+    check_skills(signed)
+    shutil.copy(SKILLS / "steerable" / "skills.onnx", tmp_path / "skills.onnx")
+    (tmp_path / "run").mkdir()
+    settings.write(signed, tmp_path / "run" / CONFIG_FILE)
+    with pytest.raises(BundleError, match="not signed by the holder of"):
+        control(tmp_path / "run")
+
+
+def test_what_is_loaded_is_what_was_signed(
+    signed: DeployConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the file is replaced between the look at its signature and the look at its skills."""
+
+    def replacing(bundle: Path, trust: Path) -> bytes:
+        content = check_signature(bundle, trust)
+        shutil.copy(SKILLS / "steerable" / "skills.onnx", bundle)
+        return content
+
+    monkeypatch.setattr(shipped, "check_signature", replacing)
+    assert shipped.load_bundle(signed.bundle, signed.trust).hash == Bundle(SHIPPED).hash
+
+
+def test_a_mistake_in_the_program_is_in_report_and_incident(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its place; the log is written although everything ends by it."""
+
+    def divide(*_: object, **__: object) -> str:
+        raise ZeroDivisionError("float division by zero")
+
+    monkeypatch.setattr(module.Loop, "_lockstep", divide)
+    monkeypatch.setattr(module, "StopRequest", lambda: lambda: False)
+    write_key(tmp_path / KEY_FILE)
+    settings.write(DeployConfig(robot="mock", fast=True), tmp_path / CONFIG_FILE)
+    with pytest.raises(ZeroDivisionError):
+        control(tmp_path)
+    report = json.loads((tmp_path / module.REPORT_FILE).read_text())
+    assert "program failed: ZeroDivisionError in test_control.py:" in report["ended"]
+    assert (tmp_path / "incident-1" / "cause.txt").read_text() == report["ended"] + "\n"
+    assert (tmp_path / "log.lcm").exists()
+    found = problems(report, {"fault": None}, DeployConfig(robot="mock", fast=True), 1.0)
+    assert found == [report["ended"]]

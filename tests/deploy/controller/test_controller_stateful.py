@@ -1,0 +1,195 @@
+"""Anything in any order: what holds of every command that a controller ever sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from deploy.common.deploy_config import ControllerConfig
+from deploy.common.faults import Cause, Fault
+from deploy.common.robot import DAMPING
+from deploy.common.state_machine import POWERED, State
+from deploy.controller.controller import REARM_NS
+from deploy.messages.lcm_link import Mode, Request
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.limits import TRAINING
+from tests.deploy.stage import MS, Stage, with_joint
+
+BRISK = ControllerConfig(power_seconds=0.02, stand_seconds=0.05, stop_seconds=0.06, sit_seconds=0.05)
+FASTEST = 0.06
+"""No joint has further to go than 1.6 rad between lying and standing: 15/8 of the mean speed of so brisk a motion,
+per tick [rad]."""
+ODD = {
+    "a number that is none": {"angular_velocity_b": np.array([0.0, np.nan, 0.0])},
+    "a fast joint": {"joint_velocity": with_joint(np.zeros(NUM_JOINTS), 4, 60.0)},
+    "a strong joint": {"joint_torque": with_joint(np.zeros(NUM_JOINTS), 8, 3.0)},
+    "a bent joint": {"joint_position": with_joint(np.zeros(NUM_JOINTS), 2, -3.1)},
+    "a garbled joint": {"joint_position": with_joint(np.zeros(NUM_JOINTS), 7, 1e300)},
+    "a garbled rate": {"joint_velocity": with_joint(np.zeros(NUM_JOINTS), 7, -1e300)},
+    "a garbled IMU": {"acceleration_b": np.array([1e300, 0.0, 0.0])},
+}
+
+
+class AnyController(RuleBasedStateMachine):
+    """A controller, a robot that follows or misbehaves, and an operator who asks for anything."""
+
+    def __init__(self) -> None:
+        """Begin lying, with a first state."""
+        super().__init__()
+        self.stage = Stage(config=BRISK)
+        self.last: Any = None
+        self.first_fault: Fault | None = None
+        self.asked_ns, self.unheard = -REARM_NS, 0
+        self.tick()
+
+    def tick(self, request: Request | None = Request.NOTHING, **options: Any) -> None:  # noqa: ANN401
+        """Let a tick pass and look at its command."""
+        before_ns = self.stage.now_ns if self.last is None else self.last.time_ns
+        was_faulty = self.stage.state is State.FAULT
+        command = self.stage.tick(request, **options)
+        state, controller = self.stage.state, self.stage.controller
+        assert np.isfinite(command.position).all()
+        assert 0.0 <= command.kp <= 5.0
+        if state not in POWERED:
+            assert (command.mode, command.kp, command.kd, command.skill) == (Mode.DAMP, 0.0, DAMPING, -1)
+        if command.kp > 0.0:
+            assert (np.abs(command.position) <= TRAINING.position).all()
+            assert controller.fault is None
+        if request is Request.REARM:
+            self.asked_ns = self.stage.now_ns
+        if was_faulty and self.stage.now_ns - self.asked_ns >= REARM_NS:
+            assert state is State.FAULT
+        self._check_fault(state)
+        if self.last is not None:
+            assert command.sequence == self.last.sequence + 1
+            if command.mode == self.last.mode == Mode.MOVE:
+                step = np.abs(np.array(command.position) - self.last.position).max()
+                # A motion that heard nothing for a while goes on from where it should be by now.
+                assert step <= FASTEST * ((command.time_ns - before_ns) / MS + self.unheard) + 1e-9
+        self.unheard = 0 if options.get("heard", True) else self.unheard + 1
+        self.last = command
+
+    def _check_fault(self, state: State) -> None:
+        fault = self.stage.controller.fault
+        assert (fault is not None) == (state is State.FAULT)
+        if self.first_fault is not None and fault is not None:
+            assert fault is self.first_fault
+        self.first_fault = fault
+
+    @rule(request=st.sampled_from(Request), skill=st.integers(-2, 6), ticks=st.integers(1, 60))
+    def ask(self, request: Request, skill: int, ticks: int) -> None:
+        """Any wish at any time."""
+        self.tick(request, skill=skill)
+        for _ in range(ticks):
+            self.tick()
+
+    @rule(numbers=st.tuples(*[st.floats(allow_nan=True, allow_infinity=True)] * 3))
+    def steer(self, numbers: tuple[float, ...]) -> None:
+        """Any velocity."""
+        self.tick(velocity=np.array(numbers))
+
+    @rule(turns=st.integers(2, 6), pause=st.sampled_from([10, 60]))
+    def go(self, turns: int, pause: int) -> None:
+        """What it is all for, so that most examples get there; a short pause interrupts motions."""
+        self.stage.fault = Cause.NONE
+        wishes = (Request.REARM, Request.STAND, Request.WALK, Request.STOP, Request.SIT, Request.STAND)
+        for request in wishes[:turns]:
+            self.tick(request)
+            for _ in range(60 if request is Request.STAND else pause):
+                self.tick()
+
+    @rule(name=st.sampled_from(sorted(ODD)))
+    def misbehave(self, name: str) -> None:
+        """One odd state; while motors hold it is a fault, and what is not finite always is."""
+        powered = self.stage.state in POWERED
+        self.tick(**ODD[name])
+        if "none" in name or (powered and "IMU" not in name):
+            assert self.stage.state is State.FAULT
+
+    @rule(ticks=st.integers(1, 20))
+    def hear_nothing(self, ticks: int) -> None:
+        """A robot that is silent for a while; 10 ms are borne."""
+        powered = self.stage.state in POWERED
+        for _ in range(ticks):
+            self.tick(heard=False)
+        if powered and ticks > 10:
+            assert self.stage.state is State.FAULT
+
+    @rule(count=st.sampled_from([1, 2, 3, 36]))
+    def lose_states(self, count: int) -> None:
+        """States that never arrive."""
+        powered = self.stage.state in POWERED
+        self.stage.sequence += count
+        self.tick()
+        if powered and count > 35:
+            assert self.stage.state is State.FAULT
+
+    @rule()
+    def hear_the_past(self) -> None:
+        """A state that comes a second time."""
+        message = self.stage.message()
+        self.stage.sequence -= 1
+        message.sequence = max(1, self.stage.sequence - 3)
+        state = self.stage.state
+        self.stage.controller.hear(message)
+        assert self.stage.state is state
+
+    @rule()
+    def restart_the_robot(self) -> None:
+        """Another robot process."""
+        self.stage.session += 1
+        self.stage.sequence = 0
+        self.tick()
+        assert self.stage.state is State.FAULT
+
+    @rule(ticks=st.sampled_from([1, 30, 550]))
+    def say_nothing(self, ticks: int) -> None:
+        """An operator who is gone."""
+        powered = self.stage.state in POWERED and self.stage.state is not State.SIT
+        for _ in range(ticks):
+            self.tick(None)
+        if powered and ticks > 500:
+            assert self.stage.state is State.FAULT
+
+    @rule(cause=st.sampled_from([Cause.NONE, Cause.NONE, Cause.HARDWARE]))
+    def set_the_robot_s_fault(self, cause: Cause) -> None:
+        """A robot that damps by itself, or is well again."""
+        self.stage.fault = cause
+        powered = self.stage.state in POWERED
+        self.tick()
+        if powered and cause:
+            assert self.stage.state is State.FAULT
+
+    @precondition(lambda self: self.stage.state is State.FAULT)
+    @rule()
+    def rearm(self) -> None:
+        """Granted if the robot is well; if not, as soon as it is, within half a second."""
+        kept = self.stage.controller.fault
+        self.tick(Request.REARM)
+        if self.stage.fault:
+            assert self.stage.controller.fault is kept
+        else:
+            assert self.stage.state is State.IDLE
+
+    @rule(late=st.integers(1, 25), delay=st.sampled_from([0, 15, 40]))
+    def be_late(self, late: int, delay: int) -> None:
+        """Ticks that begin too late, delays that are too long."""
+        self.stage.delay_ns = delay * MS
+        for _ in range(late):
+            self.stage.controller.late(1)
+            self.tick()
+
+    @invariant()
+    def the_estimate_is_finite(self) -> None:
+        """Whatever the sensors have shown."""
+        estimate = self.stage.controller.estimate
+        assert estimate is not None
+        assert all(np.isfinite(value).all() for value in vars(estimate).values())
+
+
+AnyController.TestCase.settings = settings(settings.default, max_examples=20, stateful_step_count=20)
+TestAnyController = AnyController.TestCase

@@ -1,0 +1,254 @@
+"""The controller's loop: on simulated time and in lock-step, read-only, and without a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from deploy.common.faults import Cause, Fault
+from deploy.common.state_machine import State
+from deploy.controller.controller import loop as module
+from deploy.controller.loop import STATUS_TICKS, Loop
+from deploy.messages.conversions import state_of
+from deploy.messages.lcm_link import COMMAND, STATE, STATUS, Request
+from deploy.messages.operator_request import Wish
+from deploy.robots.simulated.mock_solo import MockSolo
+from tests.deploy.world import MS, ListRecorder, Rig, World, shipped
+
+
+class Talk:
+    """A link to a robot that a test plays: one state per look."""
+
+    malformed, forged, unsent = 3, 4, 5
+
+    def __init__(self) -> None:
+        """Nothing was said."""
+        self.sent: dict[str, list[Any]] = {COMMAND: [], STATUS: []}
+        self.states: list[Any] = []
+        self.looks = 0
+
+    def subscribe(self, channel: str, handler: Callable[[Any, bytes], None]) -> None:
+        """Keep the listener to states."""
+        assert channel == STATE
+        self._handler = handler
+
+    def publish(self, channel: str, message: object) -> bytes:
+        """Keep what is said."""
+        self.sent[channel].append(message)
+        return b"bytes"
+
+    def receive(self, timeout: float = 0.0) -> int:
+        """Hand over the next state, if there is one."""
+        self.looks += 1
+        if not self.states:
+            return 0
+        message = self.states.pop(0)
+        if message is not None:
+            self._handler(message, b"state")
+        return int(message is not None)
+
+
+class Patient:
+    """An operator who asks for nothing, and is done when told."""
+
+    done = False
+
+    def wish(self, state: State, now: float) -> Wish | None:
+        """A sign of life."""
+        return Wish(Request.NOTHING)
+
+
+def states(count: int, start: float = 0.0) -> list[Any]:
+    """States of a robot that lies."""
+    robot, messages = MockSolo(epoch=start), []
+    for number in range(count):
+        message = state_of(robot.sense())
+        message.sequence, message.session, message.time_ns = number + 1, 5, round(start * 1e9) + number * MS
+        messages.append(message)
+    return messages
+
+
+def make(talk: Talk, **changes: Any) -> tuple[Loop, ListRecorder]:  # noqa: ANN401
+    """A loop with a real controller."""
+    from deploy.controller.controller import Controller
+
+    recorder = ListRecorder()
+    operator = changes.pop("operator", Patient())
+    return Loop(Controller(shipped(), 2), talk, operator, recorder, **changes), recorder  # type: ignore[arg-type]
+
+
+def test_lock_step_answers_every_state_once() -> None:
+    """From the very first state, whose time is zero; old and repeated states are no news."""
+    talk = Talk()
+    told = states(4)
+    talk.states = [told[0], told[0], told[2], told[1], None, told[3]]
+    loop, recorder = make(talk)
+    report = loop.run(lambda: not talk.states, lockstep=True)
+    assert [command.state_sequence for command in talk.sent[COMMAND]] == [1, 3, 4]
+    assert [command.time_ns for command in talk.sent[COMMAND]] == [0, 2 * MS, 3 * MS]
+    assert (report.ended, report.ticks) == ("stopped", 3)
+    assert (report.malformed, report.forged, report.unsent) == (3, 4, 5)
+    assert [channel for _, channel, _ in recorder.events].count(STATE) == 3  # the log has what it acted on
+
+
+def test_a_robot_that_never_comes_is_told() -> None:
+    """After many looks, not after seconds, so that a machine that stalls does not decide."""
+    talk = Talk()
+    loop, _ = make(talk)
+    assert loop.run(lambda: False, lockstep=True).ended == "no robot was heard of"
+    assert talk.looks == pytest.approx(module.START / module.WAIT, abs=2)
+
+
+def test_a_robot_that_leaves_is_told() -> None:
+    """It was there, and is gone: another sentence."""
+    talk = Talk()
+    talk.states = states(5)
+    loop, _ = make(talk)
+    report = loop.run(lambda: False, lockstep=True)
+    assert (report.ended, report.ticks) == ("the robot is gone", 5)
+    assert talk.looks == pytest.approx(5 + module.LOST / module.WAIT, abs=2)
+
+
+@pytest.mark.parametrize("heard", [0, 3])
+def test_a_stop_while_waiting_is_a_stop(heard: int) -> None:
+    """Ctrl-C while the robot is silent must not be reported as its loss."""
+    talk = Talk()
+    talk.states = states(heard)
+    loop, _ = make(talk)
+    assert loop.run(lambda: talk.looks > heard + 4, lockstep=True).ended == "stopped"
+
+
+def test_nobody_answers_on_the_wall_clock_either() -> None:
+    """The same without lock-step, in simulated time."""
+    loop, _ = make(Talk(), clock=World())
+    report = loop.run(lambda: False)
+    assert (report.ended, report.ticks) == ("no robot was heard of", 0)
+    assert len(report.lateness) == pytest.approx(module.START * 1000, abs=2)
+
+
+def test_read_only_publishes_no_command() -> None:
+    """Status, yes; a command, never: the promise of --readonly, in lock-step, too."""
+    talk = Talk()
+    talk.states = states(2 * STATUS_TICKS)
+    loop, recorder = make(talk)
+    report = loop.run(lambda: not talk.states, lockstep=True, readonly=True)
+    assert report.ticks == 2 * STATUS_TICKS
+    assert talk.sent[COMMAND] == []
+    assert len(talk.sent[STATUS]) == 2
+    assert {channel for _, channel, _ in recorder.events} == {STATE}
+
+
+def test_read_only_asks_nothing_of_the_controller() -> None:
+    """An operator who wants to stand up is not heard either: the controller stays idle."""
+
+    class Keen(Patient):
+        """Wants to stand."""
+
+        def wish(self, state: State, now: float) -> Wish:
+            """Ask."""
+            return Wish(Request.STAND)
+
+    talk = Talk()
+    talk.states = states(50)
+    loop, _ = make(talk, operator=Keen())
+    report = loop.run(lambda: not talk.states, lockstep=True, readonly=True)
+    assert [entry["state"] for entry in report.history] == ["IDLE"]
+
+
+def test_late_ticks_become_a_fault() -> None:
+    """A loop that is late too often damps a robot that stands; the stalls are injected, not waited for."""
+
+    def stall(rig: Rig) -> None:
+        original = rig.loop._tick
+
+        def slow(now_ns: int) -> None:
+            original(now_ns)
+            rig.clock.sleep(0.0025)
+
+        rig.loop._tick = slow  # type: ignore[method-assign]
+
+    rig = Rig(stall, robot="mock", state=State.READY, after=0.0).run()
+    assert rig.controller.fault is not None
+    assert rig.controller.fault.cause is Cause.OVERRUN
+    assert rig.loop.report.overruns > 20
+    assert rig.loop.report.skipped > 20
+    assert rig.damped_after is not None
+    assert rig.damped_after < 0.1
+
+
+def test_stalls_count_with_every_tick_they_leave_out() -> None:
+    """Nine milliseconds, three times in a tenth of a second, are three late ticks, but a quarter of all."""
+
+    def stall(rig: Rig) -> None:
+        original, begun = rig.loop._tick, rig.loop.report.ticks
+
+        def slow(now_ns: int) -> None:
+            original(now_ns)
+            if (rig.loop.report.ticks - begun) % 20 == 0:
+                rig.clock.sleep(0.0095)
+
+        rig.loop._tick = slow  # type: ignore[method-assign]
+
+    rig = Rig(stall, robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+    assert rig.controller.fault == Fault(Cause.OVERRUN, 24)
+
+
+@pytest.mark.parametrize("seconds", [0.005, 0.015])
+def test_one_stall_is_borne(seconds: float) -> None:
+    """Once: no reason to let a robot fall."""
+    rig = Rig(lambda rig: rig.clock.sleep(seconds), robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+    assert rig.problems == ["stopped before the script was done"]
+    assert rig.loop.report.overruns == 1
+
+
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_a_mistake_in_the_program_is_named_with_its_place(lockstep: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the report, which has all else as well, and for the recorder; the program still ends by it."""
+    talk = Talk()
+    talk.states = states(5)
+    loop, recorder = make(talk, **({} if lockstep else {"clock": World()}))
+
+    def divide(now_ns: int) -> None:
+        raise ZeroDivisionError("float division by zero")
+
+    monkeypatch.setattr(loop._controller, "tick", divide)
+    with pytest.raises(ZeroDivisionError):
+        loop.run(lambda: False, lockstep=lockstep)
+    words = "the controller's program failed: ZeroDivisionError in test_loop.py:"
+    assert loop.report.ended.startswith(words)
+    assert loop.report.ended.endswith(": float division by zero")
+    assert recorder.incidents == [loop.report.ended]
+    assert (loop.report.malformed, loop.report.forged) == (3, 4)
+    assert loop.report.walk
+
+
+def test_history_tells_what_happened_when() -> None:
+    """Every change of state once, the skill of a walk, the fault in words, and one incident for the recorder."""
+
+    def fail(rig: Rig) -> None:
+        rig.clock.sleep(0.1)
+
+    rig = Rig(fail, robot="mock", after=0.02).run()
+    history = rig.loop.report.history
+    assert [entry["state"] for entry in history] == ["IDLE", "STAND", "READY", "WALK", "FAULT"]
+    assert history[3]["skill"] == 2
+    times = [entry["time"] for entry in history]
+    assert times == sorted(times)
+    assert rig.loop.report.faults == rig.recorder.incidents == [str(rig.controller.fault)]
+
+
+def test_work_is_all_of_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading messages, which estimates and checks, is part of it."""
+    rig, spent = Rig(robot="mock", state=State.IDLE, after=0.0, watch=0.01, inject=lambda _: None), [0.0]
+    receive = rig.links[1].receive
+
+    def slow(*arguments: float) -> int:
+        spent[0] += 5.0
+        return receive(*arguments)
+
+    monkeypatch.setattr(rig.links[1], "receive", slow)
+    monkeypatch.setattr("deploy.controller.loop.time.perf_counter", lambda: spent[0])
+    rig.run()
+    assert set(rig.loop.report.work.tolist()) == {5.0}

@@ -1,0 +1,89 @@
+"""What a robot knows of its own walk: counted while it walks, marked as estimated, falls too."""
+
+from __future__ import annotations
+
+from math import cos, sin
+
+import numpy as np
+import pytest
+
+from deploy.common.robot import TICK
+from deploy.common.state_machine import State
+from deploy.common.walk_summary import FALL_TILT, START
+from deploy.controller.odometry import Reckoning
+from deploy.robots.virtual_board.true_path import Track
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.estimator import Estimate
+from tests.deploy.robots.odri.robots import Session
+from tests.deploy.stage import Stage, sensors
+
+
+def estimate(velocity: float = 0.5, tilt: float = 0.0) -> Estimate:
+    """A robot that goes ahead, tilted."""
+    gravity = np.array([0.0, sin(tilt), -cos(tilt)])
+    return Estimate(gravity, np.array([velocity, 0.0, 0.0]), np.zeros(3), np.ones(4))
+
+
+def test_only_walking_counts() -> None:
+    """Two seconds of it at half a metre per second, between standing and standing."""
+    walk, ticks = Reckoning(), round(2.0 / TICK)
+    # Half of the joints drive, the others brake: their powers must not cancel.
+    moving = sensors(joint_torque=np.full(NUM_JOINTS, 0.5), joint_velocity=np.tile([1.0, -1.0], NUM_JOINTS // 2))
+    for state, count in ((State.READY, 100), (State.WALK, ticks), (State.STAND, 100)):
+        for _ in range(count):
+            walk.look(state, moving, estimate(), 1.0)
+    report = walk.report()
+    assert report["walked_seconds"] == pytest.approx(2.0)
+    assert report["distance"] == pytest.approx(1.0)
+    assert (report["velocity"], report["commanded"]) == (pytest.approx(0.5), pytest.approx(1.0))
+    assert report["energy"] == pytest.approx(2.0 * NUM_JOINTS * 0.5)
+    assert (report["falls"], report["estimated"]) == (0, True)
+
+
+def test_the_first_second_says_nothing_of_the_velocity() -> None:
+    """The robot starts from standing."""
+    walk = Reckoning()
+    for _ in range(round(START / TICK)):
+        walk.look(State.WALK, sensors(), estimate(), 1.0)
+    assert walk.report()["velocity"] == 0.0
+    walk.look(State.WALK, sensors(), estimate(0.7), 1.0)
+    assert walk.report()["velocity"] == pytest.approx(0.7)
+
+
+def test_a_fall_is_counted_though_it_ends_the_walk() -> None:
+    """In the very tick in which the controller damps; lying there afterwards is none, nor is sitting down tilted."""
+    walk = Reckoning()
+    walk.look(State.WALK, sensors(), estimate(), 1.0)
+    for state in (State.FAULT, State.FAULT, State.IDLE, State.SIT):
+        walk.look(state, sensors(), estimate(tilt=FALL_TILT + 0.01), 1.0)
+    assert walk.report()["falls"] == 1
+
+
+def test_before_a_robot_was_heard_of_there_is_no_walk() -> None:
+    """Nor a division by zero."""
+    walk = Reckoning()
+    walk.look(State.WALK, None, None, 1.0)
+    assert walk.report()["velocity"] == 0.0
+
+
+def test_a_controller_reckons_its_walk() -> None:
+    """With the command that its skill gets."""
+    stage = Stage()
+    stage.walking()
+    stage.run(round(START / TICK) + 100)
+    report = stage.controller.reckoning.report()
+    assert report["walked_seconds"] > START
+    assert report["commanded"] == pytest.approx(1.0)
+
+
+def test_the_track_counts_the_energy_of_every_joint() -> None:
+    """Also where half of the joints drive while the others brake."""
+    session = Session()
+    plant, torque = session.board.body.plant, np.tile([0.2, -0.2], 6)
+    plant.tick(lambda *_: torque, lambda *_: None)
+    plant.tick(lambda *_: np.abs(torque), lambda *_: None)
+    powers = np.abs(torque) * plant.joint_velocity
+    assert powers.min() < 0 < powers.max()
+    track = Track(session.board, lock_step=True)
+    track.look()
+    assert track.rows[0][-1] == pytest.approx(np.abs(powers).sum() * session.board.ticks * TICK)

@@ -1,0 +1,129 @@
+"""Whether news of the robot keeps coming, in numbers that are some, and how long what is odd may last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from deploy.common.debounce import Lasting, Share
+from deploy.common.faults import Cause, Fault
+from deploy.common.safety_config import SafetyConfig
+from deploy.controller.safety import Safety
+from tests.deploy.stage import sensors, with_joint
+
+CONFIG = SafetyConfig()
+
+
+# --- Conditions that may last --------------------------------------------------------------------
+
+
+def test_a_lasting_condition_is_over_exactly_after_its_patience() -> None:
+    """Counted from the first moment it was seen; a moment without it starts anew."""
+    lasting = Lasting(0.125)
+    assert [lasting.over(True, time) for time in (1.0, 1.0625, 1.124, 1.125, 2.0)] == [False, False, False, True, True]
+    assert not lasting.over(False, 2.0)
+    assert [lasting.over(True, time) for time in (2.0, 2.124, 2.125)] == [False, False, True]
+
+
+def test_no_patience_is_none() -> None:
+    """A patience of zero makes the first moment a fault."""
+    assert Lasting(0.0).over(True, 5.0)
+
+
+def test_a_share_counts_the_last_hundred() -> None:
+    """Twenty bad ones are borne and twenty-one are not, until one of them is a hundred ticks ago."""
+    share = Share(20)
+    assert not any(share.over(1) for _ in range(20))
+    assert share.over(1)
+    assert all(share.over(0) for _ in range(79))
+    assert share.count == 21
+    assert not share.over(0)
+    assert share.count == 20
+    for _ in range(100):
+        share.over(0)
+    assert share.count == 0
+
+
+def test_a_share_weighs_ticks_with_many_bad_things() -> None:
+    """Thirty states lost at once are thirty."""
+    assert not Share(30).over(30)
+    assert Share(30).over(31)
+
+
+# --- Numbers -------------------------------------------------------------------------------------
+
+MEASURED = ("joint_position", "joint_velocity", "joint_torque", "angular_velocity_b", "acceleration_b", "quaternion")
+
+
+@pytest.mark.parametrize("number", [nan, inf, -inf])
+@pytest.mark.parametrize("name", MEASURED)
+def test_numbers_that_are_not_finite_are_found_anywhere(name: str, number: float) -> None:
+    """In every place of every array."""
+    safety = Safety(CONFIG)
+    good = sensors()
+    assert safety.finite(good) is None
+    for place in range(len(getattr(good, name))):
+        bad = replace(good, **{name: with_joint(getattr(good, name), place, number)})
+        assert safety.finite(bad) == Fault(Cause.STATE_NOT_FINITE)
+
+
+def test_an_unknown_voltage_is_no_fault() -> None:
+    """Most robots cannot tell."""
+    assert Safety(CONFIG).finite(sensors(voltage=nan)) is None
+
+
+# --- News ----------------------------------------------------------------------------------------
+
+
+def test_frozen_sensors_are_a_fault_after_twenty_milliseconds() -> None:
+    """Of the very same numbers; the clock alone does not make news."""
+    safety, still = Safety(CONFIG), sensors()
+    found = [safety.sensing(replace(still, time=1.0 + k / 1024), 0) for k in range(23)]
+    assert found[:22] == [None] * 22  # the first repetition, at 1/1024 s, starts the time: 20.5 of these ticks
+    assert found[22] == Fault(Cause.STATE_FROZEN, 20.0)
+
+
+@pytest.mark.parametrize("name", ["joint_velocity", "angular_velocity_b"])
+def test_the_least_change_is_news(name: str) -> None:
+    """One bit of one number is enough."""
+    safety, still = Safety(CONFIG), sensors()
+    for k in range(100):
+        value = with_joint(getattr(still, name), 2, np.nextafter(0.1, k % 2))
+        assert safety.sensing(replace(still, time=1.0 + k / 1000, **{name: value}), 0) is None
+
+
+def test_positions_alone_are_no_news() -> None:
+    """Encoders are counted by the motor boards: what repeats rates and gyroscope is an old message."""
+    safety, still = Safety(CONFIG), sensors()
+    found = [
+        safety.sensing(replace(still, time=1.0 + k / 1000, joint_position=still.joint_position + k), 0)
+        for k in range(30)
+    ]
+    assert Fault(Cause.STATE_FROZEN, 20.0) in found
+
+
+def test_lost_states_are_a_fault_beyond_a_third() -> None:
+    """The number of lost ones is told."""
+    safety = Safety(CONFIG)
+    assert safety.sensing(sensors(1.001), 35) is None
+    assert safety.sensing(sensors(1.002), 1) == Fault(Cause.STATE_GAP, 36)
+    assert Safety(CONFIG).sensing(sensors(), 36) == Fault(Cause.STATE_GAP, 36)
+
+
+def test_late_ticks_are_a_fault_beyond_a_fifth() -> None:
+    """Twenty of the last hundred are borne."""
+    safety = Safety(CONFIG)
+    assert not any(safety.on_time(1) for _ in range(20))
+    assert not safety.on_time(0)
+    assert safety.on_time(1) == Fault(Cause.OVERRUN, 21)
+
+
+def test_ticks_that_a_stall_left_out_are_counted() -> None:
+    """One stall of fifteen is borne; another one so soon is too much."""
+    safety = Safety(CONFIG)
+    assert not safety.on_time(15)
+    assert not safety.on_time(5)
+    assert safety.on_time(1) == Fault(Cause.OVERRUN, 21)

@@ -1,0 +1,152 @@
+"""The environment of a robot's computer: what is refused, what is pinned, and that nothing half-made stays."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deploy.cli.deploy import main
+from deploy.common.deploy_config import DeployConfig
+from deploy.common.robot_python import check_robot_python
+from deploy.install import install_robot
+from deploy.install.install_robot import DONE_FILE, PYTHONS, REQUIREMENTS, install
+from deploy.launch.preflight import check
+from solo_doi import __version__
+from solo_doi.common.errors import SoloError
+
+ROOT = Path(__file__).parents[3]
+NEEDS_OLDER = {"numpy", "onnxruntime"}
+"""The vendor's library was built against the first; the second has left Python 3.10."""
+
+
+def python(folder: Path, script: str) -> Path:
+    """An interpreter that does as a shell script says; its arguments are $*."""
+    path = folder / "python"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def refusal(out: Path, interpreter: Path = Path(sys.executable)) -> str:
+    """Why nothing was installed; nothing is left either."""
+    existed = out.exists()
+    with pytest.raises(SoloError) as error:
+        install(out, "native", interpreter)
+    assert out.exists() == existed
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
+    """Whether it was finished or killed on the way is told."""
+    out = tmp_path / "robot"
+    out.mkdir()
+    assert refusal(out).startswith(f"{out}: exists, and is not a finished robot environment. Remove it")
+    (out / DONE_FILE).write_text("{}")
+    assert refusal(out).startswith(f"{out}: is a finished robot environment. Remove it")
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.12"])
+def test_a_python_without_wheels_is_refused(version: str, tmp_path: Path) -> None:
+    """By its number, with those that would do."""
+    interpreter = python(tmp_path, f"echo {version}")
+    expected = f"{interpreter}: is Python {version}; expected 3.10 or 3.11. Name one with --python."
+    assert refusal(tmp_path / "robot", interpreter) == expected
+
+
+def test_a_python_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """Instead of a traceback."""
+    assert "no Python that can be run (No such file or directory)" in refusal(tmp_path / "robot", tmp_path / "python")
+
+
+@pytest.mark.parametrize(("system", "machine"), [("Darwin", "x86_64"), ("Linux", "armv7l")])
+def test_another_machine_is_refused(system: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are wheels for two."""
+    monkeypatch.setattr("platform.system", lambda: system)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    assert refusal(tmp_path / "robot").startswith(f"This is {system} on {machine}; a robot's computer runs Linux on")
+
+
+def test_without_the_source_nothing_can_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed wheel has no pyproject.toml beside it."""
+    monkeypatch.setattr(install_robot, "HERE", tmp_path / "deploy")
+    assert "Run this in a checkout" in refusal(tmp_path / "robot", python(tmp_path, f"echo {PYTHONS[0]}"))
+
+
+@pytest.mark.parametrize("failing", ["--requirement", "--editable", "pip --disable-pip-version-check check", "import"])
+def test_what_fails_on_the_way_leaves_nothing(failing: str, tmp_path: Path) -> None:
+    """Each step's complaint is passed on, and the folder is gone."""
+    inner = f"""case "$*" in *{failing.replace(" ", "?")}*) echo "no such wheel" >&2; exit 1;; esac"""
+    script = f"""case "$*" in *venv*) mkdir -p "$4/bin"; cp "$0.inner" "$4/bin/python";; *) echo {PYTHONS[0]};; esac"""
+    interpreter = python(tmp_path, script)
+    (tmp_path / "python.inner").write_text(f"#!/bin/sh\n{inner}\n")
+    (tmp_path / "python.inner").chmod(0o755)
+    assert "no such wheel" in refusal(tmp_path / "robot", interpreter)
+
+
+def test_the_command_line_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`solo-deploy install-robot`, with the error on one line."""
+    monkeypatch.setattr("sys.argv", ["solo-deploy", "install-robot", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+
+
+def test_it_starts_without_anything_installed() -> None:
+    """A robot's computer has a checkout and a bare Python: -S hides every package."""
+    command = [sys.executable, "-S", "-m", "deploy.install.install_robot", "--help"]
+    assert "--driver" in subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def pins(path: Path) -> dict[str, set[str]]:
+    """Versions by package, one per Python that needs its own."""
+    found: dict[str, set[str]] = {}
+    for line in path.read_text().splitlines():
+        if line and line[0] not in "#-":
+            needs = r"; (python_version (<|>=) \"3\.11\"|platform_machine == \"x86_64\")"
+            match = re.fullmatch(rf"([\w.-]+)==([\w.]+)({needs})?(  #.*)?", line)
+            assert match, f"{path.name}: {line!r} is no exact version"
+            found.setdefault(match[1].lower(), set()).add(match[2])
+    return found
+
+
+@pytest.mark.parametrize("driver", REQUIREMENTS)
+def test_versions_are_exact_and_those_of_the_laboratory(driver: str) -> None:
+    """What both environments have is the same, where the vendor's library allows it."""
+    robot, laboratory = pins(REQUIREMENTS[driver]), pins(ROOT / ".ci" / "constraints.txt")
+    shared = robot.keys() & laboratory.keys() - NEEDS_OLDER
+    assert {name: robot[name] for name in shared} == {name: laboratory[name] for name in shared}
+    assert not robot.keys() & {"torch", "mujoco", "pybullet", "onnx", "h5py", "matplotlib"}
+
+
+def test_an_interpreter_without_the_driver_is_refused(tmp_path: Path) -> None:
+    """With the command that makes one."""
+    broken = python(tmp_path, "echo \"No module named 'libmaster_board_sdk_pywrap'\" >&2; exit 1")
+    with pytest.raises(
+        SoloError, match=r"libmaster_board_sdk_pywrap'; it cannot run the driver 'sdk'. .*install-robot"
+    ):
+        check_robot_python(broken, "sdk")
+
+
+def test_an_interpreter_with_another_version_is_refused(tmp_path: Path) -> None:
+    """Robot process and controller must be of one making."""
+    with pytest.raises(SoloError, match=f"has version 0.0.9 of this project, not {re.escape(__version__)}"):
+        check_robot_python(python(tmp_path, "echo 0.0.9"), "native")
+    check_robot_python(python(tmp_path, f"echo {__version__}"), "native")
+
+
+def test_a_deployment_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    """Both drivers' interpreters are asked; a simulation needs what this one has."""
+    missing = DeployConfig(robot="virtual", robot_python=tmp_path / "python")
+    for config, part in (
+        (missing, "it cannot run the driver 'native'"),
+        (replace(missing, driver="sdk"), "it cannot run the driver 'sdk'"),
+        (replace(missing, robot="mock"), "--robot-python is for a master board, not for --robot mock"),
+    ):
+        with pytest.raises(SoloError, match=part):
+            check(config)

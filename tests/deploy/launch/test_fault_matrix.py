@@ -1,0 +1,106 @@
+"""Everything that may happen to a walking robot: it is damped in time and says why, or walks on, never harmed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from deploy.common.state_machine import State
+from deploy.messages.lcm_link import STATE, decode
+from deploy.operators.operators import Script, Spectator
+from deploy.recorder.recorder import read_log, write_log
+from tests.deploy.fault_rows import ROWS, counts, named
+from tests.deploy.world import Eager, Rig
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
+    """Every row of the matrix, in simulated time: cause, time to damping, exit code, log, limits."""
+    row = ROWS[name]
+    rig = Rig(row.inject).run()
+    assert rig.ledger.unharmed
+    assert not row.counted or counts(rig, row.counted) > 0
+    if row.survives:
+        assert rig.problems == ["stopped before the script was done"]  # by the test, nothing else went wrong
+        assert rig.controller.state is State.WALK
+        assert named(rig) == set()
+    else:
+        took = rig.damp_told_after if name == "robot process killed" else rig.damped_after
+        assert took is not None
+        assert 0.0 <= took <= row.within
+        assert named(rig)
+        assert named(rig) <= row.causes
+        assert rig.problems  # the exit code is 1
+        assert len(rig.recorder.incidents) == (0 if rig.killed else 1)
+    write_log(rig.recorder.events, tmp_path / "log")
+    states = [decode(STATE, data) for _, channel, data in read_log(tmp_path / "log") if channel == STATE]
+    assert rig.injected is not None
+    assert len(states) >= 1000 * rig.injected - 2  # it reaches to where it matters
+
+
+def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
+    """The rig is worth its name: a whole script over a wire that loses one packet in ten ends with exit code 0."""
+    script = Script((2,), 0.6, settle=1.0)  # until it has come to rest
+    rig = Rig(ROWS["10 % of packets lost"].inject, state=State.IDLE, after=0.0, watch=20.0, operator=script)
+    rig.run()
+    assert rig.problems == []
+    assert [entry["state"] for entry in rig.loop.report.history] == [
+        "IDLE", "STAND", "READY", "WALK", "STAND", "READY", "SIT", "IDLE",
+    ]  # fmt: skip
+    assert rig.process.delay_ms is not None
+    assert 10.0 <= rig.process.delay_ms["min"] <= rig.process.delay_ms["max"] <= 25.0
+    assert rig.ledger.unharmed
+
+
+@pytest.mark.parametrize("state", [State.IDLE, State.STAND, State.READY, State.WALK, State.SIT])
+def test_ctrl_c_damps_at_once_in_every_state(state: State) -> None:
+    """Whatever the robot does, a person who stops it is obeyed in the next tick, and the report says so."""
+
+    def stop(rig: Rig) -> None:
+        rig.stopped = True
+        rig.process.stop()
+
+    after = 0.1 if state in (State.STAND, State.WALK, State.SIT) else 0.0
+    rig = Rig(stop, state=state, after=after, operator=Eager(sits=state is State.SIT)).run()
+    assert rig.problems == ["stopped before the script was done"]
+    assert rig.loop.report.ended == "stopped"
+    assert rig.damped_after is not None
+    assert rig.damped_after <= 0.0011
+    assert rig.ledger.unharmed
+
+
+def test_setting_the_date_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time server may step the date while the robot walks; nothing but log entries looks at it."""
+
+    def step(_: Rig) -> None:
+        monkeypatch.setattr(time, "time", lambda: 0.0)
+        monkeypatch.setattr(time, "time_ns", lambda: 0)
+
+    rig = Rig(step, watch=0.1, robot="mock", state=State.READY, after=0.0).run()
+    assert rig.problems == ["stopped before the script was done"]
+
+
+def test_who_only_watches_never_commands() -> None:
+    """Read-only means that not one command leaves the controller, and that this is no fault."""
+    rig = Rig(robot="mock", operator=Spectator(0.5)).run(readonly=True)
+    assert rig.problems == []
+    assert rig.process.gate.followed is None
+    assert {channel for _, channel, _ in rig.recorder.events} == {STATE}
+    assert rig.controller.estimate is not None
+    assert rig.loop.report.ended == "done"
+
+
+def test_the_rig_repeats_itself() -> None:
+    """A test that fails here fails everywhere: not one bit differs between two runs with the same faults."""
+    first, second = (
+        [
+            data
+            for _, channel, data in Rig(ROWS["30 % of packets lost"].inject).run().recorder.events
+            if channel == STATE
+        ]
+        for _ in range(2)
+    )
+    positions = [[decode(STATE, data).joint_position for data in run] for run in (first, second)]
+    assert positions[0] == positions[1]

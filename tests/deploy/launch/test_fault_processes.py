@@ -1,0 +1,224 @@
+"""Processes killed, frozen and interrupted: motors damped, a reason told, exit code 1, the log there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deploy.common.robot import TICK
+from deploy.common.state_machine import State
+from deploy.messages.lcm_link import STATE, STATUS
+from deploy.robots.process.__main__ import DAMPED_SECONDS
+from solo_doi.solo12.limits import TRAINING
+from tests.common.disks import small_disk
+from tests.deploy.deployment import QUICK, Deployment
+
+WALKING = (*QUICK, "--skill", "2", "--seconds", "1000")
+
+
+def bounded(run: Deployment) -> bool:
+    """Whether there is a log, and every torque in it is within the limit."""
+    states = run.logged(STATE)
+    return len(states) > 100 and bool(np.abs([state.joint_torque for state in states]).max() <= TRAINING.torque)
+
+
+def test_a_killed_controller(tmp_path: Path) -> None:
+    """Nobody commands any more: the robot damps, and the log is written by the process that survives."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        os.kill(run.child("deploy.controller.controller_process"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "the controller ended without a report" in run.summary["problems"]
+    assert bounded(run)
+    assert (tmp_path / "run" / "report.png").exists()
+    assert len(run.incidents()) == 1
+
+
+def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
+    """The robot damps without it; thawed, it finds that out and does not take the motors back."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        controller = run.child("deploy.controller.controller_process")
+        os.kill(controller, signal.SIGSTOP)
+        run.listen_until_damped()
+        os.kill(controller, signal.SIGCONT)
+        assert run.finish() == 1
+    assert run.summary["history"][-1]["state"] == "FAULT"
+    assert any(problem.startswith("robot: no fresh command for 2") for problem in run.summary["problems"])
+    assert len(run.incidents()) == 1
+    assert "the robot damps by itself: no fresh command for 2" in (tmp_path / "run/incident-1/cause.txt").read_text()
+    assert "fault: the robot damps by itself: no fresh command for 2" in run.output
+    assert bounded(run)
+
+
+def test_a_killed_robot_process(tmp_path: Path) -> None:
+    """The controller is told, ends, and the report names who is missing."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        os.kill(run.child("deploy.robots.process"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "the robot process ended without a report" in run.summary["problems"]
+    assert bounded(run)
+    assert len(run.incidents()) == 1
+
+
+@pytest.mark.parametrize("keys", ["", "s"], ids=["idle", "ready"])
+def test_a_robot_process_killed_while_a_person_drives(keys: str, tmp_path: Path) -> None:
+    """Nobody waits for a key then: everything ends by itself, and says who is missing, also when nothing moved."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+        run.listen(lambda heard: STATUS in heard)
+        for key in keys:
+            run.press(key, State.READY)
+        os.kill(run.child("deploy.robots.process"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "fault: the robot process ended without a report" in run.output
+    assert "Traceback" not in run.output
+    assert run.summary["ended"] == "stopped"
+    assert not (run.out / "key").exists()
+    (incident,) = run.incidents()
+    assert (incident / "cause.txt").read_text().strip()
+
+
+def test_a_robot_process_that_fails_before_it_is_heard_of(tmp_path: Path) -> None:
+    """As when bring-up fails: the person is not left at a console that shows nothing."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard") as run:
+        os.kill(run.await_child("deploy.robots.process"), signal.SIGKILL)
+        assert run.finish() == 1
+    assert "fault: the robot process ended without a report" in run.output
+    assert "Traceback" not in run.output
+
+
+@pytest.mark.parametrize("child", ["deploy.robots.process", "deploy.controller.controller_process"])
+def test_a_command_that_is_killed_while_its_processes_start(child: str, tmp_path: Path) -> None:
+    """They are nobody's before they first look for their parent, and end even so."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard") as run:
+        run.await_child(child)
+        os.kill(run.pid, signal.SIGKILL)
+        assert run.finish() == -signal.SIGKILL
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Control goes on to the end; that there is no log is told, and a problem."""
+    with small_disk(tmp_path, "600k"):
+        arguments = ("--mock", *QUICK, "--seconds", "0.1", "--controller.stop-seconds", "0.1")
+        with Deployment(tmp_path / "run", *arguments) as run:
+            assert run.finish() == 1
+        assert [entry["state"] for entry in run.summary["history"]][-3:] == ["READY", "SIT", "IDLE"]
+        assert run.summary["problems"] == ["there is no log: it could not be written"]
+    assert "log.lcm could not be written (No space left on device); control goes on." in run.output
+    assert "fault: there is no log: it could not be written" in run.output
+    assert "Traceback" not in run.output
+
+
+@pytest.mark.parametrize(
+    ("state", "arguments"),
+    [
+        (State.IDLE, ("--mock", "--readonly", "--seconds", "1000")),
+        (State.STAND, ("--mock", "--fast", "--controller.stand-seconds", "1000")),
+        (State.WALK, WALKING),
+        (State.SIT, ("--mock", *QUICK[:-1], "1000", "--seconds", "0.1", "--controller.stop-seconds", "0.1")),
+    ],
+    ids=["idle", "stand", "walk", "sit"],
+)
+def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """Every state in which somebody may lose their nerve; each is held by the arguments until the key is pressed."""
+    with Deployment(tmp_path / "run", *arguments) as run:
+        # On the wall clock, which idling needs, a machine that stalls may lose states and have found a fault before.
+        run.listen(lambda heard: STATUS in heard and heard[STATUS].state in (state, State.FAULT))
+        run.interrupt()
+        assert run.finish() == 1
+    assert "Traceback" not in run.output
+    *_, before, last = [None, *(entry["state"] for entry in run.summary["history"])]
+    if state is not State.IDLE:
+        assert last == state.name or (before, last) == (state.name, "DAMP")  # the robot may have been faster to say so
+    assert "stopped before the script was done" in run.summary["problems"]
+    assert "fault: stopped before the script was done" in run.output
+    assert bounded(run) or state is State.IDLE
+
+
+def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
+    """Nobody is suspended, as motors that nobody commands are limp."""
+    with Deployment(tmp_path / "run", "--mock", "--fast", "--controller.stand-seconds", "1000") as run:
+        run.listen_until_state(State.STAND)
+        run.interrupt(signal.SIGTSTP)
+        assert run.finish() == 1
+    assert ended_in_order(run)
+
+
+@pytest.mark.parametrize(("keys", "state"), [("s", State.READY), ("s ", State.DAMP)], ids=["ready", "damp"])
+def test_ctrl_c_while_a_person_drives(keys: str, state: State, tmp_path: Path) -> None:
+    """States that last as long as somebody wishes; a person may end whenever they like, so it is no problem."""
+    arguments = ("--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2")
+    with Deployment(tmp_path / "run", *arguments) as run:
+        for key, reached in zip(keys, (State.READY, state), strict=False):
+            run.press(key, reached)
+        run.interrupt()
+        code = run.finish()
+    assert "Traceback" not in run.output
+    assert run.summary["ended"] == "stopped"
+    assert run.summary["history"][-1]["state"] in (state.name, "DAMP", "FAULT")  # the robot may have been faster
+    assert code == bool(run.summary["problems"])
+    assert run.logged(STATE)
+
+
+def test_q_lies_down_and_ends(tmp_path: Path) -> None:
+    """The operator's side believes the controller's signed status: it ends when motors hold nothing any more."""
+    arguments = ("--controller.stand-seconds", "0.2", "--controller.sit-seconds", "0.2")
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", *arguments) as run:
+        run.press("s", State.READY)
+        run.type_until("q", lambda: not run.alive)
+        code = run.finish()
+    assert run.summary["ended"] == "stopped"
+    assert run.summary["history"][-1]["state"] in ("IDLE", "FAULT", "DAMP")  # a stalled machine finds a fault before
+    assert code == bool(run.summary["problems"])
+    assert "READY" in run.output or "FAULT" in run.output
+
+
+def test_the_end_of_its_terminal_ends_the_command(tmp_path: Path) -> None:
+    """Told once or twice, and it alone: the robot is damped, the report is there, the run's key is gone."""
+    with Deployment(tmp_path / "run", *WALKING) as run:
+        run.listen_until_state(State.WALK)
+        for _ in range(2):
+            os.kill(run.pid, signal.SIGHUP)
+        assert run.finish() == 1
+    assert ended_in_order(run)
+
+
+def test_a_terminal_that_is_closed_while_a_person_drives(tmp_path: Path) -> None:
+    """A window closed, a connection lost: as Ctrl-C, although nobody can be told any more."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+        run.press("s", State.READY)
+        run.close_terminal()
+        run.finish()
+    assert ended_in_order(run)
+
+
+def ended_in_order(run: Deployment) -> bool:
+    """Whether everybody damped, reported and tidied up."""
+    robot = json.loads((run.out / "robot.json").read_text())
+    assert "Traceback" not in run.output
+    assert run.summary["ended"] == "stopped"
+    assert robot["fault"], "the motors were not damped for good"
+    assert robot["ticks"] > DAMPED_SECONDS / TICK
+    return not (run.out / "key").exists() and len(run.logged(STATE)) > 100
+
+
+def test_ctrl_c_after_a_fault(tmp_path: Path) -> None:
+    """A fault waits for a person, who may have had enough; it is a problem, with its incident."""
+    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+        run.press("s", State.READY)
+        controller = run.child("deploy.controller.controller_process")
+        os.kill(controller, signal.SIGSTOP)
+        run.listen_until_damped()
+        os.kill(controller, signal.SIGCONT)
+        run.listen_until_state(State.FAULT)
+        run.interrupt()
+        assert run.finish() == 1
+    assert "Traceback" not in run.output
+    assert run.summary["history"][-1]["state"] == "FAULT"
+    assert len(run.incidents()) == 1

@@ -1,0 +1,96 @@
+"""What the supervisor does before anybody runs, and after all have ended."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from deploy.common.deploy_config import DeployConfig
+from deploy.console.gamepad import Gamepad
+from deploy.launch import supervisor
+from deploy.recorder.recorder import WORK_FILE
+from solo_doi.common.errors import SoloError
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long was waited, in time that passes by waiting only."""
+    waited: list[float] = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    monkeypatch.setattr(time, "monotonic", lambda: sum(waited))
+    return waited
+
+
+def test_nobody_waits_for_a_log_that_nobody_writes(waits: list[float], tmp_path: Path) -> None:
+    """A controller that was ended while it started has no recorder yet."""
+    supervisor._await_log(tmp_path)
+    assert waits == []
+
+
+def test_a_recorder_at_work_is_waited_for(waits: list[float], tmp_path: Path) -> None:
+    """But not for ever."""
+    (tmp_path / WORK_FILE).touch()
+    supervisor._await_log(tmp_path)
+    assert sum(waits) == pytest.approx(supervisor.END, abs=0.1)
+
+
+class Pad:
+    """An input device that others may hold, and that is held at most once."""
+
+    def __init__(self, *, held: bool) -> None:
+        """Whether somebody holds it."""
+        self.held = held
+
+    def grab(self) -> None:
+        """Take it."""
+        if self.held:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        self.held = True
+
+    def ungrab(self) -> None:
+        """Give it back."""
+        self.held = False
+
+    def read_one(self) -> None:
+        """Nothing happens."""
+
+
+def test_a_gamepad_that_others_hold_is_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would otherwise look like a person who has gone, and a run that went well."""
+
+    def start(*_: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(supervisor, "_device", lambda _: Gamepad(Pad(held=True), dead_man=False))
+    monkeypatch.setattr(supervisor, "_start_robot", start)
+    config = DeployConfig(robot="mock", operator="gamepad")
+    with pytest.raises(SoloError, match=r"The gamepad cannot be taken \(Device or resource busy\). End the program"):
+        supervisor.supervise(config, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_gamepad_is_taken_once_and_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if everything else fails."""
+    pad, held = Pad(held=False), []
+
+    def accompany(_: object, __: object, device: Gamepad, *___: object) -> None:
+        with device:
+            held.append(pad.held)
+        held.append(pad.held)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(supervisor, "_device", lambda _: Gamepad(pad, dead_man=False))
+    monkeypatch.setattr(supervisor, "_start_robot", lambda *_: None)
+    monkeypatch.setattr(supervisor, "_accompany", accompany)
+    monkeypatch.setattr(supervisor, "on_ending", lambda _: None)
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: None)
+    with pytest.raises(ZeroDivisionError):
+        supervisor.supervise(DeployConfig(robot="mock", operator="gamepad"), tmp_path / "run")
+    assert held == [True, True]
+    assert not pad.held

@@ -1,0 +1,152 @@
+"""Who may move the robot: codes that only a key makes, keys that only their owner reads, messages that are new."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deploy.messages import authentication as auth
+from deploy.messages.authentication import KEY_SIZE, MAC_SIZE, Authority, read_key, write_key
+from deploy.messages.lcm_link import COMMAND, OPERATOR, SIGNED, STATE, STATUS, Freshness, blank
+from solo_doi.common.errors import SoloError
+from tests.deploy.world import KEY, WRONG_KEY, Wire, WireLink, World
+
+
+@pytest.mark.parametrize("channel", sorted(SIGNED))
+def test_every_flipped_bit_is_found(channel: str) -> None:
+    """Not one bit of a message, nor of its code, can be changed."""
+    authority = Authority(KEY)
+    data = authority.sign(blank(channel).encode())
+    assert authority.genuine(data)
+    for place in range(8 * len(data)):
+        spoilt = bytearray(data)
+        spoilt[place // 8] ^= 1 << place % 8
+        assert not authority.genuine(bytes(spoilt)), place
+
+
+@given(st.binary(min_size=MAC_SIZE + 1, max_size=300), st.binary(min_size=KEY_SIZE, max_size=KEY_SIZE))
+def test_another_key_makes_another_code(data: bytes, key: bytes) -> None:
+    """Without the key there is no code: neither by another key nor by luck."""
+    authority = Authority(KEY)
+    assert authority.genuine(authority.sign(data))
+    assert key == KEY or not authority.genuine(Authority(key).sign(data))
+    assert authority.sign(authority.sign(data)) == authority.sign(data)
+
+
+def test_a_drawn_key_is_secret_and_new(tmp_path: Path) -> None:
+    """A key has the rights of its owner only, whatever the shell's mask says, and is drawn once."""
+    before = os.umask(0)
+    try:
+        write_key(tmp_path / "key")
+    finally:
+        os.umask(before)
+    write_key(tmp_path / "other")
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "key").read_bytes() != (tmp_path / "other").read_bytes()
+    data = read_key(tmp_path / "key").sign(bytes(40))
+    assert read_key(tmp_path / "key").genuine(data)
+    assert not read_key(tmp_path / "other").genuine(data)
+    with pytest.raises(SoloError, match=r"key: exists already\. Remove it to draw another key\."):
+        write_key(tmp_path / "key")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    """A folder that is not there, or is a file."""
+    (tmp_path / "file").touch()
+    for folder, reason in (("absent", "No such file or directory"), ("file", "Not a directory")):
+        with pytest.raises(SoloError) as error:
+            write_key(tmp_path / folder / "key")
+        assert str(error.value) == f"{tmp_path / folder / 'key'}: cannot be written ({reason}). Choose another file."
+
+
+@pytest.mark.parametrize("rights", [0o640, 0o604, 0o620, 0o601, 0o666])
+def test_a_key_that_others_may_touch_is_refused(rights: int, tmp_path: Path) -> None:
+    """A secret that others could have read is none; the message says how to mend it."""
+    write_key(tmp_path / "key")
+    (tmp_path / "key").chmod(rights)
+    with pytest.raises(SoloError, match=rf"others may read it \(rights {rights:04o}\)\. Keep it secret: chmod 600"):
+        read_key(tmp_path / "key")
+
+
+def test_messages_from_before_a_restart_of_the_host_are_forged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks begin anew: what somebody kept would be fresh again at the same time after the start."""
+    write_key(tmp_path / "key")
+    before, same = read_key(tmp_path / "key"), read_key(tmp_path / "key")
+    (tmp_path / "boot_id").write_text("01234567-89ab-cdef-0123-456789abcdef\n")
+    monkeypatch.setattr(auth, "BOOT_ID", tmp_path / "boot_id")
+    after = read_key(tmp_path / "key")
+    kept = before.sign(bytes(100))
+    assert same.genuine(kept)
+    assert not after.genuine(kept)
+
+
+@pytest.mark.parametrize("size", [0, 31, 33, 1000])
+def test_a_key_of_another_size_is_refused(size: int, tmp_path: Path) -> None:
+    """An empty or cut file must not become a key that anybody guesses."""
+    path = tmp_path / "key"
+    path.write_bytes(bytes(size))
+    path.chmod(0o600)
+    with pytest.raises(SoloError, match=rf"holds {size} bytes, a key has 32"):
+        read_key(path)
+
+
+def test_a_missing_key_is_told(tmp_path: Path) -> None:
+    """No file, or a folder in its place: one line that says how to get one."""
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(SoloError, match=r"cannot be read .*solo-deploy keygen"):
+            read_key(path)
+
+
+@pytest.mark.parametrize("channel", [STATE, COMMAND, OPERATOR, STATUS])
+def test_a_link_hands_over_genuine_messages_and_counts_the_rest(channel: str) -> None:
+    """Random bytes, another channel's and foreign codes are counted and never acted on."""
+    wire = Wire(World())
+    sender, stranger, receiver = WireLink(wire), WireLink(wire, WRONG_KEY), WireLink(wire)
+    heard: list[Any] = []
+    receiver.subscribe(channel, lambda message, data: heard.append((message.sequence, data)))
+    message = blank(channel)
+    message.sequence = 5
+    sent = sender.publish(channel, message)
+    assert receiver.receive() == 1
+    assert heard == [(5, sent)]
+    stranger.publish(channel, message)
+    wire.inject(None, channel, message.encode())
+    for data in (b"", b"\xff" * len(sent), sent + b"\0", sent[:-1]):
+        wire.inject(None, channel, data)
+    assert receiver.receive() == 6
+    assert channel in SIGNED
+    assert (len(heard), receiver.forged, receiver.malformed) == (1, 2, 4)
+
+
+class Operator:
+    """An operator's message at a time [ms]."""
+
+    def __init__(self, time_ms: int, expires_ms: int) -> None:
+        """As the generated class has it."""
+        self.time_ns, self.expires_ns = time_ms * 1_000_000, expires_ms * 1_000_000
+
+
+def test_freshness_takes_each_message_once_and_in_order() -> None:
+    """Replayed and reordered messages of an operator are old, whoever sends them."""
+    fresh, now = Freshness(), 100_000_000
+    assert fresh.take(Operator(90, 200), now)
+    assert not fresh.take(Operator(90, 200), now)  # replayed
+    assert not fresh.take(Operator(89, 200), now)  # reordered
+    assert fresh.take(Operator(91, 200), now)
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "expires_ms"),
+    [(90, 100), (90, 99), (101, 200), (0, 200), (-5, 200), (90, 0)],
+    ids=["expires now", "expired", "from the future", "of no time", "of negative time", "expired long ago"],
+)
+def test_freshness_refuses_other_times(time_ms: int, expires_ms: int) -> None:
+    """Only what was sent before now and expires after now is taken; what is refused does not hold up the next."""
+    fresh, now = Freshness(), 100_000_000
+    assert not fresh.take(Operator(time_ms, expires_ms), now)
+    assert fresh.take(Operator(50, 101), now)

@@ -1,0 +1,42 @@
+"""The LCM link when the network is gone or flooded: nobody's loop ends or stands still."""
+
+from __future__ import annotations
+
+from deploy.messages.lcm_link import MOST_MESSAGES, STATE, blank
+from tests.deploy.world import Wire, WireLink, World
+
+
+class Unreachable:
+    """LCM on a host whose route is gone."""
+
+    def publish(self, channel: str, data: bytes) -> None:
+        """Fail as the library does."""
+        raise OSError(101, "Network is unreachable")
+
+
+def test_what_cannot_be_sent_is_counted_and_ends_nobody() -> None:
+    """Who misses the message damps for want of it; its bytes are still there for the log."""
+    link = WireLink(Wire(World()))
+    link._lcm = Unreachable()
+    for number in range(1, 4):
+        assert len(link.publish(STATE, blank(STATE))) == len(blank(STATE).encode())
+        assert link.unsent == number
+
+
+class Flooded:
+    """LCM whose queue is filled faster than anybody reads it."""
+
+    handled = 0
+
+    def handle_timeout(self, wait: int) -> int:
+        """There is always one more."""
+        self.handled += 1
+        return 1
+
+
+def test_a_flood_does_not_hold_up_a_tick() -> None:
+    """A look ends, however many messages still wait: they are the next look's."""
+    link, flood = WireLink(Wire(World())), Flooded()
+    link._lcm = flood
+    assert [link.receive(), link.receive(0.1)] == [MOST_MESSAGES, MOST_MESSAGES]
+    assert flood.handled == 2 * MOST_MESSAGES

@@ -1,0 +1,150 @@
+"""Feed decoders with rubbish: `python -m tests.deploy.odri.fuzz 1000000`.
+
+Half of the inputs are random bytes of any length, half are good frames with a few bytes changed, cut or added.
+Nothing may raise, and what is accepted must be worth it: encoded again, it gives the very bytes it came from, but for
+those that the layout leaves unused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from deploy.robots.odri.wire import codec
+from deploy.robots.odri.wire import protocol as p
+from deploy.robots.odri.wire.ethernet import pack_frame, unpack_frame
+from deploy.robots.odri.wire.protocol import Ack, Init, Malformed
+
+from .packets import command, sensor
+
+GOOD = (
+    codec.encode_init(Init(4, 7)),
+    codec.encode_ack(Ack(3, 7, 63), 3),
+    codec.encode_ack(Ack(4, 7, 63), 4),
+    codec.encode_command(command(), 7, 1, 3),
+    codec.encode_sensor(sensor(), 3),
+    codec.encode_sensor(sensor(), 4),
+)
+DECODERS: dict[str, Callable[[bytes], Any]] = {
+    "init": codec.decode_init,
+    "ack": codec.decode_ack,
+    "command": codec.decode_command,
+    "sensor 3": lambda payload: codec.decode_sensor(payload, 3),
+    "sensor 4": lambda payload: codec.decode_sensor(payload, 4),
+}
+UNUSED_STATUS = 0x70
+"""Bits of a driver's status that mean nothing."""
+
+
+def rubbish(random: np.random.Generator) -> bytes:
+    """Return one input."""
+    if random.random() < 0.5:
+        return random.bytes(int(random.integers(0, 260)))
+    frame = bytearray(pack_frame(GOOD[random.integers(len(GOOD))]))
+    for _ in range(random.integers(0, 4)):
+        # The header decides what is accepted: hit it as often as all the rest.
+        end = 16 if random.random() < 0.5 else len(frame)
+        frame[random.integers(end)] = random.integers(256)
+    return bytes(frame[: random.integers(len(frame))] if random.random() < 0.3 else frame)
+
+
+def check(data: bytes) -> str:
+    """Decode one input; return how far it came."""
+    frame = unpack_frame(data)
+    payload = data if isinstance(frame, Malformed) else frame.payload
+    if not isinstance(frame, Malformed):
+        again = pack_frame(payload, frame.source)
+        assert again[6 : 16 + len(payload)] == data[6 : 16 + len(payload)], data.hex()
+    accepted = []
+    for name, decode in DECODERS.items():
+        packet = decode(payload)
+        if not isinstance(packet, Malformed):
+            assert gives_back(name, packet, payload), (name, data.hex())
+            accepted.append(name)
+    assert accepted or payload not in GOOD, data.hex()
+    return f"{'no frame' if isinstance(frame, Malformed) else 'frame'}, {' '.join(accepted) or 'nothing'}"
+
+
+def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # noqa: ANN401  # whatever was decoded
+    """Whether what was accepted holds all that the payload says."""
+    if name == "init":
+        return codec.encode_init(packet) == payload
+    if name == "ack":
+        return payload in (codec.encode_ack(packet, 3), codec.encode_ack(packet, 4))
+    if name == "command":
+        return _command_gives_back(packet, payload)
+    kind = p.SENSORS[int(name[-1])]
+    before, after = np.frombuffer(payload, kind)[0].copy(), codec.encode_sensor(packet, int(name[-1]))
+    return _bare(before).tobytes() == _bare(np.frombuffer(after, kind)[0].copy()).tobytes()
+
+
+def _bare(record: np.void) -> np.void:
+    """Measurements without what no decoder reads, the most negative number, which encoders clip, and unread drivers."""
+    drivers = record["drivers"]
+    drivers["status"] &= 0xFFFF - UNUSED_STATUS
+    for name in ("time_stamp", "resistance", "adc"):
+        drivers[name] = 0
+    _clip(drivers)
+    unread = drivers["status"] & p.STATUS_ERROR == p.ERROR_NO_ANSWER
+    drivers[unread] = np.zeros((), drivers.dtype)
+    if "power" in (record.dtype.names or ()):
+        record["power"]["energy"] = round(float(record["power"]["energy"]), 3) if _whole(record) else 0.0
+    return record
+
+
+def _whole(record: np.void) -> bool:
+    return bool(abs(record["power"]["energy"]) < 1e3)  # beyond, and NaN: as many digits as the float has
+
+
+def _command_gives_back(packet: p.CommandPacket, payload: bytes) -> bool:
+    """Whether fields are the same to a count: encoders truncate, refuse a saturation of 0 and set modes themselves."""
+    before = np.frombuffer(payload, p.COMMAND)[0].copy()
+    _clip(before["drivers"])
+    motors, limits = packet.motors, p.LIMITS[3]
+    bounded = {
+        name: np.clip(getattr(motors, name), -getattr(limits, name), getattr(limits, name))
+        for name in ("position", "velocity", "current")
+    }
+    legal = replace(motors, **bounded, saturation=np.maximum(motors.saturation, p.SATURATION_LSB))
+    after = np.frombuffer(codec.encode_command(legal, packet.session, packet.index, 3), p.COMMAND)[0]
+    bits = sum((*p.MODE_MOTOR, *p.MODE_INDEX))
+    fields = ("position", "velocity", "current", "kp", "kd")
+    old, new = before["drivers"], after["drivers"]
+    near = all(np.abs(old[name].astype(np.int64) - new[name]).max() <= 1 for name in fields)
+    saturation = np.array_equal(np.maximum(old["saturation"], 1), new["saturation"])
+    modes = np.array_equal(old["mode"] & bits, new["mode"] & bits)
+    return bool(near and saturation and modes and before["session"] == after["session"]) and (
+        before["index"] == after["index"]
+    )
+
+
+def _clip(drivers: np.ndarray) -> None:
+    for name in ("position", "velocity", "current"):
+        drivers[name] = np.maximum(drivers[name], -np.iinfo(drivers[name].dtype).max)
+
+
+def fuzz(count: int, seed: int = 0) -> Counter[str]:
+    """Check many inputs; return how many went how far."""
+    random = np.random.default_rng(seed)
+    return Counter(check(rubbish(random)) for _ in range(count))
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.deploy.odri.fuzz", description="Feed decoders with rubbish.")
+    parser.add_argument("count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)")
+    count, start = parser.parse_args().count, time.perf_counter()
+    for outcome, number in fuzz(count).most_common():
+        sys.stdout.write(f"{number:9d}  {outcome}\n")
+    sys.stdout.write(f"{count} inputs in {time.perf_counter() - start:.0f} s, none raised, none wrongly accepted\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""A session with a board: its clock goes on when the board does not, and it counts what the cable loses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from deploy.common.robot import damped
+from deploy.robots.odri.bench.calibrator import Calibrator, Phase
+from deploy.robots.odri.bench.inspection import Inspection
+from deploy.robots.odri.bring_up.bring_up import Stage
+from deploy.robots.odri.drivers.board_session import LOCK_STEP_SILENCE, LOCK_STEP_WAIT, Session
+from deploy.robots.odri.drivers.motors import motors_off
+from deploy.robots.odri.drivers.native_board import NativeBoard
+from deploy.robots.odri.solo12 import Solo12
+from deploy.robots.virtual_board.body import Body, BodyConfig
+from deploy.robots.virtual_board.master_board import MasterBoard
+from deploy.robots.virtual_board.memory_link import LockStep, MemoryLink
+
+from .robots import CALIBRATION, Simulated, Waiting
+
+
+class Waits(NativeBoard):
+    """Remembers how long it was told to wait."""
+
+    def receive(self, timeout: float):  # noqa: ANN201
+        """Return what is there."""
+        self.waited = timeout
+        return super().receive(timeout)
+
+
+@pytest.fixture
+def lock_step() -> LockStep:
+    """Return a board and a good cable."""
+    return LockStep(MasterBoard(Body(BodyConfig()), 4))
+
+
+@pytest.fixture
+def session(lock_step: LockStep) -> Session:
+    """Return an open session that has measured once."""
+    session = Session(Waits(MemoryLink(lock_step), 77), lock_step=True)
+    while not session.open():
+        pass
+    exchange(session, 1)
+    return session
+
+
+def exchange(session: Session, times: int) -> None:
+    """Send and receive."""
+    for _ in range(times):
+        session.send(motors_off())
+        session.receive()
+
+
+def test_time_goes_on_when_a_board_in_lock_step_is_silent(session: Session, lock_step: LockStep) -> None:
+    """Or nobody would find out; it is waited for a few times, and goes on without a jump when it is back."""
+    begun = session.time
+    lock_step.board.stalled = True
+    waits = []
+    for _ in range(6):
+        exchange(session, 1)
+        waits.append(session.board.waited)  # type: ignore[attr-defined]
+    assert waits == [LOCK_STEP_WAIT] * LOCK_STEP_SILENCE + [0.0] * (6 - LOCK_STEP_SILENCE)
+    assert session.time == pytest.approx(begun + 0.006)
+    lock_step.board.stalled = False
+    exchange(session, 3)
+    assert session.time == pytest.approx(begun + 0.008)  # the first packet tells of time that was counted
+    assert session.board.waited == LOCK_STEP_WAIT  # type: ignore[attr-defined]
+
+
+def test_a_packet_that_was_lost_takes_its_time_once(session: Session, lock_step: LockStep) -> None:
+    """The tick is counted when nothing comes, not again when the next index shows it."""
+    begun = session.time
+    lock_step.to_pc.faults.drop = 1.0
+    exchange(session, 1)
+    lock_step.to_pc.faults.drop = 0.0
+    exchange(session, 1)
+    assert session.time == pytest.approx(begun + 0.002)
+
+
+def test_losses_of_both_ways_are_counted(session: Session, lock_step: LockStep) -> None:
+    """Three commands and two measurements; a command that comes twice is none."""
+    lock_step.to_board.faults.duplicate = 1.0
+    exchange(session, 5)
+    assert session.lost == 0
+    lock_step.to_board.faults.duplicate = 0.0
+    lock_step.to_board.faults.drop = 1.0
+    exchange(session, 3)
+    lock_step.to_board.faults.drop = 0.0
+    lock_step.to_pc.faults.drop = 1.0
+    exchange(session, 2)
+    lock_step.to_pc.faults.drop = 0.0
+    exchange(session, 2)
+    assert session.lost == 5
+
+
+# --- How long silence lasts ----------------------------------------------------------------------
+
+
+def begun(board: Waiting, clock: Simulated, job: str) -> tuple[Callable[[], None], Callable[[], bool]]:
+    """Something in the middle of its work: its tick, and whether it has ended."""
+    if job == "inspection":
+        look = Inspection(board, seconds=9.0, clock=clock)
+        return look.step, lambda: look.is_over
+    if job == "calibrator":
+        calibrator = Calibrator(board, yes=True, clock=clock)
+        while calibrator.phase is not Phase.MEASURE:
+            calibrator.step()
+        return calibrator.step, lambda: calibrator.phase is Phase.FAILED
+    robot = Solo12(board, CALIBRATION, clock=clock)
+
+    def tick() -> None:
+        robot.sense()
+        robot.drive(damped(), robot.time)
+
+    while robot.stage != Stage.SEARCH.value:
+        tick()
+    return tick, lambda: robot.stage == Stage.FAILED.value
+
+
+@pytest.mark.parametrize(("job", "limit"), [("solo12", 0.020), ("calibrator", 0.020), ("inspection", 1.0)])
+def test_silence_is_timed_by_the_clock(job: str, limit: float, lock_step: LockStep) -> None:
+    """Not by ticks, each of which waits for two milliseconds while nothing comes."""
+    clock = Simulated()
+    board = Waiting(lock_step, clock)
+    tick, ended = begun(board, clock, job)
+    for _ in range(100):
+        tick()
+    assert not ended()
+    board.silent, silent_since = True, clock.now_ns()
+    while not ended():
+        tick()
+    assert limit - 0.002 < (clock.now_ns() - silent_since) * 1e-9 < limit + 0.003
+
+
+def test_nothing_is_silent_before_the_first_command(lock_step: LockStep) -> None:
+    """The board tells nothing until then, however long somebody takes for it."""
+    clock = Simulated()
+    session = Session(Waiting(lock_step, clock), clock=clock)
+    while not session.open():
+        pass
+    clock.sleep(5.0)
+    assert session.silence == 0.0
+    session.send(motors_off())
+    clock.sleep(0.5)
+    assert session.silence == pytest.approx(0.5)

@@ -1,0 +1,185 @@
+"""The robot's last line: what grows old while it follows a command, and what is never heard of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, pi
+
+import numpy as np
+import pytest
+
+from deploy.common.faults import Cause, Fault
+from deploy.robots.process.gate import Gate, GateConfig
+from solo_doi.solo12.rotations import from_rpy
+
+from .test_gate import NOW, ZERO, command, powered, state
+
+
+def test_a_command_expires_after_exactly_twenty_milliseconds() -> None:
+    """As long as it says itself: a nanosecond before it is followed, then no more."""
+    gate = powered()
+    for k in range(1, 20):
+        assert gate.decide(state(NOW + k / 1000), NOW + k / 1000).kp == 5.0
+    before = NOW + 0.020 - 1e-9
+    assert gate.decide(state(before), before).kp == 5.0
+    expiry = command().expires_ns * 1e-9
+    assert gate.decide(state(expiry), expiry).kp == 0.0
+    assert gate.fault is not None
+    assert gate.fault.cause is Cause.COMMAND_STALE
+    assert gate.fault.value == pytest.approx(20.0)
+
+
+def test_a_command_that_wants_to_live_shorter_does() -> None:
+    """At the very time that it names it is followed no more."""
+    gate, named = Gate(), command(expires_ns=round((NOW + 0.0078125) * 1e9))
+    gate.offer(named)
+    assert gate.decide(state(), NOW).kp == 5.0
+    expiry = named.expires_ns * 1e-9
+    assert gate.decide(state(expiry - 1e-9), expiry - 1e-9).kp == 5.0
+    assert gate.decide(state(expiry), expiry).kp == 0.0
+
+
+def test_a_command_that_wants_to_live_longer_does_not() -> None:
+    """The robot has a clock of its own: a controller that is gone cannot hold the motors by what it said before."""
+    gate = Gate()
+    gate.offer(command(expires_ns=round((NOW + 3600) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 5.0
+    assert gate.decide(state(NOW + 0.019), NOW + 0.019).kp == 5.0
+    later = NOW + 0.020 + 1e-9
+    assert gate.decide(state(later), later).kp == 0.0
+    assert gate.fault is not None
+    assert gate.fault.cause is Cause.COMMAND_STALE
+
+
+def test_fresh_commands_keep_the_motors() -> None:
+    """For as long as they come."""
+    gate = powered()
+    for k in range(1, 1000):
+        now = NOW + k / 1000
+        if k % 15 == 0:
+            gate.offer(command(now))
+        assert gate.decide(state(now), now).kp == 5.0
+
+
+@pytest.mark.parametrize(("good", "bad"), [(59.999, 60.001), (-0.499, -0.501)])
+def test_a_command_rests_on_a_measurement_of_late(good: float, bad: float) -> None:
+    """Not on one that is older than 60 ms, nor on one that is yet to come: motors would wait for it."""
+    gate = Gate()
+    gate.offer(command(observed_ns=round((NOW - good / 1000) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 5.0
+    gate.offer(command(observed_ns=round((NOW - bad / 1000) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 0.0
+    assert gate.fault == Fault(Cause.COMMAND_OBSERVED, pytest.approx(bad))
+    gate.offer(command(NOW + 0.001))
+    assert gate.decide(state(NOW + 0.001), NOW + 0.001).kp == 0.0  # latched
+
+
+def test_the_measurement_behind_a_command_grows_old_while_it_is_followed() -> None:
+    """Not only when it comes: 45 ms then are too much 16 ms later."""
+    gate = Gate()
+    gate.offer(command(observed_ns=round((NOW - 0.045) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 5.0
+    assert gate.decide(state(NOW + 0.014), NOW + 0.014).kp == 5.0
+    assert gate.decide(state(NOW + 0.016), NOW + 0.016).kp == 0.0
+    assert gate.fault == Fault(Cause.COMMAND_OBSERVED, pytest.approx(61.0))
+
+
+def test_what_a_command_to_damp_rests_on_means_nothing() -> None:
+    """It is obeyed whenever it comes, and is no fault."""
+    gate = powered()
+    gate.offer(command(mode=0, observed_ns=round(99 * NOW * 1e9)))
+    assert gate.decide(state(NOW + 0.001), NOW + 0.001).kp == 0.0
+    assert gate.fault is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_operator_who_is_silent_is_a_fault(sign: int) -> None:
+    """After 0.6 s; a sign of life from the future is none."""
+    gate = Gate()
+    gate.offer(command(heartbeat_ns=round((NOW - sign * 0.599999) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 5.0
+    gate.offer(command(heartbeat_ns=round((NOW - sign * 0.600001) * 1e9)))
+    assert gate.decide(state(), NOW).kp == 0.0
+    assert gate.fault is not None
+    assert (gate.fault.cause, gate.fault.value) == (Cause.OPERATOR_SILENT, pytest.approx(600.001))
+
+
+def test_a_person_s_own_program_is_believed_and_not_the_controller() -> None:
+    """Where a person operates by a program of its own, what the controller says of them counts for nothing."""
+    gate = Gate()
+    gate.operator_heard = NOW - 0.599999
+    gate.offer(command(heartbeat_ns=0))
+    assert gate.decide(state(), NOW).kp == 5.0
+    gate.operator_heard = NOW - 0.600001
+    gate.offer(command())
+    assert gate.decide(state(), NOW).kp == 0.0
+    assert gate.fault is not None
+    assert (gate.fault.cause, gate.fault.value) == (Cause.OPERATOR_SILENT, pytest.approx(600.001))
+
+
+def test_sensors_that_are_silent_are_a_fault() -> None:
+    """After 5 ms without news; one tick without is none."""
+    gate = powered()
+    for k in (1, 2, 3, 4, 4.999):
+        assert gate.decide(None, NOW + k / 1000).kp == 5.0
+    damped = gate.decide(None, NOW + 0.00501)
+    assert damped.kp == 0.0
+    assert np.isfinite(damped.position).all()
+    assert gate.fault is not None
+    assert (gate.fault.cause, gate.fault.value) == (Cause.SENSOR_STALE, pytest.approx(5.01))
+
+
+@pytest.mark.parametrize("now", [0.001, 1.0, NOW])
+def test_a_robot_that_was_never_heard_of_is_not_moved(now: float) -> None:
+    """Not even in the first milliseconds of its clock."""
+    gate = Gate()
+    gate.offer(command(now))
+    assert gate.decide(None, now).kp == 0.0
+    assert gate.fault == Fault(Cause.SENSOR_STALE, inf)
+
+
+def test_limits_of_time_are_borne_to_the_last_bit() -> None:
+    """Operator, measurement, sensors and IMU at exactly their age; by numbers that have no rounding."""
+    gate = Gate(GateConfig(operator_age=0.5, observed_age=0.5, sensor_age=1 / 128, imu_frozen=1 / 128))
+    gate.offer(command(0.0, observed_ns=500_000))
+    assert gate.decide(state(0.0), 0.0).kp == 5.0
+    gate.offer(command(0.5, heartbeat_ns=0, observed_ns=0))
+    assert gate.decide(state(0.5), 0.5).kp == 5.0
+    gate.offer(command(0.5))
+    assert gate.decide(None, 0.5 + 1 / 128).kp == 5.0
+    assert gate.decide(replace(state(0.5), time=0.5 + 1 / 128), 0.5 + 1 / 128).kp == 5.0
+    assert gate.fault is None
+
+
+def test_old_news_is_no_news() -> None:
+    """Sensors that come with an old time are as good as silent."""
+    gate = powered()
+    assert gate.decide(state(NOW), NOW + 0.00501).kp == 0.0
+    assert gate.fault is not None
+    assert gate.fault.cause is Cause.SENSOR_STALE
+
+
+def test_a_damped_robot_has_none_of_these_faults() -> None:
+    """One that lies switched off, upside down and unheard of needs no re-arming."""
+    gate = Gate()
+    for seen in (None, state(1.0, quaternion=from_rpy(pi, 0, 0), joint_velocity=ZERO + 99, voltage=1.0)):
+        assert gate.decide(seen, NOW + 99).kp == 0.0
+    assert gate.fault is None
+
+
+def test_clocks_have_their_place_in_the_order() -> None:
+    """Torque that is asked for, command, its measurement, operator, attitude, age and numbers of sensors, battery."""
+    late, tilted = NOW + 1.0, from_rpy(2.0, 0, 0)
+    for changes, seen, cause in (
+        ({"expires_ns": 0, "heartbeat_ns": 0, "kp": 9.0}, {"joint_position": ZERO + 0.8}, Cause.COMMAND_TORQUE),
+        ({"expires_ns": 0, "observed_ns": 0, "heartbeat_ns": 0}, {"quaternion": tilted}, Cause.COMMAND_STALE),
+        ({"observed_ns": 0, "heartbeat_ns": 0}, {"quaternion": tilted}, Cause.COMMAND_OBSERVED),
+        ({"heartbeat_ns": 0}, {"quaternion": tilted}, Cause.OPERATOR_SILENT),
+        ({}, {"quaternion": tilted}, Cause.TILT),
+        ({}, {"voltage": 1.0}, Cause.SENSOR_STALE),
+    ):
+        gate = powered()
+        gate.offer(command(late, **changes))
+        gate.decide(state(**seen), late)
+        assert gate.fault is not None
+        assert gate.fault.cause is cause
