@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.cli.deploy import deploy as cli
+from deploy.cli import deploy as cli
 from deploy.launch import supervisor
 from solo_doi.export.writer import write_bundle
 from solo_doi.policies.bundle.shipped import SHIPPED

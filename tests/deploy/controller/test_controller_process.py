@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
-from deploy.controller.controller import controller_process as module
+from deploy.controller import controller_process as module
 from deploy.controller.controller_process import PRIORITY, control
 from deploy.launch.deployment_report import problems
 from deploy.launch.preflight import check_skills

@@ -9,7 +9,7 @@ import pytest
 
 from deploy.common.faults import Cause, Fault
 from deploy.common.state_machine import State
-from deploy.controller.controller import loop as module
+from deploy.controller import loop as module
 from deploy.controller.loop import STATUS_TICKS, Loop
 from deploy.messages.conversions import state_of
 from deploy.messages.lcm_link import COMMAND, STATE, STATUS, Request

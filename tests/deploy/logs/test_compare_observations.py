@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
-from deploy.controller.controller import motion as mover
+from deploy.controller import motion as mover
 from deploy.logs.controller_replay import replay
 from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATE, Mode, blank, decode
 from deploy.recorder.recorder import LOG_FILE, read_log, write_log

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from mcap.reader import make_reader
 
-from deploy.cli.deploy import deploy as cli
+from deploy.cli import deploy as cli
 from deploy.common.deploy_config import CONFIG_FILE, ControllerConfig, DeployConfig
 from deploy.common.faults import Cause
 from deploy.common.state_machine import State

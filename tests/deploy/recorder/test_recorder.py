@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deploy.messages.lcm_link import COMMAND, SIZES, STATE
+from deploy.recorder import recorder as recording
 from deploy.recorder.recorder import CAUSE_FILE, LOG_FILE, WORK_FILE, Recorder, Ring, read_log, write_log
-from deploy.recorder.recorder import recorder as recording
 from tests.common.disks import small_disk
 
 Event = tuple[int, str, bytes]

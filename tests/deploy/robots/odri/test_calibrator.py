@@ -14,7 +14,7 @@ from deploy.robots.odri.bench.calibrator import PLACE_WORDS, SHOW_WORDS, Calibra
 from deploy.robots.odri.bench.index_watch import IndexWatch
 from deploy.robots.odri.bench.measurement_comparison import REPEATABLE, check_offsets, check_pose
 from deploy.robots.odri.bench.stillness import Stillness
-from deploy.robots.odri.bring_up.bring_up import bring_up
+from deploy.robots.odri.bring_up import bring_up
 from deploy.robots.odri.bring_up.calibration import PITCH, CalibrationError, nearest
 from deploy.robots.odri.drivers.board import BoardError
 from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, SIGN

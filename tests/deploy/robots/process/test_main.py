@@ -8,7 +8,7 @@ import pytest
 
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.messages.authentication import write_key
-from deploy.robots.process.robot_process import __main__ as module
+from deploy.robots.process import __main__ as module
 from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.common import settings
 
