@@ -16,7 +16,12 @@ class CollectProgress(Shown):
 
     def __init__(self, trajectories: int, config: CollectConfig) -> None:
         """Count up to `trajectories`, those that are still missing."""
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trajectories"), TimeRemainingColumn())
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("trajectories"),
+            TimeRemainingColumn(),
+        )
         super().__init__(Progress(*columns, console=Console(stderr=True), refresh_per_second=4))
         self._bar = self._bars.add_task(config.task, total=trajectories)
 

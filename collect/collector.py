@@ -37,14 +37,19 @@ SOURCES = ("expert", "offline")
 class SourceCollector:
     """One source of a recipe in one directory."""
 
-    def __init__(self, config: CollectConfig, name: str, folder: Path, isaac: IsaacConfig | None = None) -> None:
+    def __init__(
+        self, config: CollectConfig, name: str, folder: Path, isaac: IsaacConfig | None = None
+    ) -> None:
         """Plan all trajectories; refuse a directory that was begun with other settings."""
         self.config, self.name, self.folder, self._isaac = config, name, folder, isaac
         self.source: SourceConfig = getattr(config, name)
         checkpoints = config.checkpoints or shipped_checkpoints(config.task)
         self.files = tuple(checkpoints / file for file in self.source.mixture)
         self.policies = tuple(_policy(path) for path in self.files)
-        skills = {file: policy.num_skills for file, policy in zip(self.source.mixture, self.policies, strict=True)}
+        skills = {
+            file: policy.num_skills
+            for file, policy in zip(self.source.mixture, self.policies, strict=True)
+        }
         count = config.scaled(self.source.trajectories)
         self.plan: Plan = make_plan(self.source, count, skills, config.standing_every)
         self.manifest = self._planned_manifest(skills)
@@ -55,7 +60,10 @@ class SourceCollector:
     def shard_ranges(self) -> list[np.ndarray]:
         """Numbers of the trajectories of each shard."""
         size = self.config.shard_trajectories
-        return [np.arange(first, min(first + size, len(self.plan))) for first in range(0, len(self.plan), size)]
+        return [
+            np.arange(first, min(first + size, len(self.plan)))
+            for first in range(0, len(self.plan), size)
+        ]
 
     def shard_path(self, number: int) -> Path:
         """Where a shard lies."""
@@ -72,7 +80,11 @@ class SourceCollector:
 
     def missing(self, part: int, parts: int) -> list[int]:
         """Shards of this part that are not there yet, or no longer hold all their trajectories."""
-        return [number for number in range(part, len(self.shard_ranges), parts) if self._found(number) is None]
+        return [
+            number
+            for number in range(part, len(self.shard_ranges), parts)
+            if self._found(number) is None
+        ]
 
     def record(self, entry: ShardEntry) -> None:
         """Add a shard to the manifest at once: what is there can be read even if the collection is never finished."""
@@ -105,7 +117,10 @@ class SourceCollector:
         return complete
 
     def _planned_manifest(self, skills: dict[str, int]) -> Manifest:
-        recipe = {**settings.to_dict(self.config), "checkpoints": None}  # their hashes say what they are
+        recipe = {
+            **settings.to_dict(self.config),
+            "checkpoints": None,
+        }  # their hashes say what they are
         return Manifest(
             name=self.name,
             task=self.config.task,
@@ -134,7 +149,9 @@ class SourceCollector:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise DataError(f"{self.folder}: cannot be made ({reason(error)}). Choose another --out.") from error
+            raise DataError(
+                f"{self.folder}: cannot be made ({reason(error)}). Choose another --out."
+            ) from error
         if not (self.folder / MANIFEST_FILE).exists():
             self.manifest.write(self.folder)
             return ()
@@ -179,7 +196,12 @@ def collect(
         work = [(source, number) for source in sources for number in source.missing(part, parts)]
         if work:
             workers = workers or int(config.sim == "isaacgym")  # they would share one GPU
-            _make(work, CollectProgress(sum(len(source.shard_ranges[n]) for source, n in work), config), workers, ray)
+            _make(
+                work,
+                CollectProgress(sum(len(source.shard_ranges[n]) for source, n in work), config),
+                workers,
+                ray,
+            )
         finished = [source.finish() for source in sources]
         return all(finished)
 
@@ -191,10 +213,14 @@ def _alone_in(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         place = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise DataError(f"{folder}: cannot be made ({reason(error)}). Choose another --out.") from error
+        raise DataError(
+            f"{folder}: cannot be made ({reason(error)}). Choose another --out."
+        ) from error
     try:
         if not _locked(place):
-            raise DataError(f"{folder}: another solo-collect is at work here. Wait for it, or choose another --out.")
+            raise DataError(
+                f"{folder}: another solo-collect is at work here. Wait for it, or choose another --out."
+            )
         yield
     finally:
         os.close(place)
@@ -210,11 +236,16 @@ def _locked(place: int) -> bool:
     return True
 
 
-def _make(work: list[tuple[SourceCollector, int]], progress: CollectProgress, workers: int, ray: bool) -> None:
+def _make(
+    work: list[tuple[SourceCollector, int]], progress: CollectProgress, workers: int, ray: bool
+) -> None:
     cores = os.cpu_count() or 1
     threads = max(1, cores // (workers or cores))
     with progress, _executor(workers, ray) as submit:
-        futures = {submit(source.job(number, threads), source.shard_path(number)): source for source, number in work}
+        futures = {
+            submit(source.job(number, threads), source.shard_path(number)): source
+            for source, number in work
+        }
         for future in as_completed(futures):
             entry = future.result()
             futures[future].record(entry)
@@ -230,8 +261,12 @@ def _executor(workers: int, ray: bool) -> Iterator[Callable[[ShardJob, Path], Fu
             yield submit
         return
     # Fresh processes, each with one thread of linear algebra: results do not depend on how many there are.
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
-    pool = ProcessPoolExecutor(workers or None, multiprocessing.get_context("spawn"), initializer=leave_with_parent)
+    os.environ.update(
+        dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    )
+    pool = ProcessPoolExecutor(
+        workers or None, multiprocessing.get_context("spawn"), initializer=leave_with_parent
+    )
     try:
         yield lambda job, path: pool.submit(make_shard, job, path)
     except BrokenProcessPool as error:

@@ -97,7 +97,16 @@ def table(dataset: Dataset) -> Table:
         result.add_column("terms of a state")
         result.add_row(", ".join(term["name"] for term in manifest.layout))
         return result
-    for heading in ("checkpoint", "trajectories", "skills", "steps", "reward", "advance", "height", "falls"):
+    for heading in (
+        "checkpoint",
+        "trajectories",
+        "skills",
+        "steps",
+        "reward",
+        "advance",
+        "height",
+        "falls",
+    ):
         result.add_column(heading, justify="left" if heading == "checkpoint" else "right")
     for group in groups(dataset):
         result.add_row(
@@ -120,7 +129,9 @@ def ranges(dataset: Dataset) -> Table:
         low, high = min(part.min() for part in parts), max(part.max() for part in parts)
         mean = sum(part.sum(dtype=np.float64) for part in parts) / (len(dataset) * term["size"])
         wrong = sum(int((~np.isfinite(part)).sum()) for part in parts)
-        result.add_row(term["name"], term["unit"], f"{low:.3f}", f"{mean:.3f}", f"{high:.3f}", str(wrong))
+        result.add_row(
+            term["name"], term["unit"], f"{low:.3f}", f"{mean:.3f}", f"{high:.3f}", str(wrong)
+        )
     return result
 
 
@@ -137,8 +148,14 @@ def picture(dataset: Dataset, path: Path) -> None:
         rows = walk.checkpoint == number
         if rows.any():
             label = f"{policy['name']} ({rows.sum()})"
-            axis.scatter(walk.velocity[rows], 1000 * walk.height[rows], s=6, label=label, alpha=0.6, lw=0)
-    axis.set(xlabel="mean forward velocity [m/s]", ylabel="mean base height [mm]", title=dataset.manifest.name)
+            axis.scatter(
+                walk.velocity[rows], 1000 * walk.height[rows], s=6, label=label, alpha=0.6, lw=0
+            )
+    axis.set(
+        xlabel="mean forward velocity [m/s]",
+        ylabel="mean base height [mm]",
+        title=dataset.manifest.name,
+    )
     axis.legend(fontsize=8, markerscale=3)
     try:
         with replacing(path) as partial:

@@ -42,7 +42,9 @@ def make_coverage(config: CollectConfig, out: Path) -> Manifest:
         if chosen.size:
             arrays = take_trajectories(expert, chosen)
             arrays["episodes/checkpoint"] += len(offline.policies)
-            arrays["episodes/crc32"] = checksums(arrays, arrays["episodes/start"], arrays["episodes/length"])
+            arrays["episodes/crc32"] = checksums(
+                arrays, arrays["episodes/start"], arrays["episodes/length"]
+            )
             shards = (*shards, store(arrays, folder / EXPERT_SHARD))
         policies = (*offline.policies, *expert.manifest.policies)
         manifest = dataclasses.replace(offline, name="coverage", policies=policies, shards=shards)
@@ -64,7 +66,9 @@ def make_demonstrations(config: CollectConfig, out: Path) -> Manifest:
     chosen = {field.name: arrays[field.name] for field in fields}
     for name in ("observations", "next_observations"):
         chosen[name] = np.ascontiguousarray(arrays[name][:, kept])
-    chosen["episodes/crc32"] = checksums(chosen, chosen["episodes/start"], chosen["episodes/length"])
+    chosen["episodes/crc32"] = checksums(
+        chosen, chosen["episodes/start"], chosen["episodes/length"]
+    )
     origin = expert.manifest.origin
     recipe = {name: value for name, value in origin["recipe"].items() if name != "seed"}
     with _fresh(out / "demonstrations") as folder:
@@ -81,7 +85,9 @@ def take_trajectories(dataset: Dataset, chosen: np.ndarray) -> dict[str, np.ndar
     """Copy whole trajectories, by their number in the dataset, into arrays of a new shard."""
     starts = dataset.starts()
     lengths = dataset.column("episodes/length")[chosen]
-    rows = np.concatenate([np.arange(starts[t], starts[t] + n) for t, n in zip(chosen, lengths, strict=True)])
+    rows = np.concatenate(
+        [np.arange(starts[t], starts[t] + n) for t, n in zip(chosen, lengths, strict=True)]
+    )
     fields: tuple[Field, ...] = dataset.manifest.fields
     arrays = {f.name: dataset.column(f.name)[chosen] for f in fields if f.per_trajectory}
     arrays |= dataset.batch(rows, [f.name for f in fields if not f.per_trajectory])
@@ -98,7 +104,9 @@ def _available(expert: Dataset, wanted: int) -> int:
     return wanted
 
 
-def _without(layout: tuple[dict[str, Any], ...], name: str) -> tuple[tuple[dict[str, Any], ...], np.ndarray]:
+def _without(
+    layout: tuple[dict[str, Any], ...], name: str
+) -> tuple[tuple[dict[str, Any], ...], np.ndarray]:
     kept = np.concatenate([np.full(term["size"], term["name"] != name) for term in layout])
     return tuple(term for term in layout if term["name"] != name), kept
 
@@ -121,7 +129,9 @@ def _fresh(folder: Path) -> Iterator[Path]:
             folder.rename(old)
         new.rename(folder)
     except OSError as error:
-        raise DataError(f"{folder}: cannot be made ({reason(error)}). What was there before is kept.") from error
+        raise DataError(
+            f"{folder}: cannot be made ({reason(error)}). What was there before is kept."
+        ) from error
     finally:
         for leftover in (new, old):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -130,7 +140,9 @@ def _fresh(folder: Path) -> Iterator[Path]:
 def link(source: Path, target: Path) -> None:
     """Link a file, or copy it where links cannot be had; what was at the target is replaced."""
     if not source.is_file():
-        raise DataError(f"{source}: missing. `solo-collect verify` shows what is left of its dataset.")
+        raise DataError(
+            f"{source}: missing. `solo-collect verify` shows what is left of its dataset."
+        )
     with replacing(target) as partial:
         partial.unlink(missing_ok=True)  # of a killed attempt
         try:

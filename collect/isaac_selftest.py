@@ -50,7 +50,9 @@ class Check:
 def run_checks(isaac: IsaacConfig) -> dict[str, Any]:
     """Try everything; return versions, device and checks."""
     checks: list[Check] = []
-    with make_simulator("isaacgym", SimConfig(num_robots=NUM_ROBOTS, isaac=isaac), _terrain()) as simulator:
+    with make_simulator(
+        "isaacgym", SimConfig(num_robots=NUM_ROBOTS, isaac=isaac), _terrain()
+    ) as simulator:
         assert isinstance(simulator, IsaacSimulator)
         simulator.set_domain(_domain())
         started = time.perf_counter()
@@ -75,7 +77,11 @@ def _terrain() -> Terrain:
 
 
 def _domain() -> Domain:
-    added_mass, friction, lag = np.zeros(NUM_ROBOTS), np.ones(NUM_ROBOTS), np.full(NUM_ROBOTS, 0.015)
+    added_mass, friction, lag = (
+        np.zeros(NUM_ROBOTS),
+        np.ones(NUM_ROBOTS),
+        np.full(NUM_ROBOTS, 0.015),
+    )
     added_mass[HEAVY], friction[[HOLDING, SLIDING]], lag[PROMPT] = ADDED_MASS, FRICTION, 0.0
     return Domain.nominal(NUM_ROBOTS, added_mass=added_mass, friction=friction, motor_lag=lag)
 
@@ -97,7 +103,11 @@ def _hold(simulator: IsaacSimulator, seconds: float, push_w: Array | None = None
 def _in_the_air(simulator: IsaacSimulator) -> list[Check]:
     """Frames, order of quaternions, gravity, and whether states are relative to each robot's origin."""
     turn = from_rpy(0.4, -0.3, np.full(NUM_ROBOTS, 2.0))
-    thrown = replace(_start(5.0), base_quaternion=turn, linear_velocity_b=np.tile([1.0, 0.5, 0.0], (NUM_ROBOTS, 1)))
+    thrown = replace(
+        _start(5.0),
+        base_quaternion=turn,
+        linear_velocity_b=np.tile([1.0, 0.5, 0.0], (NUM_ROBOTS, 1)),
+    )
     simulator.reset(thrown)
     state, duration = _hold(simulator, 0.1), 0.1
     before_w = rotate(turn, thrown.linear_velocity_b)
@@ -105,9 +115,21 @@ def _in_the_air(simulator: IsaacSimulator) -> list[Check]:
     moved = state.base_position_w - thrown.base_position_w
     cosine = np.abs(np.sum(turn * state.base_quaternion, axis=-1)).min()
     return [
-        Check("falls at g [m/s]", float((after_w - before_w)[NOMINAL, 2]), -GRAVITY * duration, 0.01),
-        Check("flies where it was thrown, x [m]", float(moved[:, 0].mean()), float(before_w[0, 0] * duration), 0.01),
-        Check("all robots alike, whatever their origin [m]", float(np.ptp(moved[:, :2], axis=0).max()), 0.0, 1e-3),
+        Check(
+            "falls at g [m/s]", float((after_w - before_w)[NOMINAL, 2]), -GRAVITY * duration, 0.01
+        ),
+        Check(
+            "flies where it was thrown, x [m]",
+            float(moved[:, 0].mean()),
+            float(before_w[0, 0] * duration),
+            0.01,
+        ),
+        Check(
+            "all robots alike, whatever their origin [m]",
+            float(np.ptp(moved[:, :2], axis=0).max()),
+            0.0,
+            1e-3,
+        ),
         Check("attitude is kept, |cos| of half the angle", float(cosine), 1.0, 1e-3),
     ]
 
@@ -121,8 +143,12 @@ def _motors(simulator: IsaacSimulator) -> list[Check]:
     gain = state.torque + simulator.config.kd * state.joint_velocity
     late = simulator.config.kp * (motion.joint_position + 0.1 - state.joint_position)
     return [
-        Check("without lag it moves further, times", float(moved[PROMPT] / moved[NOMINAL]), 6.0, 2.0),
-        Check("torque follows the gains [N m]", float(np.abs(gain - late)[NOMINAL].max()), 0.0, 0.2),
+        Check(
+            "without lag it moves further, times", float(moved[PROMPT] / moved[NOMINAL]), 6.0, 2.0
+        ),
+        Check(
+            "torque follows the gains [N m]", float(np.abs(gain - late)[NOMINAL].max()), 0.0, 0.2
+        ),
     ]
 
 
@@ -137,12 +163,32 @@ def _on_the_ground(simulator: IsaacSimulator) -> list[Check]:
     later = _hold(simulator, 0.1)
     return [
         Check("feet carry the weight [N]", float(pressed[NOMINAL]), WEIGHT, 0.02 * WEIGHT),
-        Check("so say the force sensors [N]", float(sensor[NOMINAL, :, 2].sum()), WEIGHT, 0.02 * WEIGHT),
-        Check("an added mass is felt [N]", float(pressed[HEAVY]), WEIGHT + ADDED_MASS * GRAVITY, 0.02 * WEIGHT),
+        Check(
+            "so say the force sensors [N]",
+            float(sensor[NOMINAL, :, 2].sum()),
+            WEIGHT,
+            0.02 * WEIGHT,
+        ),
+        Check(
+            "an added mass is felt [N]",
+            float(pressed[HEAVY]),
+            WEIGHT + ADDED_MASS * GRAVITY,
+            0.02 * WEIGHT,
+        ),
         Check("nothing but feet touches", float(state.body_contact.sum()), 0.0, 0.0),
         Check("stands on its box [m]", float(height[ON_BOX] - height[NOMINAL]), BOX_HEIGHT, 2e-3),
-        Check("torque at rest [N m]", float(np.abs(state.torque - simulator.config.kp * error).max()), 0.0, 0.02),
-        Check("a reset disturbs nobody [m]", float(later.base_position_w[NOMINAL, 2] - height[NOMINAL]), 0.0, 1e-3),
+        Check(
+            "torque at rest [N m]",
+            float(np.abs(state.torque - simulator.config.kp * error).max()),
+            0.0,
+            0.02,
+        ),
+        Check(
+            "a reset disturbs nobody [m]",
+            float(later.base_position_w[NOMINAL, 2] - height[NOMINAL]),
+            0.0,
+            1e-3,
+        ),
     ]
 
 
@@ -152,7 +198,9 @@ def _friction(simulator: IsaacSimulator) -> list[Check]:
     _hold(simulator, 0.6)
     push_w = np.zeros((NUM_ROBOTS, 3))
     push_w[[HOLDING, SLIDING], 0] = np.array([0.85, 1.15]) * FRICTION * WEIGHT
-    for part in np.linspace(0, 1, 30):  # slowly: a sudden push makes the legs swing and the feet slip
+    for part in np.linspace(
+        0, 1, 30
+    ):  # slowly: a sudden push makes the legs swing and the feet slip
         _hold(simulator, 0.02, part * push_w)
     before = _hold(simulator, 0.3, push_w)
     after = _hold(simulator, 0.3, push_w)
@@ -166,7 +214,11 @@ def _friction(simulator: IsaacSimulator) -> list[Check]:
 
 
 def _table(report: dict[str, Any]) -> Table:
-    table = Table(title=" · ".join(f"{name} {value}" for name, value in report["about"].items() if value is not None))
+    table = Table(
+        title=" · ".join(
+            f"{name} {value}" for name, value in report["about"].items() if value is not None
+        )
+    )
     for column in ("", "check", "found", "expected", "within"):
         table.add_column(column, justify="left" if column == "check" else "right")
     for check in report["checks"]:
@@ -182,9 +234,15 @@ def _write(path: Path, report: dict[str, Any]) -> None:
 def main() -> int:
     """Check, print, write; 0 if everything is as expected."""
     parser = argparse.ArgumentParser(prog="python -m collect.isaac_selftest", description=__doc__)
-    parser.add_argument("--isaac-python", type=Path, help="Python 3.8 that has Isaac Gym (default: SOLO_ISAAC_PYTHON)")
+    parser.add_argument(
+        "--isaac-python",
+        type=Path,
+        help="Python 3.8 that has Isaac Gym (default: SOLO_ISAAC_PYTHON)",
+    )
     parser.add_argument("--device", default="cuda:0", help="GPU, or cpu (default: cuda:0)")
-    parser.add_argument("--out", type=Path, default=Path("isaac_selftest.json"), help="file to write")
+    parser.add_argument(
+        "--out", type=Path, default=Path("isaac_selftest.json"), help="file to write"
+    )
     options = parser.parse_args()
     with one_line("isaac_selftest"):
         isaac = replace(find_isaac(WORKER, options.isaac_python), device=options.device)

@@ -18,7 +18,9 @@ from .recipe import CollectConfig
 def merge_parts(out: Path, parts: tuple[Path, ...]) -> CollectConfig:
     """Link all shards into `out` and write complete manifests; return the recipe."""
     if not parts:
-        raise DataError("Nothing to merge: name the directories of the parts after that of the whole.")
+        raise DataError(
+            "Nothing to merge: name the directories of the parts after that of the whole."
+        )
     for name in SOURCES:
         _merge_source(out / name, [part / name for part in parts])
     recipe = Manifest.read(out / SOURCES[0]).origin["recipe"]
@@ -33,12 +35,16 @@ def _merge_source(out: Path, parts: list[Path]) -> None:
         _check_same(part, manifest, parts[0], common)
         for shard in manifest.shards:
             if places.setdefault(shard.file, (part, shard))[1] != shard:
-                raise DataError(f"{part / shard.file}: differs from {places[shard.file][0] / shard.file}.")
+                raise DataError(
+                    f"{part / shard.file}: differs from {places[shard.file][0] / shard.file}."
+                )
     shards = tuple(places[file][1] for file in sorted(places))
     planned = _planned_trajectories(manifests[0])
     found = sum(shard.trajectories for shard in shards)
     if found != planned:
-        raise DataError(f"{out}: the parts hold {found} of {planned} trajectories. Name all parts, each complete.")
+        raise DataError(
+            f"{out}: the parts hold {found} of {planned} trajectories. Name all parts, each complete."
+        )
     if (out / MANIFEST_FILE).exists():
         _check_same(out, Manifest.read(out), parts[0], common)
     try:
@@ -47,7 +53,9 @@ def _merge_source(out: Path, parts: list[Path]) -> None:
         raise DataError(f"{out}: cannot be made ({reason(error)}).") from error
     for part, shard in places.values():
         if file_hash(part / shard.file) != shard.sha256:
-            raise DataError(f"{part / shard.file}: its bytes differ from what was written. Copy the part again.")
+            raise DataError(
+                f"{part / shard.file}: its bytes differ from what was written. Copy the part again."
+            )
         if part != out:
             link(part / shard.file, out / shard.file)
     dataclasses.replace(common, shards=shards, complete=True).write(out)
@@ -57,7 +65,9 @@ def _check_same(folder: Path, manifest: Manifest, first: Path, common: Manifest)
     differing = common.differences(manifest)
     if differing:
         found = "; ".join(differing[:3])
-        raise DataError(f"{folder}: was made with other settings, checkpoints or versions than {first} ({found}).")
+        raise DataError(
+            f"{folder}: was made with other settings, checkpoints or versions than {first} ({found})."
+        )
 
 
 def _planned_trajectories(manifest: Manifest) -> int:

@@ -25,7 +25,9 @@ OFFLINE_MIXTURE = {
 def check_command(command: tuple[float, float, float]) -> None:
     """Refuse a velocity that no robot can be asked for."""
     if not all(map(math.isfinite, command)):
-        raise SoloError(f"--command {' '.join(f'{number:g}' for number in command)}: expected three finite numbers.")
+        raise SoloError(
+            f"--command {' '.join(f'{number:g}' for number in command)}: expected three finite numbers."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,9 @@ class SourceConfig:
             )
         shares = list(self.mixture.values())
         if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
-            raise SoloError(f"Shares of a mixture must be above 0 and sum to 1, found {self.mixture}.")
+            raise SoloError(
+                f"Shares of a mixture must be above 0 and sum to 1, found {self.mixture}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,9 @@ class CollectConfig:
     """Velocity command: forward, sideways [m/s], yaw rate [rad/s]."""
     standing_every: int = 4
     """One of so many trajectories of every skill starts from the pose in which the controller hands over."""
-    expert: SourceConfig = field(default_factory=lambda: SourceConfig(stochastic=False, mixture={"expert.pt": 1.0}))
+    expert: SourceConfig = field(
+        default_factory=lambda: SourceConfig(stochastic=False, mixture={"expert.pt": 1.0})
+    )
     offline: SourceConfig = field(default_factory=SourceConfig)
     coverage_expert: int = 25
     """Expert trajectories that are hidden in the coverage set (D_O), unlabelled."""
@@ -82,7 +88,9 @@ class CollectConfig:
     def __post_init__(self) -> None:
         """Refuse what cannot be collected."""
         if not 0 < self.scale < math.inf or self.seed < 0:
-            raise SoloError(f"Expected a scale above 0 and a seed from 0 on, found {self.scale} and {self.seed}.")
+            raise SoloError(
+                f"Expected a scale above 0 and a seed from 0 on, found {self.scale} and {self.seed}."
+            )
         check_command(self.command)
         for name in ("standing_every", "shard_trajectories", "demonstrations"):
             if getattr(self, name) < 1:
@@ -108,7 +116,9 @@ class Plan:
         return len(self.skill)
 
 
-def make_plan(source: SourceConfig, trajectories: int, num_skills: dict[str, int], standing_every: int = 4) -> Plan:
+def make_plan(
+    source: SourceConfig, trajectories: int, num_skills: dict[str, int], standing_every: int = 4
+) -> Plan:
     """Deal `trajectories` out over checkpoints by share, and over each one's skills evenly."""
     # Largest remainders: whole numbers that sum up and are nearest to the shares.
     exact = np.array(list(source.mixture.values())) * trajectories
@@ -116,8 +126,13 @@ def make_plan(source: SourceConfig, trajectories: int, num_skills: dict[str, int
     left = trajectories - counts.sum()
     counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
     turn, skill = np.concatenate(
-        [np.divmod(np.arange(count), num_skills[file]) for file, count in zip(source.mixture, counts, strict=True)],
+        [
+            np.divmod(np.arange(count), num_skills[file])
+            for file, count in zip(source.mixture, counts, strict=True)
+        ],
         axis=1,
     )
     # Counted by skill, not by trajectory: of eight skills, always the same two would stand.
-    return Plan(np.repeat(np.arange(len(counts)), counts), skill, (turn + skill) % standing_every == 0)
+    return Plan(
+        np.repeat(np.arange(len(counts)), counts), skill, (turn + skill) % standing_every == 0
+    )

@@ -17,7 +17,9 @@ Act = Callable[[int, np.ndarray], np.ndarray]
 """Control step and observations (N, 48) to raw actions (N, 12)."""
 
 
-def roll_out(simulator: Simulator, draws: Draws, command: np.ndarray, act: Act) -> dict[str, np.ndarray]:
+def roll_out(
+    simulator: Simulator, draws: Draws, command: np.ndarray, act: Act
+) -> dict[str, np.ndarray]:
     """Simulate all episodes side by side; arrays have leading dimensions (N, T). No episode ends early."""
     layout, setup = LocomotionTask.layout, LocomotionTask.setup
     steps, robots = draws.action.shape[:2]

@@ -14,5 +14,7 @@ def shipped_checkpoints(task: str) -> Path:
     folder = FOLDER / task
     if not folder.is_dir():
         shipped = [path.name for path in FOLDER.iterdir()] if FOLDER.is_dir() else []
-        raise UnknownNameError("task with shipped checkpoints (name a folder with --checkpoints)", task, shipped)
+        raise UnknownNameError(
+            "task with shipped checkpoints (name a folder with --checkpoints)", task, shipped
+        )
     return folder

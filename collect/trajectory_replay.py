@@ -20,7 +20,13 @@ from .isaac import isaac_for
 from .recipe import CollectConfig
 from .rollout import roll_out
 
-COMPARED = ("observations", "next_observations", "rewards", "infos/base_position", "infos/base_quaternion")
+COMPARED = (
+    "observations",
+    "next_observations",
+    "rewards",
+    "infos/base_position",
+    "infos/base_quaternion",
+)
 
 
 def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> dict[str, float]:
@@ -30,9 +36,13 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     """
     dataset = Dataset(folder)
     if not dataset.has("episodes/seed"):
-        raise DataError(f"{folder}: holds states only, neither actions nor seeds: replay the expert dataset instead.")
+        raise DataError(
+            f"{folder}: holds states only, neither actions nor seeds: replay the expert dataset instead."
+        )
     if not 0 <= trajectory < dataset.manifest.num_trajectories:
-        raise DataError(f"{folder}: has trajectories 0 to {dataset.manifest.num_trajectories - 1}, not {trajectory}.")
+        raise DataError(
+            f"{folder}: has trajectories 0 to {dataset.manifest.num_trajectories - 1}, not {trajectory}."
+        )
     config = settings.from_dict(CollectConfig, dataset.manifest.origin["recipe"], str(folder))
     start, length = dataset.starts()[trajectory], int(dataset.column("episodes/length")[trajectory])
     stored = dataset.batch(np.arange(start, start + length), ("actions", *COMPARED))
@@ -41,8 +51,17 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     isaac = isaac_for(config.sim, isaac_python)
     with make_simulator(config.sim, SimConfig(num_robots=1, threads=1, isaac=isaac)) as simulator:
         preset = randomisation(config.randomisation)
-        drawn = draw_episodes([(first, second, third)], standing, length, preset, LocomotionTask.layout)
-        domain = Domain(**{name: dataset.column(f"episodes/domain/{name}")[[trajectory]] for name in NOMINAL})
+        drawn = draw_episodes(
+            [(first, second, third)], standing, length, preset, LocomotionTask.layout
+        )
+        domain = Domain(
+            **{name: dataset.column(f"episodes/domain/{name}")[[trajectory]] for name in NOMINAL}
+        )
         draws = dataclasses.replace(drawn, domain=domain)
-        again = roll_out(simulator, draws, np.array(config.command), lambda step, _: stored["actions"][step][None])
+        again = roll_out(
+            simulator,
+            draws,
+            np.array(config.command),
+            lambda step, _: stored["actions"][step][None],
+        )
     return {name: float(np.abs(again[name][0] - stored[name]).max()) for name in COMPARED}

@@ -19,7 +19,11 @@ FINITE = ("observations", "next_observations", "actions", "rewards")
 def verify(folder: Path) -> list[str]:
     """Return every problem found, in words; an empty list means that the dataset is whole."""
     manifest = Manifest.read(folder)
-    problems = [] if manifest.complete else ["the collection is not complete: run its solo-collect command again"]
+    problems = (
+        []
+        if manifest.complete
+        else ["the collection is not complete: run its solo-collect command again"]
+    )
     first = 0
     for shard in manifest.shards:
         path = folder / shard.file
@@ -54,7 +58,9 @@ def repair(folder: Path) -> tuple[int, int]:
             entries.append(store(_kept(arrays, whole), path))
         else:
             _set_aside(path)
-    repaired = dataclasses.replace(manifest, shards=tuple(entries), complete=manifest.complete and not lost)
+    repaired = dataclasses.replace(
+        manifest, shards=tuple(entries), complete=manifest.complete and not lost
+    )
     repaired.write(folder)
     return repaired.num_trajectories, lost
 
@@ -63,7 +69,9 @@ def whole_trajectories(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """Which trajectories of a shard are finite and as they were written, (trajectories,)."""
     start, length = np.array(arrays["episodes/start"]), np.array(arrays["episodes/length"])
     rows = len(arrays["observations"])
-    inside = (start >= 0) & (length > 0) & (length <= rows - start)  # in this order, no sum can overflow
+    inside = (
+        (start >= 0) & (length > 0) & (length <= rows - start)
+    )  # in this order, no sum can overflow
     found = checksums(arrays, np.where(inside, start, 0), np.where(inside, length, 0))
     whole = inside & (found == arrays["episodes/crc32"])
     for row in np.flatnonzero(whole):
@@ -78,7 +86,11 @@ def _damage(path: Path, manifest: Manifest, first: int) -> list[str]:
     except DataError as error:
         return [str(error)]
     numbers = (first + np.flatnonzero(~whole_trajectories(arrays))).tolist()
-    return [f"trajectories {numbers[:10]}{' and more' if len(numbers) > 10 else ''} are damaged"] if numbers else []
+    return (
+        [f"trajectories {numbers[:10]}{' and more' if len(numbers) > 10 else ''} are damaged"]
+        if numbers
+        else []
+    )
 
 
 def _set_aside(path: Path) -> None:
@@ -90,9 +102,12 @@ def _set_aside(path: Path) -> None:
 
 def _kept(arrays: dict[str, np.ndarray], whole: np.ndarray) -> dict[str, np.ndarray]:
     start, length = arrays["episodes/start"][whole], arrays["episodes/length"][whole]
-    rows = np.concatenate([np.arange(first, first + count) for first, count in zip(start, length, strict=True)])
+    rows = np.concatenate(
+        [np.arange(first, first + count) for first, count in zip(start, length, strict=True)]
+    )
     kept = {
-        name: np.array(array[whole] if name.startswith("episodes/") else array[rows]) for name, array in arrays.items()
+        name: np.array(array[whole] if name.startswith("episodes/") else array[rows])
+        for name, array in arrays.items()
     }
     kept["episodes/start"] = np.concatenate([[0], np.cumsum(length)[:-1]]).astype(np.int64)
     return kept

@@ -54,7 +54,10 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
     config, count, steps = job.config, len(job.index), job.source.steps
     seeds = [(config.seed, job.source_number, int(index)) for index in job.index]
     together = ROBOTS_TOGETHER.get(config.sim, count)
-    pieces = [_simulate(job, rows, seeds) for rows in np.split(np.arange(count), range(together, count, together))]
+    pieces = [
+        _simulate(job, rows, seeds)
+        for rows in np.split(np.arange(count), range(together, count, together))
+    ]
     arrays = {name: np.concatenate([piece[name] for piece, _ in pieces]) for name in pieces[0][0]}
     domain = {name: np.concatenate([getattr(part, name) for _, part in pieces]) for name in NOMINAL}
     fallen = np.asarray(arrays["infos/fallen"].any(axis=1))
@@ -107,10 +110,14 @@ def describe(path: Path, trajectories: int, transitions: int) -> ShardEntry:
     return ShardEntry(path.name, trajectories, transitions, file_hash(path))
 
 
-def _simulate(job: ShardJob, rows: np.ndarray, seeds: list[Seed]) -> tuple[dict[str, np.ndarray], Domain]:
+def _simulate(
+    job: ShardJob, rows: np.ndarray, seeds: list[Seed]
+) -> tuple[dict[str, np.ndarray], Domain]:
     """Simulate some of a shard's trajectories side by side; arrays (rows, steps, ...) and their domains."""
     config = job.config
-    with make_simulator(config.sim, SimConfig(num_robots=len(rows), threads=job.threads, isaac=job.isaac)) as simulator:
+    with make_simulator(
+        config.sim, SimConfig(num_robots=len(rows), threads=job.threads, isaac=job.isaac)
+    ) as simulator:
         preset, fixed = randomisation(config.randomisation), simulator.unsupported_domain
         chosen = [seeds[row] for row in rows]
         draws = draw_episodes(chosen, job.standing[rows], job.source.steps, preset, LAYOUT, fixed)
@@ -127,7 +134,9 @@ def _actor(job: ShardJob, trajectories: np.ndarray, noise: np.ndarray) -> Act:
         for number, rows in groups:
             policy = job.policies[number]
             if job.source.stochastic:
-                action[rows] = policy.sample_action(observation[rows], skill[rows], noise[step, rows])
+                action[rows] = policy.sample_action(
+                    observation[rows], skill[rows], noise[step, rows]
+                )
             else:
                 action[rows] = policy.mean_action(observation[rows], skill[rows])
         return action

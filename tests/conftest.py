@@ -16,7 +16,9 @@ from .isaac_double.interpreters import double, plain_interpreter, quick_interpre
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
-signal.signal(signal.SIGINT, signal.default_int_handler)  # `&` in a script has it ignored, by children too
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # `&` in a script has it ignored, by children too
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and so has `nohup` this one
 
 

@@ -16,7 +16,14 @@ from deploy.messages.authentication import Authority
 from deploy.messages.lcm_link import CHANNELS, SIGNED, SIZES, blank, decode
 
 from .fuzz_bundles import bundles_hold, contracts_hold, seals_hold
-from .fuzz_files import calibrations_hold, configurations_hold, keys_hold, logs_hold, replays_hold, signatures_hold
+from .fuzz_files import (
+    calibrations_hold,
+    configurations_hold,
+    keys_hold,
+    logs_hold,
+    replays_hold,
+    signatures_hold,
+)
 from .fuzz_handlers import handlers_hold
 from .spoiling import mutated
 
@@ -58,9 +65,18 @@ FRONTS: dict[str, tuple[Callable[[int, int], int], float]] = {
 
 def main() -> int:
     """Print one line per front; the exit code is 1 if anything malformed was taken."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Feed malformed input to every reader.")
-    parser.add_argument("count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)")
-    parser.add_argument("fronts", nargs="*", metavar="front", help=f"what to feed: {', '.join(FRONTS)} (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description="Feed malformed input to every reader."
+    )
+    parser.add_argument(
+        "count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)"
+    )
+    parser.add_argument(
+        "fronts",
+        nargs="*",
+        metavar="front",
+        help=f"what to feed: {', '.join(FRONTS)} (default: all)",
+    )
     arguments = parser.parse_args()
     if unknown := {*arguments.fronts} - {*FRONTS}:
         parser.error(f"unknown front {min(unknown)!r}, known are: {', '.join(FRONTS)}")
@@ -70,7 +86,9 @@ def main() -> int:
         inputs, begun = round(arguments.count * share), time.process_time()
         good = front(inputs, 0)
         bad += inputs - good
-        sys.stdout.write(f"{name}: {inputs} inputs, {inputs - good} wrong, {time.process_time() - begun:.0f} s\n")
+        sys.stdout.write(
+            f"{name}: {inputs} inputs, {inputs - good} wrong, {time.process_time() - begun:.0f} s\n"
+        )
         sys.stdout.flush()
     return 1 if bad else 0
 

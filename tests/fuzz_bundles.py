@@ -31,7 +31,9 @@ def contract_text() -> str:
 def seals_hold(count: int, seed: int) -> int:
     """Spoil a short sealed file, the end of a bundle; return how many spoiled ones were refused."""
     rng = random.Random(seed)
-    content = seal(SHIPPED.read_bytes()[-1024:])  # a whole bundle takes too long to hash a million times
+    content = seal(
+        SHIPPED.read_bytes()[-1024:]
+    )  # a whole bundle takes too long to hash a million times
     assert sealed(content)
     good = 0
     for _ in range(count):
@@ -87,6 +89,8 @@ def _refused_or_harmless(path: Path) -> bool:
     stage.run(25)
     commands = stage.commands
     return stage.state in (State.WALK, State.READY, State.FAULT) and all(
-        np.isfinite(command.position).all() and 0.0 <= command.kp <= 10.0 and 0.0 <= command.kd <= 0.6
+        np.isfinite(command.position).all()
+        and 0.0 <= command.kp <= 10.0
+        and 0.0 <= command.kd <= 0.6
         for command in commands
     )

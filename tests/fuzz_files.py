@@ -60,13 +60,17 @@ def signatures_hold(count: int, seed: int) -> int:
             path, content = files[number % 2], kept[number % 2]
             spoilt = mutated(content, rng)
             path.write_bytes(spoilt)
-            good += _refused(lambda: check_signature(bundle, trusted), lambda: _meaning(*files) == meaning)
+            good += _refused(
+                lambda: check_signature(bundle, trusted), lambda: _meaning(*files) == meaning
+            )
     return good
 
 
 def _meaning(signature: Path, trusted: Path) -> tuple[bytes, bytes]:
     """What both files say: blanks, letters of either case, and what follows the end of a key, change nothing."""
-    return bytes.fromhex(signature.read_text()), load_pem_public_key(trusted.read_bytes()).public_bytes_raw()
+    return bytes.fromhex(signature.read_text()), load_pem_public_key(
+        trusted.read_bytes()
+    ).public_bytes_raw()
 
 
 def keys_hold(count: int, seed: int) -> int:
@@ -98,7 +102,9 @@ def calibrations_hold(count: int, seed: int) -> int:
 def _believable(path: Path) -> bool:
     before, found = json.loads(path.read_text()), load(path)
     save(found, path)
-    return json.loads(path.read_text()) == before and bool((np.abs(found.offset) <= PITCH / 2 + 1e-9).all())
+    return json.loads(path.read_text()) == before and bool(
+        (np.abs(found.offset) <= PITCH / 2 + 1e-9).all()
+    )
 
 
 def configurations_hold(count: int, seed: int) -> int:
@@ -109,7 +115,9 @@ def configurations_hold(count: int, seed: int) -> int:
         path = folder / CONFIG_FILE
         for _ in range(count):
             path.write_bytes(mutated_json(plain, rng))
-            good += _refused(lambda: settings.read(DeployConfig, path), lambda: _written_again(path))
+            good += _refused(
+                lambda: settings.read(DeployConfig, path), lambda: _written_again(path)
+            )
     return good
 
 
@@ -153,7 +161,9 @@ def replays_hold(count: int, seed: int) -> int:
     """Spoil a log and run the controller on it; return how many were refused with a reason, or run to the end."""
     rng, content, good = random.Random(seed), _log(), 0
     with _folder() as folder:
-        (folder / CONFIG_FILE).write_text(settings.to_yaml(DeployConfig(bundle=folder / SHIPPED.name)))
+        (folder / CONFIG_FILE).write_text(
+            settings.to_yaml(DeployConfig(bundle=folder / SHIPPED.name))
+        )
         shutil.copy(SHIPPED, folder)
         for _ in range(count):
             (folder / LOG_FILE).write_bytes(mutated(content, rng))

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from deploy.console.console import Console
-from deploy.messages.lcm_link import CHANNELS, COMMAND, OPERATOR, STATE, STATUS, Message, blank, decode
+from deploy.messages.lcm_link import (
+    CHANNELS,
+    COMMAND,
+    OPERATOR,
+    STATE,
+    STATUS,
+    Message,
+    blank,
+    decode,
+)
 from deploy.operators.operators import Remote
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import RobotProcess
@@ -20,7 +29,19 @@ from solo_doi.solo12.limits import SAFETY
 from .deploy.stage import MS, Stage
 from .spoiling import mutated
 
-NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, -1e300, 5.0, float("nan"), float("inf"), float("-inf"))
+NUMBERS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    1e-300,
+    1e300,
+    -1e300,
+    5.0,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+)
 
 
 class Ears:
@@ -32,7 +53,9 @@ class Ears:
         """Nobody listens yet."""
         self._handlers: list[tuple[str, Callable[[Message, bytes], None]]] = []
 
-    def subscribe(self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30) -> None:
+    def subscribe(
+        self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30
+    ) -> None:
         """Let somebody listen."""
         self._handlers.append((channel, handler))
 
@@ -89,22 +112,32 @@ def handlers_hold(count: int, seed: int) -> int:
     return good
 
 
-def _safe(command: Any) -> bool:  # noqa: ANN401  # a message, or what the motors get
+def _safe(command: Any) -> bool:  # a message, or what the motors get
     position = np.array(command.position)
     bounded = command.kp == 0.0 or bool((np.abs(position) <= SAFETY.position).all())
-    return bool(np.isfinite(position).all()) and bounded and 0.0 <= command.kp <= 10.0 and 0.0 <= command.kd <= 0.6
+    return (
+        bool(np.isfinite(position).all())
+        and bounded
+        and 0.0 <= command.kp <= 10.0
+        and 0.0 <= command.kd <= 0.6
+    )
 
 
 def _anything(channel: str, rng: random.Random, stage: Stage, robot: RobotProcess) -> Message:
     """A message whose fields are rubbish, or fit as far as is needed to be listened to."""
     if rng.random() < 0.3:
         data = blank(channel).encode()
-        spoilt = decode(channel, data[:8] + mutated(data[8:], rng).ljust(len(data), b"\0")[: len(data) - 8])
+        spoilt = decode(
+            channel, data[:8] + mutated(data[8:], rng).ljust(len(data), b"\0")[: len(data) - 8]
+        )
         assert spoilt is not None
         return spoilt
     message = stage.message() if channel == STATE else blank(channel)
     for name, kind, dimensions in zip(
-        message.__slots__, CHANNELS[channel].__typenames__, CHANNELS[channel].__dimensions__, strict=True
+        message.__slots__,
+        CHANNELS[channel].__typenames__,
+        CHANNELS[channel].__dimensions__,
+        strict=True,
     ):
         if kind == "double" and rng.random() < 0.2:
             number = rng.choice((*NUMBERS, struct.unpack(">d", rng.randbytes(8))[0]))

@@ -30,7 +30,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
     return data[:8] + rng.randbytes(len(data) - 8)  # a right beginning, and then anything
 
 
-def odd(content: Any, rng: random.Random) -> Any:  # noqa: ANN401  # any JSON value
+def odd(content: Any, rng: random.Random) -> Any:  # any JSON value
     """Return a value of JSON in which something is missing, too much, of another kind, or another number."""
     if not content or not isinstance(content, dict | list) or rng.random() < 0.2:
         if type(content) in (int, float) and rng.random() < 0.5:

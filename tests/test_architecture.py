@@ -36,19 +36,30 @@ LOOP_NEVER = {"torch", "collect", "solo_doi.data", "solo_doi.algorithm"}
 
 RULES = {  # the most specific name counts
     "solo_doi": Rule(may={"solo_doi"}),
-    "solo_doi.common": Rule(outside={"yaml", "tyro", "rich", "numpy", "torch", "h5py", "tensorboard"}),
+    "solo_doi.common": Rule(
+        outside={"yaml", "tyro", "rich", "numpy", "torch", "h5py", "tensorboard"}
+    ),
     "solo_doi.solo12": Rule(outside={"numpy"}),
     "solo_doi.sim": Rule(may={"solo_doi.solo12"}, outside={"numpy", *ENGINES}),
-    "solo_doi.sim.__main__": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich", "matplotlib"}),
+    "solo_doi.sim.__main__": Rule(
+        may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich", "matplotlib"}
+    ),
     "solo_doi.tasks": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, never={"torch", *ENGINES}),
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),
-    "solo_doi.policies.dominic_checkpoint": Rule(may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES),
-    "solo_doi.policies.bundle": Rule(may={"solo_doi.solo12"}, outside={"numpy", "onnxruntime", "cryptography"}),
+    "solo_doi.policies.dominic_checkpoint": Rule(
+        may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES
+    ),
+    "solo_doi.policies.bundle": Rule(
+        may={"solo_doi.solo12"}, outside={"numpy", "onnxruntime", "cryptography"}
+    ),
     "solo_doi.policies.bundle.contract": Rule(outside=frozenset()),
     "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
-    "solo_doi.algorithm": Rule(may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES),
+    "solo_doi.algorithm": Rule(
+        may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES
+    ),
     "solo_doi.runs": Rule(
-        may={"solo_doi.algorithm", "solo_doi.data", "solo_doi.policies", "solo_doi.solo12"}, never=ENGINES
+        may={"solo_doi.algorithm", "solo_doi.data", "solo_doi.policies", "solo_doi.solo12"},
+        never=ENGINES,
     ),
     "solo_doi.export": Rule(
         may={
@@ -62,26 +73,49 @@ RULES = {  # the most specific name counts
     ),
     "solo_doi.evaluate": Rule(may={"solo_doi"}, never={"solo_doi.cli", "solo_doi.export"}),
     "solo_doi.cli": Rule(may={"solo_doi"}),
-    "collect": Rule(may={"solo_doi"}, never={"solo_doi.algorithm", "solo_doi.runs", "solo_doi.cli"}),
-    "collect.isaac_worker": Rule(outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}),  # another Python
+    "collect": Rule(
+        may={"solo_doi"}, never={"solo_doi.algorithm", "solo_doi.runs", "solo_doi.cli"}
+    ),
+    "collect.isaac_worker": Rule(
+        outside={"isaacgym", "torch", "numpy"}, never={"solo_doi"}
+    ),  # another Python
     "deploy": Rule(),
     "deploy.common": Rule(may={"solo_doi.solo12"}, outside={"numpy"}),
     "deploy.messages": Rule(may={"solo_doi.solo12", "deploy.common"}, outside={"numpy", "lcm"}),
-    "deploy.recorder": Rule(may={"solo_doi.solo12", "deploy.common", "deploy.messages"}, never=LOOP_NEVER),
-    "deploy.operators": Rule(may={"solo_doi.solo12", "deploy.common", "deploy.messages"}, outside={"numpy"}),
-    "deploy.controller": Rule(may={*ROBOT_SIDE, "deploy.operators", "deploy.recorder"}, outside={"numpy"}),
+    "deploy.recorder": Rule(
+        may={"solo_doi.solo12", "deploy.common", "deploy.messages"}, never=LOOP_NEVER
+    ),
+    "deploy.operators": Rule(
+        may={"solo_doi.solo12", "deploy.common", "deploy.messages"}, outside={"numpy"}
+    ),
+    "deploy.controller": Rule(
+        may={*ROBOT_SIDE, "deploy.operators", "deploy.recorder"}, outside={"numpy"}
+    ),
     "deploy.robots": Rule(may={*ROBOT_SIDE, "solo_doi.sim"}, outside={"numpy", "pybullet"}),
     "deploy.robots.odri": Rule(  # runs on the robot, beside the vendor's wheels
         may={"solo_doi.solo12", "deploy.common", "deploy.robots.latency"},
         outside={"numpy", "libmaster_board_sdk_pywrap"},
     ),
     "deploy.robots.virtual_board": Rule(
-        may={"solo_doi.solo12", "solo_doi.sim", "deploy.common", "deploy.robots.latency", "deploy.robots.odri"},
+        may={
+            "solo_doi.solo12",
+            "solo_doi.sim",
+            "deploy.common",
+            "deploy.robots.latency",
+            "deploy.robots.odri",
+        },
         outside={"numpy", "mujoco"},
     ),
     "deploy.console": Rule(may={*ROBOT_SIDE, "deploy.operators"}, never=LOOP_NEVER),
     "deploy.logs": Rule(
-        may={*ROBOT_SIDE, "deploy.operators", "deploy.controller", "deploy.robots", "deploy.recorder"}, never=LOOP_NEVER
+        may={
+            *ROBOT_SIDE,
+            "deploy.operators",
+            "deploy.controller",
+            "deploy.robots",
+            "deploy.recorder",
+        },
+        never=LOOP_NEVER,
     ),
     "deploy.launch": Rule(
         may={
@@ -141,7 +175,11 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-FILES = {module_name(path): path for folder in APPLICATIONS for path in sorted((ROOT / folder).rglob("*.py"))}
+FILES = {
+    module_name(path): path
+    for folder in APPLICATIONS
+    for path in sorted((ROOT / folder).rglob("*.py"))
+}
 
 
 @pytest.mark.parametrize("module", FILES)
@@ -163,9 +201,21 @@ def test_imports_point_inwards(module: str) -> None:
         ("solo_doi.solo12.state", "from .. import sim", "solo_doi.sim"),
         ("solo_doi.solo12.state", "def f():\n    import mujoco.batch", "mujoco.batch"),
         ("solo_doi.sim.mujoco.mujoco_simulator", "import torch.nn as nn", "torch.nn"),
-        ("solo_doi.sim.mujoco.mujoco_simulator", "from solo_doi.tasks import rewards", "solo_doi.tasks.rewards"),
-        ("solo_doi.sim.mujoco.mujoco_simulator", "from collect.dominic import trainer", "collect.dominic.trainer"),
-        ("solo_doi.sim.mujoco.mujoco_simulator", "from rich.table import Table", "rich.table.Table"),
+        (
+            "solo_doi.sim.mujoco.mujoco_simulator",
+            "from solo_doi.tasks import rewards",
+            "solo_doi.tasks.rewards",
+        ),
+        (
+            "solo_doi.sim.mujoco.mujoco_simulator",
+            "from collect.dominic import trainer",
+            "collect.dominic.trainer",
+        ),
+        (
+            "solo_doi.sim.mujoco.mujoco_simulator",
+            "from rich.table import Table",
+            "rich.table.Table",
+        ),
         ("solo_doi.tasks.rewards", "if True:\n    import torch", "torch"),
         ("solo_doi.policies.masked_policy", "import torch", "torch"),
         ("solo_doi.policies.bundle.reader", "def f():\n    import torch", "torch"),
@@ -193,12 +243,28 @@ def test_imports_point_inwards(module: str) -> None:
             "solo_doi.common.errors.SoloError",
         ),
         ("deploy.controller.loop", "import torch", "torch"),
-        ("deploy.controller.loop", "from deploy.robots.process import gate", "deploy.robots.process.gate"),
-        ("deploy.robots.process.gate", "from deploy.controller import safety", "deploy.controller.safety"),
+        (
+            "deploy.controller.loop",
+            "from deploy.robots.process import gate",
+            "deploy.robots.process.gate",
+        ),
+        (
+            "deploy.robots.process.gate",
+            "from deploy.controller import safety",
+            "deploy.controller.safety",
+        ),
         ("deploy.common.clock", "from deploy.messages import lcm_link", "deploy.messages.lcm_link"),
         ("deploy.console.keyboard", "from deploy.controller import loop", "deploy.controller.loop"),
-        ("solo_doi.evaluate.source", "from solo_doi.cli.train import main", "solo_doi.cli.train.main"),
-        ("deploy.controller.loop", "from solo_doi.data.reader import Dataset", "solo_doi.data.reader.Dataset"),
+        (
+            "solo_doi.evaluate.source",
+            "from solo_doi.cli.train import main",
+            "solo_doi.cli.train.main",
+        ),
+        (
+            "deploy.controller.loop",
+            "from solo_doi.data.reader import Dataset",
+            "solo_doi.data.reader.Dataset",
+        ),
         ("deploy.robots.odri.drivers.native_board", "import yaml", "yaml"),
         (
             "deploy.robots.odri.drivers.native_board",
@@ -207,8 +273,16 @@ def test_imports_point_inwards(module: str) -> None:
         ),
         ("solo_doi.export.writer", "import collect", "collect"),
         ("solo_doi.export.writer", "import torch", "torch"),
-        ("solo_doi.export.writer", "from solo_doi.algorithm import networks", "solo_doi.algorithm.networks"),
-        ("solo_doi.cli.export", "from deploy.controller.loop import step", "deploy.controller.loop.step"),
+        (
+            "solo_doi.export.writer",
+            "from solo_doi.algorithm import networks",
+            "solo_doi.algorithm.networks",
+        ),
+        (
+            "solo_doi.cli.export",
+            "from deploy.controller.loop import step",
+            "deploy.controller.loop.step",
+        ),
     ],
 )
 def test_a_planted_violation_is_found(module: str, source: str, name: str) -> None:
@@ -232,7 +306,10 @@ def test_a_planted_violation_is_found(module: str, source: str, name: str) -> No
         ("solo_doi.data.shard", "import h5py\nimport numpy as np\nfrom .schema import Field"),
         ("solo_doi.algorithm.doi", "import torch\nfrom solo_doi.data import reader"),
         ("solo_doi.cli.train", "from solo_doi import evaluate, __version__"),
-        ("collect.mixture", "import torch\nfrom solo_doi.data import writer\nfrom collect import dominic"),
+        (
+            "collect.mixture",
+            "import torch\nfrom solo_doi.data import writer\nfrom collect import dominic",
+        ),
         (
             "deploy.controller.loop",
             "import numpy\nfrom deploy.recorder.recorder import Ring\nfrom .safety import check",
@@ -262,7 +339,9 @@ def test_relative_imports_of_a_package_start_at_itself() -> None:
 def test_every_room_has_a_rule() -> None:
     """A new package says whom it may import before it is used."""
     packages = {
-        f"{top}.{path.parent.name}" for top in ("solo_doi", "deploy") for path in (ROOT / top).glob("*/__init__.py")
+        f"{top}.{path.parent.name}"
+        for top in ("solo_doi", "deploy")
+        for path in (ROOT / top).glob("*/__init__.py")
     }
     assert packages
     assert packages <= set(RULES)
@@ -272,11 +351,15 @@ def test_every_room_has_a_rule() -> None:
 def test_importing_the_library_loads_no_engine(module: str) -> None:
     """A robot computer has numpy and little else; engines are loaded when a simulator is made."""
     names = (
-        sorted(name for name in FILES if name.startswith("solo_doi.solo12")) if module.endswith("solo12") else [module]
+        sorted(name for name in FILES if name.startswith("solo_doi.solo12"))
+        if module.endswith("solo12")
+        else [module]
     )
     heavy = {"torch", "mujoco", "pybullet", "matplotlib", "rich", "yaml"}
     program = f"import sys, {', '.join(names)}; print(sorted({heavy!r} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == "[]"
 
 
@@ -293,7 +376,9 @@ def cycles(graph: dict[str, set[str]]) -> list[set[str]]:
         return seen
 
     reached = {node: reachable(node) for node in graph}
-    groups = [{other for other in reached[node] if node in reached.get(other, set())} for node in graph]
+    groups = [
+        {other for other in reached[node] if node in reached.get(other, set())} for node in graph
+    ]
     return [group for group in groups if group]
 
 
@@ -338,7 +423,11 @@ def test_a_planted_cycle_is_found() -> None:
 def test_no_library_module_imports_a_command() -> None:
     """Commands are at the edge: what they need of each other belongs into the library."""
     graph = import_graph()
-    importers = {module for module, targets in graph.items() if any(".cli." in f"{target}." for target in targets)}
+    importers = {
+        module
+        for module, targets in graph.items()
+        if any(".cli." in f"{target}." for target in targets)
+    }
     assert {module for module in importers if ".cli." not in f"{module}."} == set()
 
 

@@ -24,7 +24,12 @@ SHORT = """
 def run(line: str, folder: Path) -> None:
     """Run a line of a terminal."""
     program, *words = line.split()
-    subprocess.run([sys.executable, "-c", PROGRAMS[program], *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", PROGRAMS[program], *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
 
 
 def test_from_checkpoints_to_a_bundle(tmp_path: Path) -> None:
@@ -36,4 +41,6 @@ def test_from_checkpoints_to_a_bundle(tmp_path: Path) -> None:
     bundle = Bundle(tmp_path / "runs" / "short" / "skills.onnx")
     metrics = json.loads((tmp_path / "runs" / "short" / "evaluation" / "metrics.json").read_text())
     assert bundle.num_skills == len(metrics["skills"]) == 5
-    assert [skill["vx"] for skill in bundle.contract.skills] == [skill["vx"] for skill in metrics["skills"]]
+    assert [skill["vx"] for skill in bundle.contract.skills] == [
+        skill["vx"] for skill in metrics["skills"]
+    ]

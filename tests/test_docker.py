@@ -17,7 +17,11 @@ BROUGHT = {"isaacgym"}
 def lines(image: str) -> list[list[str]]:
     """Instructions of an image, in words."""
     text = (ROOT / "docker" / image / "Dockerfile").read_text().replace("\\\n", " ")
-    return [shlex.split(line, comments=True) for line in text.splitlines() if line and not line.startswith("#")]
+    return [
+        shlex.split(line, comments=True)
+        for line in text.splitlines()
+        if line and not line.startswith("#")
+    ]
 
 
 def copied(image: str) -> set[str]:

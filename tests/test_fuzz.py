@@ -30,7 +30,9 @@ def test_what_is_fed_is_malformed_in_many_ways() -> None:
     assert {len(mutated(b"0123456789", rng)) for _ in range(1000)} >= {0, 5, 10, 11, 19}
 
 
-def test_the_command_says_what_it_takes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Help, a number that is none, a front that is none, and one that is."""
     fuzz = Command("tests.fuzz", main, monkeypatch, capsys)
     code, output, _ = fuzz("--help")

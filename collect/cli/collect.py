@@ -81,15 +81,23 @@ def main() -> None:
         verb = sys.argv[1] if len(sys.argv) > 1 else ""
         if verb in VERBS:
             what = VERBS[verb]
-            command = tyro.cli(DatasetCommand, prog=f"solo-collect {verb}", description=what, args=sys.argv[2:])
+            command = tyro.cli(
+                DatasetCommand, prog=f"solo-collect {verb}", description=what, args=sys.argv[2:]
+            )
             sys.exit(look_after(verb, command.dataset))
         if verb == "replay":
-            sys.exit(replay_again(tyro.cli(ReplayCommand, prog="solo-collect replay", args=sys.argv[2:])))
+            sys.exit(
+                replay_again(tyro.cli(ReplayCommand, prog="solo-collect replay", args=sys.argv[2:]))
+            )
         if verb == "merge":
             merge_command = tyro.cli(MergeCommand, prog="solo-collect merge", args=sys.argv[2:])
             merge(merge_command)
         else:
-            run(settings.from_command_line(CollectCommand, "solo-collect", start=_defaults, switches=("ray",)))
+            run(
+                settings.from_command_line(
+                    CollectCommand, "solo-collect", start=_defaults, switches=("ray",)
+                )
+            )
 
 
 def run(command: CollectCommand) -> None:
@@ -97,7 +105,9 @@ def run(command: CollectCommand) -> None:
     from collect.collector import collect
 
     isaac = isaac_for(command.sim, command.isaac_python)
-    config = CollectConfig(**{field.name: getattr(command, field.name) for field in fields(CollectConfig)})
+    config = CollectConfig(
+        **{field.name: getattr(command, field.name) for field in fields(CollectConfig)}
+    )
     out = command.out or Path("datasets") / command.task
     part, parts = _part(command.shard)
     print(f"datasets: {out}")

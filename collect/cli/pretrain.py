@@ -49,7 +49,9 @@ def main() -> None:
 
 def pretrain(command: PretrainCommand) -> Path:
     """Train, and return the run's directory."""
-    from collect.dominic.run_log import RunLog  # heavy imports after the flags are known to be right
+    from collect.dominic.run_log import (
+        RunLog,
+    )  # heavy imports after the flags are known to be right
     from collect.dominic.trainer import Trainer
 
     if command.resume is not None:
@@ -60,8 +62,12 @@ def pretrain(command: PretrainCommand) -> Path:
     else:
         run = command.out or Path("runs") / f"pretrain-{datetime.now():%Y%m%d-%H%M%S}"
         if run.exists():
-            raise SoloError(f"{run}: exists already. Choose another --out, or continue it with --resume {run}.")
-        config = PretrainConfig(**{field.name: getattr(command, field.name) for field in fields(PretrainConfig)})
+            raise SoloError(
+                f"{run}: exists already. Choose another --out, or continue it with --resume {run}."
+            )
+        config = PretrainConfig(
+            **{field.name: getattr(command, field.name) for field in fields(PretrainConfig)}
+        )
     trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
     print(f"run: {run}", flush=True)
     with trainer.task.simulator:

@@ -7,7 +7,13 @@ from torch import Tensor
 
 
 def advantages(
-    reward: Tensor, value: Tensor, next_value: Tensor, terminated: Tensor, ended: Tensor, gamma: float, lam: float
+    reward: Tensor,
+    value: Tensor,
+    next_value: Tensor,
+    terminated: Tensor,
+    ended: Tensor,
+    gamma: float,
+    lam: float,
 ) -> Tensor:
     """Generalised advantage estimates of rewards (T, N, G).
 
@@ -38,7 +44,9 @@ def combined_advantage(
     return regular_weight * regular + multiplier * task + (1 - multiplier) * intrinsic
 
 
-def successor_target(features: Tensor, next_successor: Tensor, ended: Tensor, gamma: float) -> Tensor:
+def successor_target(
+    features: Tensor, next_successor: Tensor, ended: Tensor, gamma: float
+) -> Tensor:
     """TD(0) target of successor features, scaled by (1 - gamma): an average of features to come."""
     return (1 - gamma) * features + gamma * (1 - ended)[..., None] * next_successor
 
@@ -52,10 +60,14 @@ def nearest_skill(successor: Tensor, skill: Tensor) -> tuple[Tensor, Tensor]:
     difference = own - successor
     distance = difference.norm(dim=-1).scatter(1, skill[:, None], torch.inf)
     smallest, index = distance.min(dim=1)
-    return difference.gather(1, index[:, None, None].expand(-1, 1, successor.shape[-1]))[:, 0], smallest
+    return difference.gather(1, index[:, None, None].expand(-1, 1, successor.shape[-1]))[
+        :, 0
+    ], smallest
 
 
-def diversity_reward(features: Tensor, difference: Tensor, strength: Tensor | float = 1.0) -> Tensor:
+def diversity_reward(
+    features: Tensor, difference: Tensor, strength: Tensor | float = 1.0
+) -> Tensor:
     """C <phi, psi_z - psi_z*> / F: move where the nearest other skill does not."""
     return strength * (features * difference).mean(-1)
 
@@ -73,7 +85,9 @@ def multiplier_loss(raw: Tensor, value: Tensor, threshold: Tensor) -> Tensor:
     return (raw * (value - threshold)).sum()
 
 
-def clipped_surrogate(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: float) -> Tensor:
+def clipped_surrogate(
+    log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: float
+) -> Tensor:
     """PPO's policy loss, to be minimised."""
     ratio = torch.exp(log_prob - old_log_prob)
     return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()

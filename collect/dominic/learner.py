@@ -55,7 +55,9 @@ class Learner(nn.Module):
         def network(hidden: tuple[int, int], outputs: int) -> SkillMLP:
             return SkillMLP(observations, hidden, outputs, skills, config.mask_keep, generator)
 
-        self.policy = Policy(network(config.policy_hidden, NUM_JOINTS), NUM_JOINTS, config.action_std)
+        self.policy = Policy(
+            network(config.policy_hidden, NUM_JOINTS), NUM_JOINTS, config.action_std
+        )
         self.values = network(config.value_hidden, len(REWARD_GROUPS) + 1)
         self.successor = network(config.value_hidden, len(FEATURE_NAMES))
         self.normaliser = Normaliser(observations)
@@ -64,7 +66,9 @@ class Learner(nn.Module):
         self.optimiser = torch.optim.Adam(
             [*self.policy.parameters(), *self.values.parameters()], lr=config.lr, eps=1e-5
         )
-        self.successor_optimiser = torch.optim.Adam(self.successor.parameters(), lr=config.successor_lr)
+        self.successor_optimiser = torch.optim.Adam(
+            self.successor.parameters(), lr=config.successor_lr
+        )
 
     @torch.no_grad()
     def take_over(self, weights: dict[str, Tensor]) -> None:
@@ -81,7 +85,9 @@ class Learner(nn.Module):
             network.first.weight[:, constant] = 0.0
         self.policy.log_std.clamp_(min=math.log(self.config.action_std))
 
-    def learn(self, rollout: Rollout, skill: Tensor, iteration: int, steps_done: int) -> dict[str, float]:
+    def learn(
+        self, rollout: Rollout, skill: Tensor, iteration: int, steps_done: int
+    ) -> dict[str, float]:
         """Update all weights from one rollout; return what is worth logging."""
         diverse = self.config.num_skills > 1 and iteration > self.config.diversity.burn_in
         batch, metrics = self._prepare(rollout, skill, diverse, steps_done)
@@ -104,14 +110,20 @@ class Learner(nn.Module):
         # Scaled by 1 - gamma, a value is an average of rewards to come: in (0, 1] for the task.
         reward = torch.cat([rollout.reward, intrinsic], dim=-1) * (1 - config.gamma)
         shape = reward.shape
-        value, next_value = self.values(observation, skills).view(shape), self.values(final, skills).view(shape)
+        value, next_value = (
+            self.values(observation, skills).view(shape),
+            self.values(final, skills).view(shape),
+        )
         advantage = equations.advantages(
             reward, value, next_value, rollout.fallen, rollout.ended, config.gamma, config.lam
         )
         returns = advantage + value
         self.multipliers.observe(returns[..., TASK].mean(0), skill)
         standardised = equations.standardised(advantage)
-        ramp = min(1.0, config.regular_start + (1 - config.regular_start) * steps_done / config.regular_steps)
+        ramp = min(
+            1.0,
+            config.regular_start + (1 - config.regular_start) * steps_done / config.regular_steps,
+        )
         weights = self.multipliers.weights() if diverse else torch.ones(config.num_skills)
         combined = equations.combined_advantage(
             standardised[..., REGULAR], standardised[..., TASK], standardised[..., -1],
@@ -122,7 +134,10 @@ class Learner(nn.Module):
             combined.flatten(), returns.flatten(0, 1), successor,
         )  # fmt: skip
         names = (*REWARD_GROUPS, "intrinsic")
-        metrics = {f"reward/{name}": float(reward[..., i].mean() / (1 - config.gamma)) for i, name in enumerate(names)}
+        metrics = {
+            f"reward/{name}": float(reward[..., i].mean() / (1 - config.gamma))
+            for i, name in enumerate(names)
+        }
         return batch, metrics | {"skills/distance": distance, "falls": float(rollout.fallen.mean())}
 
     def _diversity(
@@ -134,9 +149,14 @@ class Learner(nn.Module):
         if self.config.num_skills == 1:
             return torch.zeros(*features.shape[:2], 1), features.flatten(0, 1), 0.0
         target = equations.successor_target(
-            features, self.successor(final, skill).view_as(features), rollout.ended, options.successor_gamma
+            features,
+            self.successor(final, skill).view_as(features),
+            rollout.ended,
+            options.successor_gamma,
         ).flatten(0, 1)
-        difference, distance = equations.nearest_skill(self.successor.for_all_skills(observation), skill)
+        difference, distance = equations.nearest_skill(
+            self.successor.for_all_skills(observation), skill
+        )
         strength = equations.van_der_waals(
             distance, options.length, options.attraction, options.attract_power, options.repel_power
         )
@@ -158,8 +178,12 @@ class Learner(nn.Module):
         config = self.config
         mean = self.policy(batch.observation, batch.skill)
         log_prob = self.policy.log_prob(mean, batch.action)
-        policy_loss = equations.clipped_surrogate(log_prob, batch.log_prob, batch.advantage, config.clip)
-        value_loss = (self.values(batch.observation, batch.skill) - batch.returns).square().sum(-1).mean()
+        policy_loss = equations.clipped_surrogate(
+            log_prob, batch.log_prob, batch.advantage, config.clip
+        )
+        value_loss = (
+            (self.values(batch.observation, batch.skill) - batch.returns).square().sum(-1).mean()
+        )
         self.optimiser.zero_grad(set_to_none=True)
         (policy_loss - config.entropy * self.policy.entropy() + value_loss).backward()
         nn.utils.clip_grad_norm_(self.policy.parameters(), config.max_grad_norm)
@@ -167,15 +191,24 @@ class Learner(nn.Module):
         self.optimiser.step()
         successor_loss = torch.zeros(())
         if config.num_skills > 1:
-            successor_loss = (self.successor(batch.observation, batch.skill) - batch.successor).square().mean()
+            successor_loss = (
+                (self.successor(batch.observation, batch.skill) - batch.successor).square().mean()
+            )
             self.successor_optimiser.zero_grad(set_to_none=True)
             successor_loss.backward()
             self.successor_optimiser.step()
-        with torch.no_grad():  # the standard deviation moves little: its share of the divergence is left out
-            kl = 0.5 * ((mean - batch.mean) * torch.exp(-self.policy.log_std)).square().sum(-1).mean()
+        with (
+            torch.no_grad()
+        ):  # the standard deviation moves little: its share of the divergence is left out
+            kl = (
+                0.5
+                * ((mean - batch.mean) * torch.exp(-self.policy.log_std)).square().sum(-1).mean()
+            )
         self._adapt_lr(float(kl))
         losses = {"policy": policy_loss, "value": value_loss, "successor": successor_loss}
-        return {f"loss/{name}": float(loss.detach()) for name, loss in losses.items()} | {"kl": float(kl)}
+        return {f"loss/{name}": float(loss.detach()) for name, loss in losses.items()} | {
+            "kl": float(kl)
+        }
 
     def _adapt_lr(self, kl: float) -> None:
         group = self.optimiser.param_groups[0]

@@ -92,27 +92,37 @@ def evaluate(command: EvaluateCommand) -> list[Walk]:
 def _check(command: EvaluateCommand) -> None:
     """Refuse what would measure nothing."""
     if not command.checkpoints:
-        raise SoloError("evaluate: expected at least one checkpoint, such as runs/NAME/checkpoints/model_600.pt.")
+        raise SoloError(
+            "evaluate: expected at least one checkpoint, such as runs/NAME/checkpoints/model_600.pt."
+        )
     if command.episodes < 1:
         raise SoloError(f"--episodes {command.episodes}: expected 1 or more.")
     if command.seed < 0:
         raise SoloError(f"--seed {command.seed}: expected 0 or more.")
     if command.steps < 2 * SETTLED:
-        raise SoloError(f"{command.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}.")
+        raise SoloError(
+            f"{command.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}."
+        )
     check_command(command.command)
 
 
-def _roll_out(policy: MaskedPolicy, skill: int, command: EvaluateCommand, randomisation: str, robots: int) -> Recording:
+def _roll_out(
+    policy: MaskedPolicy, skill: int, command: EvaluateCommand, randomisation: str, robots: int
+) -> Recording:
     task = evaluation_task(command.sim, robots, randomisation, command.seed, command.command)
     with task.simulator:
-        return record(task, lambda observation: policy.mean_action(observation, skill), command.steps)
+        return record(
+            task, lambda observation: policy.mean_action(observation, skill), command.steps
+        )
 
 
 def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateCommand) -> Walk:
     recording = _roll_out(policy, skill, command, command.randomisation, command.episodes)
     linear, angular = recording.linear_velocity_b[SETTLED:], recording.angular_velocity_b[SETTLED:]
     asked = np.array(command.command)
-    followed = np.stack([linear[..., 0], linear[..., 1], angular[..., 2]], axis=-1).mean(axis=(0, 1))  # all robots
+    followed = np.stack([linear[..., 0], linear[..., 1], angular[..., 2]], axis=-1).mean(
+        axis=(0, 1)
+    )  # all robots
     speed = float(np.linalg.norm(asked))
     along = float(followed @ asked / speed) if speed else float(np.linalg.norm(followed))
     means = measure(recording, command.command[0]).means()
@@ -123,17 +133,25 @@ def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateComm
         tracked=along / speed if speed else float("nan"),
         falls=int(means["falls"]),
         height=means["height_mean"],
-        **{name: means[name] for name in ("height_std", "clearance", "frequency", "diagonal_phase", "pair_phase")},
+        **{
+            name: means[name]
+            for name in ("height_std", "clearance", "frequency", "diagonal_phase", "pair_phase")
+        },
         task_value=float(recording.reward[SETTLED:, :, REWARD_GROUPS.index("task")].mean()),
     )
 
 
 def _draw(path: Path, policy: MaskedPolicy, folder: Path) -> None:
-    from solo_doi.evaluate.report.motion_pictures import filmstrip, gait_diagram  # matplotlib only where it draws
+    from solo_doi.evaluate.report.motion_pictures import (
+        filmstrip,
+        gait_diagram,
+    )  # matplotlib only where it draws
 
     options = EvaluateCommand(checkpoints=(path,))
     recordings = {
-        f"skill {skill}" if policy.num_skills > 1 else path.stem: _roll_out(policy, skill, options, "none", robots=1)
+        f"skill {skill}" if policy.num_skills > 1 else path.stem: _roll_out(
+            policy, skill, options, "none", robots=1
+        )
         for skill in range(policy.num_skills)
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,7 +166,19 @@ def _table(walks: list[Walk], command: EvaluateCommand) -> Table:
         caption="height, its deviation over time and lift of the soles in mm; stride in Hz; phases in cycles",
         box=SIMPLE,
     )
-    headings = ("", "skill", "tracked", "falls", "height", "±", "lift", "stride", "diagonal", "pairs", "task")
+    headings = (
+        "",
+        "skill",
+        "tracked",
+        "falls",
+        "height",
+        "±",
+        "lift",
+        "stride",
+        "diagonal",
+        "pairs",
+        "task",
+    )
     for heading in headings:
         table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for walk in walks:

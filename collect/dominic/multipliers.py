@@ -36,7 +36,9 @@ class Multipliers(nn.Module):
     def update(self) -> None:
         """One Adam step. The gradient is reset first: kept, it would integrate the violation over the whole run."""
         self.optimiser.zero_grad()
-        equations.multiplier_loss(self.raw, self.value, self.config.alpha * self.value[0]).backward()
+        equations.multiplier_loss(
+            self.raw, self.value, self.config.alpha * self.value[0]
+        ).backward()
         self.optimiser.step()
         with torch.no_grad():
             self.raw.clamp_(-self.config.multiplier_bound, self.config.multiplier_bound)

@@ -37,7 +37,9 @@ class SkillMLP(nn.Module):
                 nn.init.uniform_(parameter, -bound, bound, generator=generator)
         for index, width in enumerate(hidden):
             # One skill needs no masks: all its units are its own.
-            drawn = torch.rand(num_skills, width, generator=generator) <= (mask_keep if num_skills > 1 else 1.0)
+            drawn = torch.rand(num_skills, width, generator=generator) <= (
+                mask_keep if num_skills > 1 else 1.0
+            )
             self.register_buffer(f"mask{index}", drawn.float())
 
     @property

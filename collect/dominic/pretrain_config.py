@@ -119,10 +119,15 @@ class PretrainConfig:
             )
         late = [number for number in self.checkpoints if number > self.iterations]
         if late:
-            raise SoloError(f"Checkpoints {late} lie beyond the run's {self.iterations} iterations.")
+            raise SoloError(
+                f"Checkpoints {late} lie beyond the run's {self.iterations} iterations."
+            )
 
     def _rules(self) -> dict[str, tuple[bool, str]]:
-        found = {name: attrgetter(name)(self) for name in (*COUNTS, *SIZES, *WEIGHTS, *SHARES, *DECAYS, *RANGES)}
+        found = {
+            name: attrgetter(name)(self)
+            for name in (*COUNTS, *SIZES, *WEIGHTS, *SHARES, *DECAYS, *RANGES)
+        }
         return {
             **{name: (found[name] >= 1, "1 or more") for name in COUNTS},
             **{name: (0 < found[name] < math.inf, "above 0") for name in SIZES},
@@ -130,7 +135,10 @@ class PretrainConfig:
             **{name: (0 <= found[name] <= 1, "between 0 and 1") for name in SHARES},
             **{name: (0 <= found[name] < 1, "at least 0 and below 1") for name in DECAYS},
             **{
-                name: (-math.inf < found[name][0] <= found[name][1] < math.inf, "the lower end first, both finite")
+                name: (
+                    -math.inf < found[name][0] <= found[name][1] < math.inf,
+                    "the lower end first, both finite",
+                )
                 for name in RANGES
             },
             "seed": (0 <= self.seed < 2**63, "0 or more, and below 2^63"),

@@ -18,7 +18,12 @@ class RunLog(Shown):
         """Append to the run's files from iteration `first` on; lines a killed run wrote beyond it are dropped."""
         self._num_skills = num_skills
         self._metrics = MetricsLog(run, "iteration", first)
-        columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[status]}"))
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[status]}"),
+        )
         bars = Progress(*columns, console=Console(stderr=True), refresh_per_second=2)
         super().__init__(bars, self._metrics.close)
         self._bar = bars.add_task("", total=iterations, completed=first, status="")

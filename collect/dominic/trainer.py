@@ -51,7 +51,9 @@ class Trainer:
         # Skills are dealt out evenly and stay with their robots: every batch has as much of each.
         self._skill = torch.arange(config.num_robots) % config.num_skills
         self._observation = self.task.observe()
-        self._rollout = Rollout.empty(config.steps, config.num_robots, LocomotionTask.layout.size, NUM_JOINTS)
+        self._rollout = Rollout.empty(
+            config.steps, config.num_robots, LocomotionTask.layout.size, NUM_JOINTS
+        )
         self.iteration = 0
 
     @property
@@ -99,7 +101,9 @@ class Trainer:
         def arrays(*tensors: torch.Tensor) -> tuple[Any, ...]:
             return tuple(tensor.detach().numpy().copy() for tensor in tensors)
 
-        mean, std, log_std = arrays(normaliser.mean, normaliser.var.sqrt(), self.learner.policy.log_std)
+        mean, std, log_std = arrays(
+            normaliser.mean, normaliser.var.sqrt(), self.learner.policy.log_std
+        )
         return MaskedPolicy(
             mean=mean,
             std=std,
@@ -127,7 +131,9 @@ class Trainer:
             "numpy_generator": _packed(self._rng.bit_generator.state),
         }
         if self.task.simulator.can_save:
-            state["task"] = {name: torch.from_numpy(value) for name, value in self.task.save().items()}
+            state["task"] = {
+                name: torch.from_numpy(value) for name, value in self.task.save().items()
+            }
             state["observation"] = torch.from_numpy(self._observation)
         write_torch(self.run / STATE_FILE, state)
 
@@ -158,7 +164,10 @@ class Trainer:
         rows = zip(multipliers.value, multipliers.weights(), multipliers.slack(), strict=True)
         metrics: dict[str, float] = {}
         for skill, (value, weight, slack) in enumerate(rows):
-            metrics |= {f"skills/value_{skill}": float(value), f"skills/weight_{skill}": float(weight)}
+            metrics |= {
+                f"skills/value_{skill}": float(value),
+                f"skills/weight_{skill}": float(weight),
+            }
             metrics[f"skills/slack_{skill}"] = float(slack)
         return metrics
 

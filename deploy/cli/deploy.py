@@ -72,11 +72,17 @@ def main() -> None:
         elif sys.argv[1:2] == ["calibrate"]:
             from deploy.service.calibrate import CalibrateCommand, calibrate
 
-            sys.exit(calibrate(tyro.cli(CalibrateCommand, prog="solo-deploy calibrate", args=sys.argv[2:])))
+            sys.exit(
+                calibrate(
+                    tyro.cli(CalibrateCommand, prog="solo-deploy calibrate", args=sys.argv[2:])
+                )
+            )
         elif sys.argv[1:2] == ["install-robot"]:
             install_robot.main(sys.argv[2:])
         elif sys.argv[1:2] == ["replay"]:
-            sys.exit(run_again(tyro.cli(ReplayCommand, prog="solo-deploy replay", args=sys.argv[2:])))
+            sys.exit(
+                run_again(tyro.cli(ReplayCommand, prog="solo-deploy replay", args=sys.argv[2:]))
+            )
         else:
             command = settings.from_command_line(DeployCommand, "solo-deploy", switches=SWITCHES)
             sys.exit(deploy(command))
@@ -93,7 +99,9 @@ def keygen(words: list[str]) -> None:
         raise SoloError("keygen takes the file to write, such as: solo-deploy keygen ~/.solo12.key")
     path = Path(words[0]).expanduser()
     write_key(path)
-    print(f"{path}: a new key. Whoever can read it can move the robot; name it with --key on robot and operator side.")
+    print(
+        f"{path}: a new key. Whoever can read it can move the robot; name it with --key on robot and operator side."
+    )
 
 
 def run_again(command: ReplayCommand) -> int:
@@ -118,7 +126,9 @@ def deploy(command: DeployCommand) -> int:
     from deploy.launch.preflight import located
     from deploy.launch.supervisor import supervise  # after the flags are checked
 
-    config = DeployConfig(**{field.name: getattr(command, field.name) for field in fields(DeployConfig)})
+    config = DeployConfig(
+        **{field.name: getattr(command, field.name) for field in fields(DeployConfig)}
+    )
     if command.mock:
         config = replace(config, robot="mock")
     config = located(config)

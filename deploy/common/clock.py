@@ -12,7 +12,9 @@ class Samples:
 
     def __init__(self, most: int = 1_000_000) -> None:
         """Keep the last `most`."""
-        self._kept = np.ones(most)  # not zeros, whose pages would be mapped only when they are written
+        self._kept = np.ones(
+            most
+        )  # not zeros, whose pages would be mapped only when they are written
         self.count = 0
 
     def add(self, value: float) -> None:
@@ -47,7 +49,9 @@ class Ticker:
     catches up with them, as its time must not stand still.
     """
 
-    def __init__(self, period: float, *, catch_up: bool = False, most: int = 1_000_000, clock: Clock = CLOCK) -> None:
+    def __init__(
+        self, period: float, *, catch_up: bool = False, most: int = 1_000_000, clock: Clock = CLOCK
+    ) -> None:
         """Begin now; keep the lateness of the last `most` ticks."""
         self._clock, self._catch_up = clock, catch_up
         self._period = round(period * 1e9)
@@ -84,4 +88,6 @@ def percentiles(seconds: np.ndarray) -> dict[str, float]:
     if not len(seconds):
         return {}
     values = np.percentile(seconds, [50, 99, 99.9, 100]) * 1e6
-    return dict(zip(("p50_us", "p99_us", "p99.9_us", "max_us"), np.round(values, 1).tolist(), strict=True))
+    return dict(
+        zip(("p50_us", "p99_us", "p99.9_us", "max_us"), np.round(values, 1).tolist(), strict=True)
+    )

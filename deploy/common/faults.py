@@ -123,5 +123,10 @@ class Fault:
     def __str__(self) -> str:
         """Say it in words."""
         name = JOINT_NAMES[self.joint] if 0 <= self.joint < len(JOINT_NAMES) else "a joint"
-        parts = {"joint": name, "value": self.value, "note": f": {self.note}" if self.note else "", "behind": ""}
+        parts = {
+            "joint": name,
+            "value": self.value,
+            "note": f": {self.note}" if self.note else "",
+            "behind": "",
+        }
         return WORDS[self.cause].format(**parts | {"behind": WORDS[self.behind].format(**parts)})

@@ -24,7 +24,9 @@ class Allowance:
     def start(self, position: Array) -> None:
         """Allow where the joints outside are now, nothing to those inside: motors are about to be switched on."""
         joints = zip(self._limit, position.tolist(), strict=True)
-        self._allowed = [abs(angle) + NOISE if abs(angle) > limit else limit for limit, angle in joints]
+        self._allowed = [
+            abs(angle) + NOISE if abs(angle) > limit else limit for limit, angle in joints
+        ]
 
     def beyond(self, position: Array) -> int | None:
         """Return the first joint that is beyond what is allowed, if any."""

@@ -32,13 +32,17 @@ LARGEST_GAINS = LARGEST_KP, LARGEST_KD
 
 def damped(position: Array | None = None, kd: float = DAMPING) -> JointCommand:
     """Return the command that slows every joint and holds none."""
-    return JointCommand(position=np.zeros(NUM_JOINTS) if position is None else position, kp=0.0, kd=kd)
+    return JointCommand(
+        position=np.zeros(NUM_JOINTS) if position is None else position, kp=0.0, kd=kd
+    )
 
 
 def rights_command() -> str:
     """Return what gives this very interpreter raw Ethernet, real-time scheduling and locked memory, without root."""
     # Rights belong to the file that runs, which a virtual environment only links to.
-    return f"sudo setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep {os.path.realpath(sys.executable)}"
+    return (
+        f"sudo setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep {os.path.realpath(sys.executable)}"
+    )
 
 
 class RobotError(SoloError):
@@ -69,7 +73,9 @@ class Sensors:
     """Ticks since the motors last acknowledged a command."""
     lost: int = 0
     """Packets between PC and motors that were lost so far, both ways."""
-    errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))  # (12,)
+    errors: np.ndarray = field(
+        default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64)
+    )  # (12,)
     """Error numbers of the motor drivers, 0 for none; over LCM only whether there is one. Joints of such drivers keep
     the numbers they had before."""
     faults: tuple[str, ...] = ()

@@ -15,7 +15,10 @@ from solo_doi.common.errors import SoloError
 ADVICE = "Make an environment: solo-deploy install-robot; then add: --robot-python .venv-robot/bin/python"
 PATIENCE = 60.0
 """How long an interpreter may take to import [s]; it takes one."""
-_LIBRARIES = {"native": "deploy.robots.odri.drivers.native_board", "sdk": "libmaster_board_sdk_pywrap"}
+_LIBRARIES = {
+    "native": "deploy.robots.odri.drivers.native_board",
+    "sdk": "libmaster_board_sdk_pywrap",
+}
 
 
 def check_robot_python(python: Path | None, driver: str) -> None:
@@ -27,9 +30,13 @@ def check_robot_python(python: Path | None, driver: str) -> None:
     if python is None and driver == "native":
         return  # comes with this project
     program = f"import lcm, deploy.robots.process.__main__, {_LIBRARIES[driver]}, solo_doi; print(solo_doi.__version__)"
-    found = ask(python or Path(sys.executable), program, f"it cannot run the driver {driver!r}. {ADVICE}")
+    found = ask(
+        python or Path(sys.executable), program, f"it cannot run the driver {driver!r}. {ADVICE}"
+    )
     if found != __version__:
-        raise SoloError(f"{python}: has version {found} of this project, not {__version__}. {ADVICE}")
+        raise SoloError(
+            f"{python}: has version {found} of this project, not {__version__}. {ADVICE}"
+        )
 
 
 def ask(python: Path, program: str, otherwise: str) -> str:
@@ -39,9 +46,13 @@ def ask(python: Path, program: str, otherwise: str) -> str:
         SoloError: It fails, with the last line of its complaint, or does not exist; and what `otherwise` says.
     """
     try:
-        ran = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        ran = subprocess.run(
+            [python, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"no answer within {PATIENCE:g} s"
+        reason = (
+            error.strerror if isinstance(error, OSError) else f"no answer within {PATIENCE:g} s"
+        )
         raise SoloError(f"{python}: no Python that can be run ({reason}); {otherwise}") from error
     if ran.returncode:
         complaint = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]

@@ -20,7 +20,9 @@ PARENT = "SOLO_DOI_PARENT"
 """Environment variable with the process that a new one shall end with."""
 
 
-def on_ending(handler: Callable[[int, object], object] | signal.Handlers) -> dict[signal.Signals, Any]:
+def on_ending(
+    handler: Callable[[int, object], object] | signal.Handlers,
+) -> dict[signal.Signals, Any]:
     """Take over the signals; return who had them before. `nohup` keeps its word: a closed terminal is then nothing."""
     kept = {number: signal.getsignal(number) for number in ENDINGS}
     for number in ENDINGS:

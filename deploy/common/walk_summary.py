@@ -21,7 +21,9 @@ def walk_of(track: list[list[float]], history: list[dict[str, Any]]) -> dict[str
     rows = np.array(track, dtype=np.float64).reshape(-1, 8)
     ends = [*(entry["time"] for entry in history), np.inf][1:]
     times = [
-        (entry["time"], end) for entry, end in zip(history, ends, strict=True) if entry["state"] == State.WALK.name
+        (entry["time"], end)
+        for entry, end in zip(history, ends, strict=True)
+        if entry["state"] == State.WALK.name
     ]
     walking = np.zeros(len(rows), dtype=bool)
     for begin, end in times:

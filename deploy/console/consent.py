@@ -27,8 +27,12 @@ def ask_before_bring_up(write: Callable[[str], object]) -> None:
     try:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
         write(QUESTION)
-        answer = os.read(sys.stdin.fileno(), 1024)  # one line: the terminal still gives lines, not keys
+        answer = os.read(
+            sys.stdin.fileno(), 1024
+        )  # one line: the terminal still gives lines, not keys
     except (OSError, termios.error):
         answer = b""
     if answer not in ENTER:
-        raise SoloError("Not agreed to: nothing was started, nothing has moved. Start again when the robot hangs free.")
+        raise SoloError(
+            "Not agreed to: nothing was started, nothing has moved. Start again when the robot hangs free."
+        )

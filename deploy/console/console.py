@@ -62,7 +62,9 @@ ENDS = "q ends"
 
 def after_fault(words: str) -> str:
     """How a device re-arms, by its own help; with one that does not, a plan that was broken off is over."""
-    ways = [part for line in words.splitlines() for part in line.split(" · ") if part.endswith("re-arm")]
+    ways = [
+        part for line in words.splitlines() for part in line.split(" · ") if part.endswith("re-arm")
+    ]
     return f"{ways[0]}s" if ways else ENDS
 
 
@@ -70,7 +72,12 @@ class Console:
     """One line that says what the controller does."""
 
     def __init__(
-        self, link: Link, write: Callable[[str], object], clock: Clock = CLOCK, *, after_fault: str = ENDS
+        self,
+        link: Link,
+        write: Callable[[str], object],
+        clock: Clock = CLOCK,
+        *,
+        after_fault: str = ENDS,
     ) -> None:
         """Listen to the controller; `after_fault` is what a person can do then."""
         self._write, self._clock, self._after_fault = write, clock, after_fault
@@ -93,7 +100,9 @@ class Console:
         self._write(f"\r\033[K{text}")
 
 
-def operate(device: Device, link: Link, gone: Callable[[], bool], write: Callable[[str], object]) -> None:
+def operate(
+    device: Device, link: Link, gone: Callable[[], bool], write: Callable[[str], object]
+) -> None:
     """Pass wishes on until the person ends it or the controller is gone; a robot that stands lies down first.
 
     A stop is told again in every period until the person re-arms: a message may be lost, and a robot process that is
@@ -103,14 +112,18 @@ def operate(device: Device, link: Link, gone: Callable[[], bool], write: Callabl
     write(device.help + "\n")
     ending = stopped = False
     with device:
-        while not gone() and not (ending and console.state is not None and console.state not in POWERED):
+        while not gone() and not (
+            ending and console.state is not None and console.state not in POWERED
+        ):
             wishes, present = device.read(PERIOD, console.state)
             link.receive()
             if stopped and not any(wish.request is Request.DAMP for wish in wishes):
                 wishes = [DAMP, *wishes]
             for wish in wishes:
                 ending = ending or (wish.request is Request.SIT and wish.skill == QUIT)
-                stopped = wish.request is Request.DAMP or (stopped and wish.request is not Request.REARM)
+                stopped = wish.request is Request.DAMP or (
+                    stopped and wish.request is not Request.REARM
+                )
                 sender.send(replace(wish, velocity=device.velocity))
             if present and not wishes:
                 sender.send(Wish(Request.NOTHING, velocity=device.velocity))

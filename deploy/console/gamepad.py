@@ -101,12 +101,18 @@ class Gamepad:
         down = self._device.active_keys()
         if DEAD_MAN not in down:
             self._hold(False)
-        return [] if damped else [DAMP for code, wish in BUTTONS.items() if wish is DAMP and code in down]
+        return (
+            []
+            if damped
+            else [DAMP for code, wish in BUTTONS.items() if wish is DAMP and code in down]
+        )
 
     def _take(self, event: Any) -> Wish | None:  # noqa: ANN401
         if event.type == KEY and event.code == DEAD_MAN:
             self._hold(event.value != 0)
-            return DAMP if self._let_go else None  # also for a moment that is over when somebody looks
+            return (
+                DAMP if self._let_go else None
+            )  # also for a moment that is over when somebody looks
         if event.type == KEY and event.value == 1:
             return BUTTONS.get(event.code)
         if event.type == AXIS and event.code in AXES:
@@ -120,7 +126,9 @@ class Gamepad:
         """Take where a stick is, by an event or now."""
         index, most = AXES[code]
         info = self._device.absinfo(code)
-        share = 2 * ((info.value if value is None else value) - info.min) / (info.max - info.min) - 1
+        share = (
+            2 * ((info.value if value is None else value) - info.min) / (info.max - info.min) - 1
+        )
         velocity = self._velocity.copy()
         velocity[index] = 0.0 if abs(share) < DEAD_ZONE else most * share
         self._velocity = velocity
@@ -144,4 +152,6 @@ def open_gamepad(*, dead_man: bool) -> Gamepad:
         if DEAD_MAN in device.capabilities().get(KEY, []):
             return Gamepad(device, dead_man=dead_man)
     found = [path.name for path in Path("/dev/input").glob("event*")]
-    raise SoloError(f"No gamepad among {found or 'no input devices'}. Plug one in; /dev/input/event* must be readable.")
+    raise SoloError(
+        f"No gamepad among {found or 'no input devices'}. Plug one in; /dev/input/event* must be readable."
+    )

@@ -94,7 +94,9 @@ class Keyboard:
             return Wish(Request.NOTHING)
         wish = KEYS.get(key)
         if wish is not None and wish.request not in (Request.WALK, Request.NOTHING):
-            self.velocity = np.zeros(3)  # the next walk must not begin with what the last one ended with
+            self.velocity = np.zeros(
+                3
+            )  # the next walk must not begin with what the last one ended with
         return wish
 
     def _keys(self, seconds: float) -> str:
@@ -128,7 +130,11 @@ class Guided(Keyboard):
     help = "ENTER goes on, when asked · SPACE damp at once · q lie down and end"
 
     def __init__(
-        self, skills: tuple[int, ...], seconds: float, velocity: Array | None, write: Callable[[str], object]
+        self,
+        skills: tuple[int, ...],
+        seconds: float,
+        velocity: Array | None,
+        write: Callable[[str], object],
     ) -> None:
         """Plan a walk as `Script` does; questions are written to the terminal."""
         super().__init__()

@@ -37,7 +37,12 @@ class Controller:
     """State machine, estimator and safety of one robot; what its motors are told is the mover's."""
 
     def __init__(
-        self, bundle: Bundle, skill: int, config: ControllerConfig | None = None, *, force: bool = False
+        self,
+        bundle: Bundle,
+        skill: int,
+        config: ControllerConfig | None = None,
+        *,
+        force: bool = False,
     ) -> None:
         """Begin idle, with a skill to walk with; skills that evaluation rejected need `force`."""
         self.config = config or ControllerConfig()
@@ -78,7 +83,9 @@ class Controller:
         self._take(message)
         return True
 
-    def ask(self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None) -> None:
+    def ask(
+        self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None
+    ) -> None:
         """Take a wish of the operator."""
         self.alive(now_ns)
         if velocity is not None and np.isfinite(velocity).all():
@@ -100,7 +107,9 @@ class Controller:
     def at_rest(self) -> bool:
         """Whether motors follow and no joint moves, so that motors may be switched on."""
         sensors = self._sensors
-        return sensors is not None and bool(sensors.ready.all() and np.abs(sensors.joint_velocity).max() <= MOVING)
+        return sensors is not None and bool(
+            sensors.ready.all() and np.abs(sensors.joint_velocity).max() <= MOVING
+        )
 
     def late(self, late: int) -> None:
         """Learn from the loop by how many whole ticks this one was late: so many were left out."""
@@ -129,10 +138,17 @@ class Controller:
         status.sequence, status.time_ns, status.session = self._sequence, now_ns, self.session
         status.state, status.skill = self.state, self.skill
         if self.fault is not None:
-            status.fault, status.fault_joint, status.fault_value = self.fault.cause, self.fault.joint, self.fault.value
+            status.fault, status.fault_joint, status.fault_value = (
+                self.fault.cause,
+                self.fault.joint,
+                self.fault.value,
+            )
             status.robot_fault = self.fault.behind
         if self.estimate is not None:
-            status.velocity, status.gravity = self.estimate.velocity_b.tolist(), self.estimate.gravity_b.tolist()
+            status.velocity, status.gravity = (
+                self.estimate.velocity_b.tolist(),
+                self.estimate.gravity_b.tolist(),
+            )
         return status
 
     def policy_input(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
@@ -160,7 +176,9 @@ class Controller:
         )  # fmt: skip
         missed, self._missed = self._missed, 0
         if self.state in POWERED:
-            fault = self._safety.sensing(sensors, missed) or self._safety.moving(sensors, self.estimate)
+            fault = self._safety.sensing(sensors, missed) or self._safety.moving(
+                sensors, self.estimate
+            )
             if fault is not None:
                 self._fail(fault)
 
@@ -173,7 +191,9 @@ class Controller:
         delay = self._heard.delay_ns * 1e-9
         _, least, most = self._contract.motor_lag
         out_of_range = self.state is State.WALK and delay > 0.0 and not least <= delay <= most
-        if not -limits.state_age <= age <= limits.state_age:  # one from the future would never grow old
+        if (
+            not -limits.state_age <= age <= limits.state_age
+        ):  # one from the future would never grow old
             self._fail(Fault(Cause.STATE_STALE, 1000 * age))
         elif self._heard.fault == Cause.OPERATOR_STOP:  # a person has told the robot
             self._handle(Event.DAMP)
@@ -232,9 +252,14 @@ class Controller:
         message.position, message.kp, message.kd = mover.target.tolist(), mover.kp, mover.kd
         message.heartbeat_ns = self._heartbeat_ns
         if self._heard is not None:
-            message.robot_session, message.state_sequence = self._heard.session, self._heard.sequence
+            message.robot_session, message.state_sequence = (
+                self._heard.session,
+                self._heard.sequence,
+            )
             message.expires_ns = self._heard.time_ns + EXPIRY_NS
-            message.observed_ns = self._observed_ns if mover.mode is Mode.POLICY else self._heard.time_ns
+            message.observed_ns = (
+                self._observed_ns if mover.mode is Mode.POLICY else self._heard.time_ns
+            )
         return message
 
 

@@ -50,7 +50,10 @@ def control(folder: Path) -> LoopReport:
         loop.run(stop, lockstep=config.fast, readonly=config.readonly)
     finally:
         recorder.close()
-        write_text(folder / REPORT_FILE, json.dumps(summarised(loop.report) | {"refused": refused}, indent=1) + "\n")
+        write_text(
+            folder / REPORT_FILE,
+            json.dumps(summarised(loop.report) | {"refused": refused}, indent=1) + "\n",
+        )
     return loop.report
 
 
@@ -62,7 +65,9 @@ def make_operator(config: DeployConfig, link: Link, controller: Controller) -> O
         velocity = None if config.velocity is None else np.array(config.velocity)
         settle = LET_DOWN if config.robot == "virtual" else SETTLE
         skills = (config.skill, *config.then)
-        return Script(skills, config.seconds, velocity, settle=settle, at_rest=lambda: controller.at_rest)
+        return Script(
+            skills, config.seconds, velocity, settle=settle, at_rest=lambda: controller.at_rest
+        )
     return Remote(link)
 
 

@@ -69,7 +69,12 @@ class Loop:
     ) -> None:
         """Listen to the robot."""
         self._clock = clock
-        self._controller, self._link, self._operator, self._recorder = controller, link, operator, recorder
+        self._controller, self._link, self._operator, self._recorder = (
+            controller,
+            link,
+            operator,
+            recorder,
+        )
         self._newest: int | None = None
         self._news = False
         self._doing: tuple[State, int] | None = None
@@ -79,7 +84,9 @@ class Loop:
         self.report = LoopReport()
         link.subscribe(STATE, self._hear)
 
-    def run(self, until: Callable[[], bool], *, lockstep: bool = False, readonly: bool = False) -> LoopReport:
+    def run(
+        self, until: Callable[[], bool], *, lockstep: bool = False, readonly: bool = False
+    ) -> LoopReport:
         """Run until the operator is done, `until` says so, or the robot is gone; a mistake is reported and raised."""
         self._readonly = readonly
         try:
@@ -95,7 +102,9 @@ class Loop:
         """Name a mistake in this program: nobody commands any more, and the robot's last line damps."""
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
-        self.report.ended = f"the controller's program failed: {type(error).__name__} in {where}: {error}"
+        self.report.ended = (
+            f"the controller's program failed: {type(error).__name__} in {where}: {error}"
+        )
         if self._recorder is not None:
             self._recorder.incident(self.report.ended)
 
@@ -115,7 +124,9 @@ class Loop:
                 self._link.receive()
                 if self._newest is not None:
                     self._late = late * 1e-9
-                    left_out = ticker.skipped - before  # by every tick that is late by more than a period
+                    left_out = (
+                        ticker.skipped - before
+                    )  # by every tick that is late by more than a period
                     self.report.overruns += left_out > 0
                     self._controller.late(left_out)
                     now_ns = self._clock.now_ns()
@@ -176,7 +187,11 @@ class Loop:
 
     def _status(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
         status = self._controller.status(now_ns)
-        status.ticks, status.overruns, status.lateness = self.report.ticks, self.report.overruns, self._late
+        status.ticks, status.overruns, status.lateness = (
+            self.report.ticks,
+            self.report.overruns,
+            self._late,
+        )
         return status
 
     def _remember(self, now_ns: int) -> None:

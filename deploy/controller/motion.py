@@ -28,7 +28,12 @@ class Mover:
 
     def __init__(self, bundle: Bundle, config: ControllerConfig, safety: Safety) -> None:
         """Begin damped; `safety` judges what skills answer."""
-        self._bundle, self._contract, self._config, self._safety = bundle, bundle.contract, config, safety
+        self._bundle, self._contract, self._config, self._safety = (
+            bundle,
+            bundle.contract,
+            config,
+            safety,
+        )
         self._pose = np.array(self._contract.default_pose)
         self._policy_ticks = round(self._contract.control_dt / TICK)
         self._command = np.array(self._contract.command)
@@ -62,7 +67,9 @@ class Mover:
             self._walker, self._walked = Walker(self._bundle, skill), 0
             self._safety.policy_on()
             self.mode, self.kd = Mode.POLICY, self._contract.kd
-            self._command = np.array(self._contract.command) if self._fixed_command() else np.zeros(3)
+            self._command = (
+                np.array(self._contract.command) if self._fixed_command() else np.zeros(3)
+            )
             return
         self._stopping = before is State.WALK
         if self._stopping:
@@ -93,7 +100,9 @@ class Mover:
             self._stopping, self._since, time = False, sensors.time, 0.0
             self.mode, self.kd = Mode.MOVE, self._config.pose_kd
         self.target = self._glide.target(time)
-        self.kp = self._contract.kp * min(1.0, (sensors.time - self._switched_on) / self._config.power_seconds)
+        self.kp = self._contract.kp * min(
+            1.0, (sensors.time - self._switched_on) / self._config.power_seconds
+        )
         self.arrived = self._glide.arrived(time)
         return None
 
@@ -129,7 +138,9 @@ class Mover:
         lying = sensors.joint_position.clip(LOWEST, HIGHEST)
         start = self._pose if before is State.WALK else self.target if before in POWERED else lying
         if state is State.STAND:
-            return Glide(start, self._pose, 0.0 if before is State.WALK else self._config.stand_seconds)
+            return Glide(
+                start, self._pose, 0.0 if before is State.WALK else self._config.stand_seconds
+            )
         if state is State.SIT:
             return Glide(start, LYING, self._config.sit_seconds)
         return Glide(self._pose, self._pose, float("inf"))

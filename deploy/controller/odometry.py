@@ -21,7 +21,9 @@ class Reckoning:
         self._ticks = self._moving = self._falls = 0
         self._distance = self._velocity = self._commanded = self._energy = 0.0
 
-    def look(self, state: State, sensors: Sensors | None, estimate: Estimate | None, command: float) -> None:
+    def look(
+        self, state: State, sensors: Sensors | None, estimate: Estimate | None, command: float
+    ) -> None:
         """Take a tick into account; `command` is the velocity ahead that the policy was asked for [m/s]."""
         before, self._walking = self._walking, state is State.WALK
         if sensors is None or estimate is None or not (before or self._walking):

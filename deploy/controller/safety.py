@@ -105,7 +105,9 @@ class Safety:
             return Fault(Cause.TILT, tilt)
         w, x, y, z = sensors.quaternion.tolist()
         # `projected_gravity` for one quaternion, written out: ten times faster.
-        angle = _angle(2 * gx * (w * y - x * z) - 2 * gy * (y * z + w * x) - gz * (1 - 2 * (x * x + y * y)))
+        angle = _angle(
+            2 * gx * (w * y - x * z) - 2 * gy * (y * z + w * x) - gz * (1 - 2 * (x * x + y * y))
+        )
         if self._disagreeing.over(angle > self.config.tilt_disagreement, sensors.time):
             return Fault(Cause.ATTITUDE_DISAGREES, angle)
         return None

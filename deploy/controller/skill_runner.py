@@ -34,7 +34,11 @@ class Walker:
     def switch(self, skill: int) -> None:
         """Hand over to another skill."""
         if skill != self.skill:
-            self._start, self.skill, self._steps = self._shares, skill, 0  # maybe in the midst of another hand-over
+            self._start, self.skill, self._steps = (
+                self._shares,
+                skill,
+                0,
+            )  # maybe in the midst of another hand-over
 
     def step(self, motion: Motion, command: Array) -> Array:
         """Return the joint targets of the next policy step, (12,)."""

@@ -54,19 +54,30 @@ class Summary:
         walk = self.content["walk"]
         if walk is not None:
             by = ", estimated" if walk.get("estimated") else ""
-            table.add_row("distance", f"{walk['distance']:.2f} m in {walk['walked_seconds']:.1f} s{by}")
-            share = walk["velocity"] / self.content["commanded"] if self.content["commanded"] else float("nan")
+            table.add_row(
+                "distance", f"{walk['distance']:.2f} m in {walk['walked_seconds']:.1f} s{by}"
+            )
+            share = (
+                walk["velocity"] / self.content["commanded"]
+                if self.content["commanded"]
+                else float("nan")
+            )
             table.add_row("velocity", f"{walk['velocity']:.2f} m/s, {share:.0%} of the command{by}")
             table.add_row("falls", f"{walk['falls']}{by}")
             table.add_row("energy", f"{walk['energy']:.0f} J{by}")
         for name, title in TIMING.items():
             values = self.content["timing"].get(name) or {}
             if values:
-                text = ", ".join(f"{key.removesuffix('_us')} {value:.0f}" for key, value in values.items())
+                text = ", ".join(
+                    f"{key.removesuffix('_us')} {value:.0f}" for key, value in values.items()
+                )
                 table.add_row(title, text)
         delay = self.content["delay_ms"]
         if delay is not None:
-            table.add_row("sensor to torque, ms", ", ".join(f"{key} {value:.1f}" for key, value in delay.items()))
+            table.add_row(
+                "sensor to torque, ms",
+                ", ".join(f"{key} {value:.1f}" for key, value in delay.items()),
+            )
         table.add_row("ticks, overruns", f"{self.content['ticks']}, {self.content['overruns']}")
         return table
 
@@ -81,7 +92,11 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
     elif "walk" not in robot and config.robot == "real" and controller.get("walk"):
         robot["walk"] = controller["walk"]
     if config.operator != "script" and controller.get("walk"):
-        command = (controller["walk"]["commanded"], 0.0, 0.0)  # what the person asked for, on the whole
+        command = (
+            controller["walk"]["commanded"],
+            0.0,
+            0.0,
+        )  # what the person asked for, on the whole
     content = {
         "skill": config.skill, "then": list(config.then), "robot": config.robot,
         "bundle": bundle.hash, "commanded": command[0], "walk": robot.get("walk"),
@@ -98,21 +113,34 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
         content["problems"].append("there is no log: it could not be written")
     path = folder / SUMMARY_FILE
     write_text(path, json.dumps(content, indent=1) + "\n")
-    if content["problems"] and not list(folder.glob("incident-*")) and (folder / LOG_FILE).is_file():
+    if (
+        content["problems"]
+        and not list(folder.glob("incident-*"))
+        and (folder / LOG_FILE).is_file()
+    ):
         # Found by nobody but us: the controller died, or the robot did not walk.
         kept = [folder / CONFIG_FILE, bundle.path]
-        write_incident(list(read_log(folder / LOG_FILE)), next_incident(folder), kept, "\n".join(content["problems"]))
+        write_incident(
+            list(read_log(folder / LOG_FILE)),
+            next_incident(folder),
+            kept,
+            "\n".join(content["problems"]),
+        )
     for place in (folder, *folder.glob("incident-*")):
         draw(place)
     return Summary(path, content)
 
 
-def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployConfig, commanded: float) -> list[str]:
+def problems(
+    controller: dict[str, Any], robot: dict[str, Any], config: DeployConfig, commanded: float
+) -> list[str]:
     """Everything that went wrong, in words; nothing if the robot walked as asked."""
     found = list(controller.get("faults", []))
     if not controller:
         found.append("the controller ended without a report")
-    if not robot.keys() - {"walk"}:  # a board tells of the walk of a robot process that was killed, too
+    if not robot.keys() - {
+        "walk"
+    }:  # a board tells of the walk of a robot process that was killed, too
         found.append("the robot process ended without a report")
     if robot.get("fault") and robot["fault"] != "stopped by the operator":
         found.append(f"robot: {robot['fault']}")
@@ -123,7 +151,9 @@ def problems(controller: dict[str, Any], robot: dict[str, Any], config: DeployCo
         found.append(str(ended) or "the controller ended without saying why")
     walk = robot.get("walk")
     # A person may stand all day; who walked long enough to be judged is judged.
-    judged = config.operator == "script" or (walk is not None and walk["walked_seconds"] >= SHORTEST)
+    judged = config.operator == "script" or (
+        walk is not None and walk["walked_seconds"] >= SHORTEST
+    )
     if walk is not None and judged and not config.readonly:
         if walk["falls"]:
             found.append(f"the robot fell {walk['falls']} time(s)")

@@ -34,17 +34,23 @@ def check(config: DeployConfig) -> Bundle:
     if config.robot in ("real", "virtual"):
         check_robot_python(config.robot_python, config.driver)
     elif config.robot_python is not None:
-        raise SoloError(f"--robot-python is for a master board, not for --robot {config.robot}, which needs this one.")
+        raise SoloError(
+            f"--robot-python is for a master board, not for --robot {config.robot}, which needs this one."
+        )
     if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
         raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not re.fullmatch(r"udpm://[\d.]+:\d+(\?\S*)?", config.url):
-        raise SoloError(f"--url {config.url}: expected udpm://ADDRESS:PORT?ttl=0, such as {DEFAULT_URL}.")
+        raise SoloError(
+            f"--url {config.url}: expected udpm://ADDRESS:PORT?ttl=0, such as {DEFAULT_URL}."
+        )
     if not 0 < config.seconds < math.inf:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
     check_thresholds(config)
     _check_length(config)
     if config.readonly and config.fast:
-        raise SoloError("--readonly needs real time, not --fast: in lock-step the robot waits for commands.")
+        raise SoloError(
+            "--readonly needs real time, not --fast: in lock-step the robot waits for commands."
+        )
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
     if config.dead_man and config.operator != "gamepad":
@@ -86,7 +92,9 @@ def check_skills(config: DeployConfig) -> Bundle:
     bundle = load_bundle(config.bundle, config.trust)
     contract = bundle.contract
     if contract.task not in FLAT:
-        raise SoloError(f"{bundle.path}: made for {contract.task}, which needs a height map; this robot has none.")
+        raise SoloError(
+            f"{bundle.path}: made for {contract.task}, which needs a height map; this robot has none."
+        )
     for skill in (config.skill, *config.then):
         _check_skill(bundle, skill, config)
     _check_velocity(bundle, config)
@@ -107,9 +115,13 @@ def _check_length(config: DeployConfig) -> None:
 
 def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:
     if not 0 <= skill < bundle.num_skills:
-        raise SoloError(f"Skill {skill} does not exist: {bundle.path} has skills 0 to {bundle.num_skills - 1}.")
+        raise SoloError(
+            f"Skill {skill} does not exist: {bundle.path} has skills 0 to {bundle.num_skills - 1}."
+        )
     if skill not in bundle.allowed(force=config.force):
-        success = next(entry for entry in bundle.contract.skills if entry["skill"] == skill).get("success")
+        success = next(entry for entry in bundle.contract.skills if entry["skill"] == skill).get(
+            "success"
+        )
         raise SoloError(
             f"Skill {skill} was rejected by its evaluation{'' if success is None else f' (success {success:.0%})'}. "
             f"Selected: {', '.join(map(str, sorted(bundle.allowed()))) or 'none'}. Walk with it even so: --force"
@@ -118,13 +130,19 @@ def _check_skill(bundle: Bundle, skill: int, config: DeployConfig) -> None:
 
 def check_gains(bundle: Bundle, config: DeployConfig) -> None:
     """Refuse gains that the robot's last line would refuse when it shall stand up."""
-    wanted = float(np.max(bundle.contract.kp)), max(float(np.max(bundle.contract.kd)), config.controller.pose_kd)
+    wanted = (
+        float(np.max(bundle.contract.kp)),
+        max(float(np.max(bundle.contract.kd)), config.controller.pose_kd),
+    )
     carried, what = LARGEST_GAINS, "the robot's last line lets through"
     if config.robot in ("real", "virtual"):
         # A real board tells its protocol only when asked, which --check does; 3 carries most.
         protocol = config.protocol if (config.robot, config.driver) == ("virtual", "native") else 3
         largest = largest_gains(protocol)
-        carried, what = (min(carried[0], largest[0]), min(carried[1], largest[1])), f"protocol {protocol} carries"
+        carried, what = (
+            (min(carried[0], largest[0]), min(carried[1], largest[1])),
+            f"protocol {protocol} carries",
+        )
     if wanted[0] > carried[0] or wanted[1] > carried[1]:
         raise SoloError(
             f"{bundle.path}: it stands and walks with kp {wanted[0]:.2f} and kd {wanted[1]:.2f}; {what} at most "

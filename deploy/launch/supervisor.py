@@ -44,7 +44,9 @@ END = 60.0
 def supervise(config: DeployConfig, out: Path) -> int:
     """Run a deployment in a new folder; return its exit code."""
     bundle, note = check(config), check_robot(config)
-    device = _device(config) if config.by_person else None  # what is missing is told before anything starts
+    device = (
+        _device(config) if config.by_person else None
+    )  # what is missing is told before anything starts
     if note:
         Console().print(f"note: {note}", highlight=False, markup=False)
     if config.robot == "real":
@@ -53,7 +55,9 @@ def supervise(config: DeployConfig, out: Path) -> int:
         try:
             out.mkdir(parents=True)
         except OSError as error:
-            raise SoloError(f"{out}: cannot be made ({error.strerror}). Choose another --out.") from error
+            raise SoloError(
+                f"{out}: cannot be made ({error.strerror}). Choose another --out."
+            ) from error
         write_text(out / CONFIG_FILE, settings.to_yaml(config))
         Console().print(f"run: {out}", highlight=False, markup=False)
         _run(config, out, taken)
@@ -68,11 +72,14 @@ def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
     robot = controller = None
     try:
         # A request to end may come in the very moment in which everything ends by itself: then it is not heard.
-        with suppress(KeyboardInterrupt):  # every process of the terminal has got it, and damps; others are told below
+        with suppress(
+            KeyboardInterrupt
+        ):  # every process of the terminal has got it, and damps; others are told below
             try:
                 robot = _start_robot(config, out)
                 controller = subprocess.Popen(
-                    [sys.executable, "-m", "deploy.controller.controller_process", str(out)], env=naming_parent()
+                    [sys.executable, "-m", "deploy.controller.controller_process", str(out)],
+                    env=naming_parent(),
                 )
                 _accompany(config, out, device, controller, robot)
             finally:
@@ -92,10 +99,19 @@ def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
     if config.robot != "virtual":
         return subprocess.Popen(robot, env=naming_parent())
     # The board makes the cable, runs the robot process beside itself, and ends with it.
-    board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)]
+    board = [
+        sys.executable,
+        "-m",
+        "deploy.robots.virtual_board",
+        "--veth",
+        "--protocol",
+        str(config.protocol),
+    ]
     board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", str(LOWER_AFTER)]
     board += ["--seed", str(config.seed)]
-    return subprocess.Popen([*board, "--report", str(out / BOARD_FILE), "--", *robot], env=naming_parent())
+    return subprocess.Popen(
+        [*board, "--report", str(out / BOARD_FILE), "--", *robot], env=naming_parent()
+    )
 
 
 def _accompany(
@@ -107,9 +123,16 @@ def _accompany(
         _watch(controller, robot)
         return
     link = Link(read_key(config.key or out / KEY_FILE), config.url)
-    with suppress(OSError, termios.error):  # a closed terminal: the person is gone, and the robot is damped
+    with suppress(
+        OSError, termios.error
+    ):  # a closed terminal: the person is gone, and the robot is damped
         # Without a robot process there is nothing to drive, however it ended; an idle controller would not tell.
-        operate(device, link, lambda: any(one.poll() is not None for one in (controller, robot)), sys.stdout.write)
+        operate(
+            device,
+            link,
+            lambda: any(one.poll() is not None for one in (controller, robot)),
+            sys.stdout.write,
+        )
 
 
 def _watch(controller: subprocess.Popen[bytes], robot: subprocess.Popen[bytes]) -> None:

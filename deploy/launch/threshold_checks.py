@@ -19,9 +19,14 @@ def check_thresholds(config: DeployConfig) -> None:
     for field in fields(ControllerConfig):
         value = getattr(config.controller, field.name)
         if field.name != "safety":
-            _check_motion(field.name, value, getattr(usual, field.name), real=config.robot == "real")
+            _check_motion(
+                field.name, value, getattr(usual, field.name), real=config.robot == "real"
+            )
     for field in fields(SafetyConfig):
-        value, default = getattr(config.controller.safety, field.name), getattr(usual.safety, field.name)
+        value, default = (
+            getattr(config.controller.safety, field.name),
+            getattr(usual.safety, field.name),
+        )
         _check(field.name, value, default, real=config.robot == "real")
 
 
@@ -29,7 +34,9 @@ def _check_motion(name: str, value: float, usual: float, *, real: bool) -> None:
     """Judge how the controller moves the robot."""
     flag = _flag("controller", name)
     if not 0 < value < math.inf:
-        raise SoloError(f"{flag} {value:g}: expected a number above 0, and no end. By default {usual:g}.")
+        raise SoloError(
+            f"{flag} {value:g}: expected a number above 0, and no end. By default {usual:g}."
+        )
     shorter, faster = name in DURATIONS and value < usual, name == "command_rate" and value > usual
     if real and (shorter or faster):
         raise SoloError(

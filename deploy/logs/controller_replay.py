@@ -12,7 +12,16 @@ import numpy as np
 from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
 from deploy.common.robot import TICK
 from deploy.controller.controller import Controller
-from deploy.messages.lcm_link import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, Message, Request, decode
+from deploy.messages.lcm_link import (
+    COMMAND,
+    OBSERVATION,
+    OPERATOR,
+    STATE,
+    STATUS,
+    Message,
+    Request,
+    decode,
+)
 from deploy.messages.operator_request import wish_of
 from deploy.recorder.recorder import LOG_FILE, read_log
 from solo_doi.common import settings
@@ -58,13 +67,17 @@ class Replay:
         if self.difference is None:
             return f"{self.ticks} ticks, {self.observations} observations, all the same"
         terms = ", ".join(f"{name} {size:.3g}" for name, size in self.terms.items() if size)
-        most = f"At most: joint targets {self.largest:.3g} rad" + (f"; observation {terms}" if terms else "")
+        most = f"At most: joint targets {self.largest:.3g} rad" + (
+            f"; observation {terms}" if terms else ""
+        )
         return f"{self.ticks} ticks, {self.observations} observations, first difference at {self.difference}\n{most}"
 
     def compare(self, logged: Message, replayed: Message) -> None:
         """Take a command of the log, and the one of now."""
         self.ticks += 1
-        self.largest = max(self.largest, float(np.abs(np.subtract(replayed.position, logged.position)).max()))
+        self.largest = max(
+            self.largest, float(np.abs(np.subtract(replayed.position, logged.position)).max())
+        )
         for term in TERMS:
             names = [f"target of {name}" for name in JOINT_NAMES] if term == "position" else [term]
             self._note(logged.sequence, names, getattr(logged, term), getattr(replayed, term))
@@ -83,16 +96,22 @@ class Replay:
         differing = np.flatnonzero(before != now)
         if self.difference is None and differing.size:
             index = int(differing[0])
-            self.difference = Difference(tick, names[index], float(before[index]), float(now[index]))
+            self.difference = Difference(
+                tick, names[index], float(before[index]), float(now[index])
+            )
 
 
 def find_log(path: Path) -> Path:
     """Return the log of a folder, or the log itself."""
     log = path / LOG_FILE if path.is_dir() else path
     if not log.is_file():
-        raise SoloError(f"{log}: no such file. Expected the folder of a deployment, or of one of its incidents.")
+        raise SoloError(
+            f"{log}: no such file. Expected the folder of a deployment, or of one of its incidents."
+        )
     if not (log.parent / CONFIG_FILE).is_file():
-        raise SoloError(f"{log}: {CONFIG_FILE} is not beside it. A log is replayed in the folder it was written to.")
+        raise SoloError(
+            f"{log}: {CONFIG_FILE} is not beside it. A log is replayed in the folder it was written to."
+        )
     return log
 
 
@@ -109,7 +128,9 @@ def replay(path: Path) -> Replay:
         message = _read(log, channel, data)
         if channel in (STATUS, OPERATOR, COMMAND) and not timed:  # whichever comes first in a tick
             timed = True
-            controller.late(round(message.lateness / TICK * 1e6) // 10**6 if channel == STATUS else 0)
+            controller.late(
+                round(message.lateness / TICK * 1e6) // 10**6 if channel == STATUS else 0
+            )
         if channel == STATE:
             controller.hear(message)
         elif channel == OPERATOR:
@@ -123,7 +144,10 @@ def replay(path: Path) -> Replay:
                     f"{log}: begins at tick {message.sequence}; only a log from the start can be run again."
                 )
             controller.alive(message.heartbeat_ns)
-            answer, sees = controller.tick(message.time_ns), controller.policy_input(message.time_ns)
+            answer, sees = (
+                controller.tick(message.time_ns),
+                controller.policy_input(message.time_ns),
+            )
             if seen is not None and sees is not None:
                 found.compare_observations(layout, seen, sees)
             found.compare(message, answer)

@@ -41,7 +41,9 @@ def draw(folder: Path) -> Path | None:
         sent = np.array([message.position for message in commands])[:, LEG]
         held = np.array([message.kp for message in commands]) > 0
         when = np.interp(
-            [message.state_sequence for message in commands], [message.sequence for message in states], time
+            [message.state_sequence for message in commands],
+            [message.sequence for message in states],
+            time,
         )
         axes[0].plot(when, np.where(held[:, None], sent, np.nan), ":", linewidth=1)
     axes[0].legend(JOINT_NAMES[LEG], loc="upper right", ncols=3, fontsize=8)

@@ -16,7 +16,13 @@ from deploy.recorder.recorder import read_log
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.common.files import replacing
 
-KINDS = {"double": "number", "int64_t": "integer", "int32_t": "integer", "int16_t": "integer", "int8_t": "integer"}
+KINDS = {
+    "double": "number",
+    "int64_t": "integer",
+    "int32_t": "integer",
+    "int16_t": "integer",
+    "int8_t": "integer",
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,9 @@ def write(entries: Iterable[Entry], path: Path) -> int:
     try:
         from mcap.writer import Writer
     except ImportError as error:
-        raise MissingPackageError("mcap", "Exporting MCAP", "pip install 'solo-doi[mcap]'") from error
+        raise MissingPackageError(
+            "mcap", "Exporting MCAP", "pip install 'solo-doi[mcap]'"
+        ) from error
     count = 0
     with replacing(path) as partial, partial.open("wb") as file:
         writer = Writer(file)
@@ -48,7 +56,9 @@ def write(entries: Iterable[Entry], path: Path) -> int:
         channels: dict[str, int] = {}
         for entry in entries:
             if entry.topic not in channels:
-                schema = writer.register_schema(entry.kind, "jsonschema", json.dumps(entry.schema).encode())
+                schema = writer.register_schema(
+                    entry.kind, "jsonschema", json.dumps(entry.schema).encode()
+                )
                 channels[entry.topic] = writer.register_channel(entry.topic, "json", schema)
             body = json.dumps(entry.content, allow_nan=False).encode()
             writer.add_message(channels[entry.topic], entry.time_ns, body, entry.time_ns)
@@ -73,7 +83,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # whatever messages are made of
     if isinstance(value, dict):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
-        return [plain(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
+        return [
+            plain(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)
+        ]
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, np.generic):

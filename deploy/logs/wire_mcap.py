@@ -16,7 +16,12 @@ from solo_doi.common.errors import SoloError, one_line
 
 from .mcap_log import Entry, plain, write
 
-TOPICS = {"Init": "wire/init", "Ack": "wire/ack", "CommandPacket": "wire/command", "SensorPacket": "wire/sensor"}
+TOPICS = {
+    "Init": "wire/init",
+    "Ack": "wire/ack",
+    "CommandPacket": "wire/command",
+    "SensorPacket": "wire/sensor",
+}
 """Everything else is under `wire/malformed`."""
 
 
@@ -25,13 +30,18 @@ def entries(recording: Path) -> Iterator[Entry]:
     for record in replay(recording):
         kind = type(record.packet).__name__
         content = plain(asdict(record.packet)) | {"from_pc": record.from_pc}
-        yield Entry(TOPICS.get(kind, "wire/malformed"), kind, schema(content), record.time_ns, content)
+        yield Entry(
+            TOPICS.get(kind, "wire/malformed"), kind, schema(content), record.time_ns, content
+        )
 
 
 def schema(value: object) -> dict[str, object]:
     """Describe a value to a viewer."""
     if isinstance(value, dict):
-        return {"type": "object", "properties": {name: schema(part) for name, part in value.items()}}
+        return {
+            "type": "object",
+            "properties": {name: schema(part) for name, part in value.items()},
+        }
     if isinstance(value, list):
         return {"type": "array", "items": schema(value[0]) if value else {}}
     if isinstance(value, bool):
@@ -42,7 +52,9 @@ def schema(value: object) -> dict[str, object]:
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="wire_mcap", description=__doc__)
-    parser.add_argument("recording", type=Path, help="written by python -m deploy.robots.odri.wire.wire_recorder")
+    parser.add_argument(
+        "recording", type=Path, help="written by python -m deploy.robots.odri.wire.wire_recorder"
+    )
     parser.add_argument("mcap", type=Path, help="file to write")
     arguments = parser.parse_args()
     if not arguments.recording.is_file():

@@ -48,7 +48,9 @@ def write_key(path: Path) -> None:
     except FileExistsError:
         raise SoloError(f"{path}: exists already. Remove it to draw another key.") from None
     except OSError as error:
-        raise SoloError(f"{path}: cannot be written ({reason(error)}). Choose another file.") from error
+        raise SoloError(
+            f"{path}: cannot be written ({reason(error)}). Choose another file."
+        ) from error
 
 
 def read_key(path: Path) -> Authority:
@@ -57,11 +59,17 @@ def read_key(path: Path) -> Authority:
         rights = stat.S_IMODE(path.stat().st_mode)
         key = path.read_bytes()
     except OSError as error:
-        raise SoloError(f"{path}: cannot be read ({error.strerror}). Draw a key with: solo-deploy keygen") from error
+        raise SoloError(
+            f"{path}: cannot be read ({error.strerror}). Draw a key with: solo-deploy keygen"
+        ) from error
     if rights & 0o077:
-        raise SoloError(f"{path}: others may read it (rights {rights:04o}). Keep it secret: chmod 600 {path}")
+        raise SoloError(
+            f"{path}: others may read it (rights {rights:04o}). Keep it secret: chmod 600 {path}"
+        )
     if len(key) != KEY_SIZE:
-        raise SoloError(f"{path}: holds {len(key)} bytes, a key has {KEY_SIZE}. Draw one with: solo-deploy keygen")
+        raise SoloError(
+            f"{path}: holds {len(key)} bytes, a key has {KEY_SIZE}. Draw one with: solo-deploy keygen"
+        )
     return Authority(key, boot_of_this_host())
 
 

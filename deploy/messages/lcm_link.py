@@ -107,7 +107,9 @@ class Link:
             import lcm
         except ImportError as error:
             raise MissingPackageError(
-                "lcm", "The control loop", "pip install 'solo-doi[robot]'; on Debian also: apt install libglib2.0-0"
+                "lcm",
+                "The control loop",
+                "pip install 'solo-doi[robot]'; on Debian also: apt install libglib2.0-0",
             ) from error
         try:
             self._lcm = lcm.LCM(url)
@@ -120,7 +122,9 @@ class Link:
         self.unsent = 0
         """Messages that could not leave, as when a network card or its route is gone."""
 
-    def subscribe(self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30) -> None:
+    def subscribe(
+        self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30
+    ) -> None:
         """Call `handler` with every genuine message and its bytes."""
 
         def receive(_: str, data: bytes) -> None:

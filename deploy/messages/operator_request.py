@@ -36,4 +36,6 @@ def operator_message(wish: Wish, sequence: int, now_ns: int) -> Any:  # noqa: AN
 def wish_of(message: Any) -> Wish:  # noqa: ANN401  # generated classes have no types
     """Return the wish that a message holds."""
     velocity = np.array(message.velocity)
-    return Wish(Request(message.request), message.skill, velocity if np.isfinite(velocity).all() else None)
+    return Wish(
+        Request(message.request), message.skill, velocity if np.isfinite(velocity).all() else None
+    )

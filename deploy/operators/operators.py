@@ -83,7 +83,9 @@ class Script:
         return Wish(Request.WALK, self._skills[turn], self._velocity)
 
     def _walking(self) -> str:
-        velocity = "" if self._velocity is None else f" at {self._velocity.tolist()} (m/s, m/s, rad/s)"
+        velocity = (
+            "" if self._velocity is None else f" at {self._velocity.tolist()} (m/s, m/s, rad/s)"
+        )
         skills = ", then ".join(f"{self._seconds:g} s with skill {skill}" for skill in self._skills)
         return f"walk {skills}{velocity}, stop, and lie down"
 

@@ -23,7 +23,9 @@ from deploy.messages.lcm_link import CHANNELS, SIZES
 
 SLOT_HEADER = struct.Struct("<qii")  # time [us], number of the channel, length
 SLOT = SLOT_HEADER.size + max(SIZES.values())
-EVENT_HEADER = struct.Struct(">Iqqii")  # LCM's event log: mark, number, time [us], lengths of channel and data
+EVENT_HEADER = struct.Struct(
+    ">Iqqii"
+)  # LCM's event log: mark, number, time [us], lengths of channel and data
 EVENT_MARK = 0xEDA1DA01
 NAMES = tuple(CHANNELS)
 SECONDS, MESSAGES_PER_SECOND = 30, 2100
@@ -43,7 +45,9 @@ class Ring:
         self._count = 0
         self._created = name is None
         if self._created:
-            self._view[:] = bytes(self._memory.size)  # touched now, so that the loop meets no page fault
+            self._view[:] = bytes(
+                self._memory.size
+            )  # touched now, so that the loop meets no page fault
             # The writer unlinks it, also when this process is killed; the tracker would be too early.
             resource_tracker.unregister(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
 
@@ -95,7 +99,9 @@ def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
         with partial.open("wb") as file:
             for number, (when, channel, data) in enumerate(events):
                 name = channel.encode()
-                file.write(EVENT_HEADER.pack(EVENT_MARK, number, when, len(name), len(data)) + name + data)
+                file.write(
+                    EVENT_HEADER.pack(EVENT_MARK, number, when, len(name), len(data)) + name + data
+                )
         partial.replace(path)
     except OSError:
         partial.unlink(missing_ok=True)  # a full disk has better uses
@@ -128,7 +134,14 @@ class Recorder:
             self._work.touch()
         # In a session of its own, where the terminal's Ctrl-C does not reach it, not even while it starts.
         self._writer = subprocess.Popen(
-            [sys.executable, "-m", "deploy.recorder.recorder", self._ring.name, str(folder), *map(str, kept)],
+            [
+                sys.executable,
+                "-m",
+                "deploy.recorder.recorder",
+                self._ring.name,
+                str(folder),
+                *map(str, kept),
+            ],
             stdin=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -158,7 +171,9 @@ def next_incident(folder: Path) -> Path:
     return folder / f"incident-{1 + len(list(folder.glob('incident-*')))}"
 
 
-def write_incident(events: list[tuple[int, str, bytes]], incident: Path, kept: list[Path], cause: str) -> None:
+def write_incident(
+    events: list[tuple[int, str, bytes]], incident: Path, kept: list[Path], cause: str
+) -> None:
     """Write the folder that tells what led to a fault: log, cause, copies of what was running; or nothing."""
     with tempfile.TemporaryDirectory(prefix=".incident-", dir=incident.parent) as name:
         partial = Path(name) / "whole"
@@ -175,7 +190,9 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        sys.stderr.write(f"recorder: {path} could not be written ({error.strerror}); control goes on.\n")
+        sys.stderr.write(
+            f"recorder: {path} could not be written ({error.strerror}); control goes on.\n"
+        )
 
 
 def main() -> None:

@@ -40,7 +40,9 @@ class Lag:
         """How many commands do not act yet."""
         return len(self._waiting)
 
-    def take(self, command: JointCommand, observed: float, now: float) -> tuple[JointCommand, float]:
+    def take(
+        self, command: JointCommand, observed: float, now: float
+    ) -> tuple[JointCommand, float]:
         """Take a command; return the one that acts now, and the time of the measurement behind it."""
         if command.kp == 0.0:
             self._waiting.clear()
@@ -53,5 +55,8 @@ class Lag:
 
     def _next_acts(self, now: float) -> bool:
         """Whether the oldest that waits is due, or what acts may act no longer."""
-        due, grown_old = self._waiting[0].due <= now + TICK / 2, now - self._acting.taken > self._lag + TICK
+        due, grown_old = (
+            self._waiting[0].due <= now + TICK / 2,
+            now - self._acting.taken > self._lag + TICK,
+        )
         return due or grown_old or len(self._waiting) > MOST

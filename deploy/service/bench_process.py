@@ -140,7 +140,9 @@ def work(arguments: argparse.Namespace, pipe: Pipe, stop: StopRequest) -> dict[s
                 raise SoloError(calibrator.failure)
             return to_json(calibrator.result(date.today()))
         hands = HandTest() if arguments.job == "check" and not arguments.yes else None
-        inspection = Inspection(board, seconds=arguments.seconds, lock_step=arguments.lock_step, hand_test=hands)
+        inspection = Inspection(
+            board, seconds=arguments.seconds, lock_step=arguments.lock_step, hand_test=hands
+        )
         run(inspection, pipe, stop)
         return inspection.result() | {"refused": refused}
     finally:
@@ -154,7 +156,9 @@ def main() -> int:
     parser.add_argument("--interface", required=True, help="network card of the master board")
     parser.add_argument("--driver", choices=("native", "sdk"), default="native")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long packets are counted")
-    parser.add_argument("--lock-step", action="store_true", help="the board waits for every command")
+    parser.add_argument(
+        "--lock-step", action="store_true", help="the board waits for every command"
+    )
     parser.add_argument("--yes", action="store_true", help="nobody is asked anything")
     arguments = parser.parse_args()
     stop, pipe = StopRequest(), Pipe()

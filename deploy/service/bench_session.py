@@ -29,7 +29,9 @@ class BenchError(SoloError):
 def check_place(config: DeployConfig) -> None:
     """Refuse robots that have no master board, and Pythons that cannot speak to one."""
     if config.robot not in ("real", "virtual"):
-        raise SoloError(f"--robot {config.robot}: only real and virtual have a master board. Choose one of them.")
+        raise SoloError(
+            f"--robot {config.robot}: only real and virtual have a master board. Choose one of them."
+        )
     if config.robot == "real" and config.interface is None:
         raise SoloError("--robot real needs --interface, its master board's network card.")
     if config.robot == "real" and config.fast:
@@ -54,7 +56,14 @@ def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> 
     work += ["--lock-step"] * config.fast + ["--yes"] * yes
     if config.robot == "real":
         return work
-    board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)]
+    board = [
+        sys.executable,
+        "-m",
+        "deploy.robots.virtual_board",
+        "--veth",
+        "--protocol",
+        str(config.protocol),
+    ]
     board += ["--clock", "lock-step" if config.fast else "wall", "--seed", str(config.seed)]
     board += ["--spread", EXACT, "--put-back"] if job == "calibrate" else ["--spread", PLACED]
     if job == "check" and not yes:
@@ -72,7 +81,9 @@ def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: 
         BenchError: It failed.
         KeyboardInterrupt: It was stopped, and has ended.
     """
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     stopped: KeyboardInterrupt | None = None
@@ -92,7 +103,9 @@ def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: 
     if "error" in lines.last:
         raise BenchError(lines.last["error"])
     if "result" not in lines.last:
-        raise BenchError(f"The workbench ended without a word, with code {process.returncode}: see above.")
+        raise BenchError(
+            f"The workbench ended without a word, with code {process.returncode}: see above."
+        )
     return lines.last["result"]
 
 
@@ -104,7 +117,12 @@ def _read(process: subprocess.Popen[bytes], lines: _Lines, show: Callable[[Statu
     output, keys = process.stdout.fileno(), sys.stdin.fileno() if listens else None
     while True:
         ready = select.select([output] if keys is None else [output, keys], [], [])[0]
-        if keys in ready and b"\n" in _typed(keys) and lines.last.get("question") and not process.stdin.closed:
+        if (
+            keys in ready
+            and b"\n" in _typed(keys)
+            and lines.last.get("question")
+            and not process.stdin.closed
+        ):
             process.stdin.write(b"\n")
             process.stdin.flush()
         if output not in ready:

@@ -72,7 +72,9 @@ def calibrate(command: CalibrateCommand) -> int:
     check_writable(out)
     try:
         with Screen(joints_of_calibration) as screen:
-            found = follow(command_of("calibrate", config, seconds=0.0, yes=command.yes), screen.show)
+            found = follow(
+                command_of("calibrate", config, seconds=0.0, yes=command.yes), screen.show
+            )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(NOTHING_STORED) from None
     except SoloError as error:
@@ -90,4 +92,6 @@ def calibrate(command: CalibrateCommand) -> int:
 def _use(command: CalibrateCommand, out: Path) -> str:
     """The command that walks with a calibration."""
     card = "" if command.interface is None else f" --interface {command.interface}"
-    return f"solo-deploy --robot {command.robot}{card}" + ("" if command.out is None else f" --calibration {out}")
+    return f"solo-deploy --robot {command.robot}{card}" + (
+        "" if command.out is None else f" --calibration {out}"
+    )

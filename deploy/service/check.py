@@ -21,7 +21,12 @@ from .live_tables import Screen, sensors
 
 LISTEN, LISTEN_FAST = 5.0, 1.0
 """How long packets are counted; in lock-step, which has no clock to judge, less [s]."""
-STYLES = {Verdict.GO: "green", Verdict.NO_GO: "bold red", Verdict.NOT_CHECKED: "yellow", Verdict.NOT_APPLICABLE: ""}
+STYLES = {
+    Verdict.GO: "green",
+    Verdict.NO_GO: "bold red",
+    Verdict.NOT_CHECKED: "yellow",
+    Verdict.NOT_APPLICABLE: "",
+}
 NO_GO, INCOMPLETE = 1, 3
 """Exit codes: something is wrong; nothing is, as far as was checked."""
 
@@ -58,17 +63,26 @@ def _skills(config: DeployConfig) -> tuple[Row, Contract | None]:
         bundle = check_skills(config)
     except SoloError as error:
         return row("skills", "", "may walk", str(error), good=False), None
-    return row("skills", f"{bundle.path.name}, skill {config.skill}", "may walk", "", good=True), bundle.contract
+    return row(
+        "skills", f"{bundle.path.name}, skill {config.skill}", "may walk", "", good=True
+    ), bundle.contract
 
 
-def _robot(config: DeployConfig, contract: Contract | None, screen: Screen, *, yes: bool) -> list[Row]:
+def _robot(
+    config: DeployConfig, contract: Contract | None, screen: Screen, *, yes: bool
+) -> list[Row]:
     """Ask the robot; whatever it does, there is a row that says so."""
     try:
         seconds = LISTEN_FAST if config.fast else LISTEN
-        seen: dict[str, Any] = follow(command_of("check", config, seconds=seconds, yes=yes), screen.show)
+        seen: dict[str, Any] = follow(
+            command_of("check", config, seconds=seconds, yes=yes), screen.show
+        )
     except SoloError as error:
         return [row("master board", "", "answers", str(error), good=False)]
-    rows = [*judge(seen, contract, simulated_time=config.fast), calibration_row(config, seen["address"])]
+    rows = [
+        *judge(seen, contract, simulated_time=config.fast),
+        calibration_row(config, seen["address"]),
+    ]
     if seen["refused"]:  # the jitter above was measured without it, and is what counts
         rows.append(Row("real time", "not allowed", "", Verdict.GO, f"Note: {seen['refused'][0]}"))
     return rows
@@ -87,4 +101,6 @@ def calibration_row(config: DeployConfig, address: str) -> Row:
         note = calibration.check_age(date.today())
     except SoloError as error:
         return row(name, str(path), limit, str(error), good=False)
-    return Row(name, f"{calibration.measured}, {calibration.measured_with}", limit, Verdict.GO, note)
+    return Row(
+        name, f"{calibration.measured}, {calibration.measured_with}", limit, Verdict.GO, note
+    )

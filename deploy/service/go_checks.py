@@ -58,13 +58,23 @@ def row(name: str, value: str, limit: str, advice: str, *, good: bool) -> Row:
     return Row(name, value, limit, Verdict.GO if good else Verdict.NO_GO, "" if good else advice)
 
 
-def judge(seen: dict[str, Any], contract: Contract | None, *, simulated_time: bool) -> Iterator[Row]:
+def judge(
+    seen: dict[str, Any], contract: Contract | None, *, simulated_time: bool
+) -> Iterator[Row]:
     """Judge what an inspection has seen; gains are those of the skills that shall walk."""
     yield from _board(seen)
     counted, silent = bool(seen.get("gaps")), seen["failure"]
     advice = f"{silent or 'too few measurements came'}: check cable and power."
-    refused = f", {seen['rejected']} refused" if seen["rejected"] else ""  # what this cost is among the lost
-    yield row("measurements", f"{seen['packets']} packets{refused}", "to the end", advice, good=counted and not silent)
+    refused = (
+        f", {seen['rejected']} refused" if seen["rejected"] else ""
+    )  # what this cost is among the lost
+    yield row(
+        "measurements",
+        f"{seen['packets']} packets{refused}",
+        "to the end",
+        advice,
+        good=counted and not silent,
+    )
     if not counted:
         return
     yield from _timing(seen, simulated_time=simulated_time)
@@ -87,8 +97,16 @@ def _board(seen: dict[str, Any]) -> Iterator[Row]:
     )  # fmt: skip
     missing = [driver for driver in range(NUM_DRIVERS) if not seen["drivers"] >> driver & 1]
     silent = [f"driver {driver} ({_joints_of(driver)}) did not answer" for driver in missing]
-    off = [f"driver {n} is off" for n, on in enumerate(seen.get("system_on", [])) if not on and n not in missing]
-    wrong = [*silent, *off, *(fault for fault in seen.get("faults", []) if "no answer" not in fault or not silent)]
+    off = [
+        f"driver {n} is off"
+        for n, on in enumerate(seen.get("system_on", []))
+        if not on and n not in missing
+    ]
+    wrong = [
+        *silent,
+        *off,
+        *(fault for fault in seen.get("faults", []) if "no answer" not in fault or not silent),
+    ]
     yield row(
         "motor drivers", f"{NUM_DRIVERS - len(missing)} answer", f"{NUM_DRIVERS}, no errors",
         f"{'; '.join(wrong)}: check power and cables.", good=not wrong,
@@ -112,7 +130,10 @@ def _timing(seen: dict[str, Any], *, simulated_time: bool) -> Iterator[Row]:
             "This machine is late: stop other programs, allow real-time scheduling, use a PREEMPT_RT kernel.",
             good=largest <= 1000 * GATE.sensor_age,
         )  # fmt: skip
-    for name, lost in (("measurements lost", seen["lost"]), ("commands lost", seen["commands_lost"])):
+    for name, lost in (
+        ("measurements lost", seen["lost"]),
+        ("commands lost", seen["commands_lost"]),
+    ):
         yield row(
             name, f"{lost} of {seen['sent']}", f"<= {LOSS:.1%}", "Use a cable and a card of its own, no switch.",
             good=lost <= LOSS * seen["sent"],
@@ -149,7 +170,9 @@ def _imu(seen: dict[str, Any]) -> Iterator[Row]:
     )  # fmt: skip
     felt = float(np.arccos(np.clip(acceleration[2] / max(size, 1e-9), -1.0, 1.0)))
     roll, pitch, _ = seen["attitude"]
-    up = np.array([-np.sin(pitch), np.sin(roll) * np.cos(pitch), np.cos(roll) * np.cos(pitch)])  # by the filter
+    up = np.array(
+        [-np.sin(pitch), np.sin(roll) * np.cos(pitch), np.cos(roll) * np.cos(pitch)]
+    )  # by the filter
     apart = float(np.arccos(np.clip(up @ acceleration / max(size, 1e-9), -1.0, 1.0)))
     yield row(
         "IMU level", f"{felt:.2f} rad tilted, filter {apart:.2f} apart", f"<= {TILT}, <= {DISAGREEMENT} rad",
@@ -182,7 +205,13 @@ def _hands(hands: dict[str, Any] | None) -> Iterator[Row]:
     )  # fmt: skip
     nose = hands["nose"]
     if nose is None:
-        yield row(names[2], "not lifted", f"<= -{NOSE} rad", "Nobody lifted the nose in time: repeat.", good=False)
+        yield row(
+            names[2],
+            "not lifted",
+            f"<= -{NOSE} rad",
+            "Nobody lifted the nose in time: repeat.",
+            good=False,
+        )
         return
     yield row(
         names[2], f"pitch {nose['accelerometer']:+.2f}, filter {nose['filter']:+.2f} rad", f"<= -{NOSE} rad, both",
@@ -194,7 +223,11 @@ def _hands(hands: dict[str, Any] | None) -> Iterator[Row]:
 def _battery(voltage: float, current: float, protocol: int) -> Row:
     if np.isnan(voltage):
         return Row(
-            "battery", "", f">= {VOLTAGE} V", Verdict.NOT_APPLICABLE, f"protocol {protocol} does not tell: measure it"
+            "battery",
+            "",
+            f">= {VOLTAGE} V",
+            Verdict.NOT_APPLICABLE,
+            f"protocol {protocol} does not tell: measure it",
         )
     return row(
         "battery", f"{voltage:.1f} V, {current:.2f} A", f">= {VOLTAGE} V", "Charge it or check the supply.",
@@ -203,4 +236,6 @@ def _battery(voltage: float, current: float, protocol: int) -> Row:
 
 
 def _joints_of(driver: int) -> str:
-    return ", ".join(name for joint, name in enumerate(JOINT_NAMES) if driver_of_joint(joint) == driver)
+    return ", ".join(
+        name for joint, name in enumerate(JOINT_NAMES) if driver_of_joint(joint) == driver
+    )

@@ -25,7 +25,9 @@ class Screen:
         """Draw with a function."""
         self._draw = draw
         self.console = Console()
-        self._live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
+        self._live = (
+            Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
+        )
         self._told: set[str] = set()
 
     def __enter__(self) -> Screen:
@@ -34,7 +36,9 @@ class Screen:
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
         """Give it back, with the last table on it."""
         if self._live is not None:
             self._live.stop()
@@ -42,7 +46,10 @@ class Screen:
     def show(self, status: Status) -> None:
         """Draw a status."""
         if self._live is not None:
-            asked = Text(status["question"] or status["phase"], style="bold yellow" if status["question"] else "")
+            asked = Text(
+                status["question"] or status["phase"],
+                style="bold yellow" if status["question"] else "",
+            )
             self._live.update(Group(self._draw(status), asked), refresh=True)
             return
         for words in (f"{status['phase']}{_round(status)}", status["question"]):
@@ -53,7 +60,9 @@ class Screen:
 
 def joints_of_calibration(status: Status) -> Table:
     """Angle, index, offset and stage of every joint."""
-    table = Table("joint", "angle, rad", "index", "offset, rad", "stage", title=f"Calibration{_round(status)}")
+    table = Table(
+        "joint", "angle, rad", "index", "offset, rad", "stage", title=f"Calibration{_round(status)}"
+    )
     if "angle" not in status:
         return table
     for joint, name in enumerate(JOINT_NAMES):
@@ -76,11 +85,19 @@ def sensors(status: Status) -> RenderableType:
     rate = status["packets"] / status["seconds"] if status["seconds"] > 0 else float("nan")
     told = f"{status['voltage']:.1f} V, {status['current']:.2f} A"
     rest = Table("sensor", "value")
-    rest.add_row("roll, pitch", f"{roll:+.3f}, {pitch:+.3f} rad: right side down and nose down are positive")
-    rest.add_row("accelerometer", ", ".join(f"{value:+.2f}" for value in status["acceleration"]) + " m/s²: up is +z")
+    rest.add_row(
+        "roll, pitch", f"{roll:+.3f}, {pitch:+.3f} rad: right side down and nose down are positive"
+    )
+    rest.add_row(
+        "accelerometer",
+        ", ".join(f"{value:+.2f}" for value in status["acceleration"]) + " m/s²: up is +z",
+    )
     rest.add_row("battery", "not told by protocol 3" if np.isnan(status["voltage"]) else told)
     refused = f", {status['rejected']} refused" if status["rejected"] else ""
-    rest.add_row("packets", f"{rate:.0f} per second, {status['lost']} lost{refused}, protocol {status['protocol']}")
+    rest.add_row(
+        "packets",
+        f"{rate:.0f} per second, {status['lost']} lost{refused}, protocol {status['protocol']}",
+    )
     rest.add_row("board", status["address"])
     for fault in status["faults"]:
         rest.add_row("[bold red]fault[/]", escape(fault))

@@ -61,7 +61,9 @@ def beside(threads: int) -> Iterator[Run]:
         return future
 
     torch.set_num_threads(threads - threads // 2)
-    helper = Thread(target=_serve, args=(calls, threads // 2), daemon=True)  # Ctrl-C while it starts must not hang
+    helper = Thread(
+        target=_serve, args=(calls, threads // 2), daemon=True
+    )  # Ctrl-C while it starts must not hang
     end = Turn.END
     helper.start()
     try:
@@ -83,7 +85,9 @@ def at_once(work: Callable[[], Result], *, patient: bool = False) -> Future[Resu
 
 
 def _serve(calls: PriorityQueue[Call], threads: int) -> None:
-    torch.set_flush_denormal(True)  # like the number of threads a setting of a thread, not of the process
+    torch.set_flush_denormal(
+        True
+    )  # like the number of threads a setting of a thread, not of the process
     torch.set_num_threads(threads)
     while True:
         _, _, future, work = calls.get()

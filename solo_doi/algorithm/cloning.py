@@ -23,7 +23,9 @@ MAX_GRADIENT = 5.0
 class PolicyLearner:
     """One network for all skills, which gives mean and log deviation of the scaled action."""
 
-    def __init__(self, problem: Problem, skills: int, options: PolicyConfig, generator: torch.Generator) -> None:
+    def __init__(
+        self, problem: Problem, skills: int, options: PolicyConfig, generator: torch.Generator
+    ) -> None:
         """Draw weights from `generator`, which also draws minibatches."""
         self._problem, self._options, self._generator = problem, options, generator
         self._actions = problem.actions.shape[1]
@@ -59,7 +61,9 @@ class PolicyLearner:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from what `state_dict` returned."""
         self.network.load_state_dict(state["network"])
-        for optimiser, saved in zip((self.optimiser, self._temperature_optimiser), state["optimisers"], strict=True):
+        for optimiser, saved in zip(
+            (self.optimiser, self._temperature_optimiser), state["optimisers"], strict=True
+        ):
             optimiser.load_state_dict(saved)
         with torch.no_grad():
             self._log_temperature.copy_(state["log_temperature"])
@@ -72,7 +76,11 @@ class PolicyLearner:
         return mean, log_std.clamp(*LOG_STD_RANGE)
 
     def _descend(self, mean: Tensor, log_std: Tensor, rows: Tensor, eta: Tensor | float) -> float:
-        density = equations.tanh_gaussian_log_prob if self._options.squashed else equations.gaussian_log_prob
+        density = (
+            equations.tanh_gaussian_log_prob
+            if self._options.squashed
+            else equations.gaussian_log_prob
+        )
         loss = -(eta * density(mean, log_std, self._problem.actions[rows])).mean()
         if self._options.entropy:
             loss = loss - self._log_temperature.exp().detach() * self._entropy(mean, log_std)
@@ -93,7 +101,11 @@ class PolicyLearner:
 
 
 def clone(
-    problem: Problem, log_w: Tensor, options: PolicyConfig, generator: torch.Generator, advance: Advance
+    problem: Problem,
+    log_w: Tensor,
+    options: PolicyConfig,
+    generator: torch.Generator,
+    advance: Advance,
 ) -> SkillNetwork:
     """Fit one network to Z weightings of the data, given as log weights (Z, N)."""
     learner = PolicyLearner(problem, len(log_w), options, generator)
@@ -116,6 +128,8 @@ def clone(
 
 def draw_rows(cumulative: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """Draw transitions (Z, count) of every skill by its weights, given their running sums (Z, N)."""
-    level = torch.rand(len(cumulative), count, generator=generator, dtype=torch.float64).to(cumulative.device)
+    level = torch.rand(len(cumulative), count, generator=generator, dtype=torch.float64).to(
+        cumulative.device
+    )
     rows = torch.searchsorted(cumulative, level * cumulative[:, -1:], right=True)
     return rows.clamp(max=cumulative.shape[1] - 1)

@@ -59,7 +59,11 @@ class Health:
         """Complain about what the configuration alone tells."""
         self._config, self._skills = config, range(config.skills)
         self._patience = min(PATIENCE, config.outer)
-        self._weight = "diversity_weight" if config.alpha is None else "ALPHA of --objective unconstrained:ALPHA"
+        self._weight = (
+            "diversity_weight"
+            if config.alpha is None
+            else "ALPHA of --objective unconstrained:ALPHA"
+        )
         self._lasting: dict[str, int] = {}
         self.warnings: list[str] = []
         limit = math.log(config.skills)
@@ -93,7 +97,11 @@ class Health:
         """
         share = min(shares)
         text = self._collapsed(share)
-        return [text] if share < collapsed_share(rows, self._config.truncation) and self._tell(text) else []
+        return (
+            [text]
+            if share < collapsed_share(rows, self._config.truncation) and self._tell(text)
+            else []
+        )
 
     def observe(self, metrics: dict[str, float]) -> list[str]:
         """Return new complaints about an outer step."""
@@ -103,7 +111,8 @@ class Health:
         accuracy = metrics.get("discriminator_accuracy")
         complaints = {
             "exponent": (
-                bool(alike) and self._config.diversity == "discriminator",  # a force has no exponent
+                bool(alike)
+                and self._config.diversity == "discriminator",  # a force has no exponent
                 "the exponent that makes skills differ is below 1 for "
                 f"{'skill' if len(alike) == 1 else 'skills'} {', '.join(alike)}: what sets them apart fades. "
                 f"Raise {self._weight}{self._or_else()} if they should differ.",
@@ -113,7 +122,9 @@ class Health:
                 self._collapsed(share),
             ),
             "discriminator": (
-                max(exponents) >= 1 and accuracy is not None and accuracy < 0.8 / len(self._skills) + 0.2,
+                max(exponents) >= 1
+                and accuracy is not None
+                and accuracy < 0.8 / len(self._skills) + 0.2,
                 "the discriminator names skills no better than chance although they may differ. Raise "
                 f"{self._weight}, or give it features that tell behaviours apart (discriminator.terms, .average).",
             ),
@@ -141,4 +152,8 @@ class Health:
         """What else than the weight of diversity raises exponents."""
         if self._config.alpha is not None:
             return ""
-        return " or eps" if self._config.fixed_sigma is None else ", or lower SIGMA of --multipliers fixed:SIGMA,"
+        return (
+            " or eps"
+            if self._config.fixed_sigma is None
+            else ", or lower SIGMA of --multipliers fixed:SIGMA,"
+        )

@@ -45,9 +45,15 @@ class Discriminator:
         self._problem, self._skills, self._generator = problem, config.skills, generator
         self.options = options = config.discriminator
         inputs = problem.discriminator_input.shape[1]
-        self.network = Ensemble(inputs, options.hidden, config.skills, options.members, generator).to(problem.device)
-        self._shares = self.network.split(min(2, config.torch_threads, options.members))  # learn side by side
-        self._optimisers = [torch.optim.Adam(share.parameters, fused=True, lr=options.lr) for share in self._shares]
+        self.network = Ensemble(
+            inputs, options.hidden, config.skills, options.members, generator
+        ).to(problem.device)
+        self._shares = self.network.split(
+            min(2, config.torch_threads, options.members)
+        )  # learn side by side
+        self._optimisers = [
+            torch.optim.Adam(share.parameters, fused=True, lr=options.lr) for share in self._shares
+        ]
 
     def fit(self, rows: Tensor, log_w: Tensor, run: Run = at_once) -> dict[str, float]:
         """Maximise E_z E_dz[log q(z|s)].
@@ -57,7 +63,9 @@ class Discriminator:
         """
         seen = ~self._problem.held_out[rows]
         rows, w = rows[seen], log_w[:, seen].exp()
-        w = w / w.sum(1, keepdim=True).clamp(min=SMALLEST)  # every skill is as likely, whatever was withheld of it
+        w = w / w.sum(1, keepdim=True).clamp(
+            min=SMALLEST
+        )  # every skill is as likely, whatever was withheld of it
         mixture = w.mean(0)
         if not float(mixture.sum()):
             raise TrainingError(
@@ -66,16 +74,24 @@ class Discriminator:
             )
         posterior = (w / w.sum(0).clamp(min=SMALLEST)).float()  # (Z, B)
         shape = (self.options.updates, self.options.batch)
-        drawn = torch.multinomial(mixture.cpu(), math.prod(shape), replacement=True, generator=self._generator)
+        drawn = torch.multinomial(
+            mixture.cpu(), math.prod(shape), replacement=True, generator=self._generator
+        )
         drawn = drawn.reshape(shape).to(rows.device)
         # Members have nothing in common but the data, so that no share ever waits for another.
-        *others, mine = [partial(self._learn, number, rows, posterior, drawn) for number in range(len(self._shares))]
+        *others, mine = [
+            partial(self._learn, number, rows, posterior, drawn)
+            for number in range(len(self._shares))
+        ]
         beside = [run(learn) for learn in others]
         last = mine()
         log_q = torch.cat([*(learned.result() for learned in beside), last])
         label = posterior[:, drawn[-1]]  # what is told of the last minibatch is enough
         loss = equations.discriminator_loss(log_q, label * self._skills)
-        return {"loss/discriminator": float(loss), "discriminator_accuracy": float(named_right(log_q, label))}
+        return {
+            "loss/discriminator": float(loss),
+            "discriminator_accuracy": float(named_right(log_q, label)),
+        }
 
     def _learn(self, number: int, rows: Tensor, posterior: Tensor, drawn: Tensor) -> Tensor:
         """Fit a share of the members to all minibatches; return its log probabilities (K, Z, B) of the last one."""
@@ -115,7 +131,9 @@ class Discriminator:
 
     def parts(self) -> dict[str, Any]:
         """Weights and optimisers."""
-        optimisers = {f"discriminator_optimiser_{number}": one for number, one in enumerate(self._optimisers)}
+        optimisers = {
+            f"discriminator_optimiser_{number}": one for number, one in enumerate(self._optimisers)
+        }
         return {"discriminator": self.network, **optimisers}
 
 
@@ -138,7 +156,9 @@ class VanDerWaals:
         """Reward for features away from the nearest skill's; `outer` plays no part."""
         _, distance = equations.nearest(self.expected)
         strength = equations.van_der_waals(distance, self._reach)
-        return equations.successor_reward(self._features[rows], self.expected, strength) / len(self.expected)
+        return equations.successor_reward(self._features[rows], self.expected, strength) / len(
+            self.expected
+        )
 
     def parts(self) -> dict[str, Any]:
         """Mean features."""

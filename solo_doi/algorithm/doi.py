@@ -24,12 +24,16 @@ from .training_data import Problem
 class Doi:
     """Values, diversity and multipliers of Z skills, given the expert's ratios."""
 
-    def __init__(self, problem: Problem, expert: Expert, config: TrainConfig, generator: torch.Generator) -> None:
+    def __init__(
+        self, problem: Problem, expert: Expert, config: TrainConfig, generator: torch.Generator
+    ) -> None:
         """Draw all weights from `generator`."""
         self.problem, self.config, self._generator = problem, config, generator
         self.expert = expert
         # Ratios have mean one over the data, weights sum to one.
-        self._log_eta_expert = (expert.log_w + torch.log(torch.tensor(float(problem.num_rows)))).float()
+        self._log_eta_expert = (
+            expert.log_w + torch.log(torch.tensor(float(problem.num_rows)))
+        ).float()
         self.value = DualValue(problem, config.skills, config, generator)
         self.diversity = make_diversity(problem, config, generator)
         self.multipliers = Multipliers(config, problem.device)
@@ -71,7 +75,11 @@ class Doi:
             return equations.unconstrained_reward(diversity, self.expert.logit[rows], config.alpha)
         imitation = config.imitation_scale * self._log_eta_expert[rows]
         return equations.skill_reward(
-            diversity, imitation, self.multipliers.sigma(), config.diversity_weight, config.data_pull
+            diversity,
+            imitation,
+            self.multipliers.sigma(),
+            config.diversity_weight,
+            config.data_pull,
         )
 
     @torch.no_grad()
@@ -93,15 +101,23 @@ class Doi:
 
     def _rewards(self, rows: Tensor) -> Tensor:
         """Rewards (Z, B) of many transitions."""
-        return in_chunks(lambda chunk: self.reward(rows[chunk]), len(rows), self.config.skills, rows.device)
+        return in_chunks(
+            lambda chunk: self.reward(rows[chunk]), len(rows), self.config.skills, rows.device
+        )
 
     def weighing(self) -> dict[str, Tensor]:
         """Return how every skill (Z,) weighs imitation: sigma, if it plays a part; with exponents above 1 they part."""
         config, sigma = self.config, self.multipliers.sigma()
-        if config.alpha is not None:  # the reward without constraint has no multiplier: diversity weighs alpha
+        if (
+            config.alpha is not None
+        ):  # the reward without constraint has no multiplier: diversity weighs alpha
             alone = torch.zeros_like(sigma)
-            return {"exponent": equations.separation_exponent(alone, config.skills, config.alpha, 1.0)}
-        exponent = equations.separation_exponent(sigma, config.skills, config.diversity_weight, config.data_pull)
+            return {
+                "exponent": equations.separation_exponent(alone, config.skills, config.alpha, 1.0)
+            }
+        exponent = equations.separation_exponent(
+            sigma, config.skills, config.diversity_weight, config.data_pull
+        )
         return {"sigma": sigma, "exponent": exponent}
 
     def state(self) -> dict[str, Any]:
@@ -129,7 +145,9 @@ class Doi:
         for batch, reward in zip(batches, rewards, strict=True):
             loss, delta = self.value.step(batch, reward.result())
             if policy is not None:
-                step = partial(policy.weighted_step, batch.rows, minibatch_ratios(delta, self.config))
+                step = partial(
+                    policy.weighted_step, batch.rows, minibatch_ratios(delta, self.config)
+                )
                 policy_losses.append(run(step, patient=True))
         return loss, policy_losses
 

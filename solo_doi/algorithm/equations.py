@@ -38,7 +38,9 @@ def dual_loss(
     log_initial: Tensor | None = None, log_probability: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """(1 - gamma) E_rho0[V] + log E_dO[exp delta], to be minimised over V; (Z,) if the arguments are (Z, N)."""
-    return (1 - gamma) * expectation(initial_value, log_initial) + log_mean_exp(delta, log_probability)
+    return (1 - gamma) * expectation(initial_value, log_initial) + log_mean_exp(
+        delta, log_probability
+    )
 
 
 def log_ratios(delta: Tensor, log_probability: Tensor | None = None) -> Tensor:
@@ -67,7 +69,11 @@ def diversity_term(log_q: Tensor, num_skills: int, floor: float = -20.0) -> Tens
 
 
 def skill_reward(
-    diversity: Tensor, log_eta_expert: Tensor, sigma: Tensor, weight: float = 1.0, data_pull: float = 1.0
+    diversity: Tensor,
+    log_eta_expert: Tensor,
+    sigma: Tensor,
+    weight: float = 1.0,
+    data_pull: float = 1.0,
 ) -> Tensor:
     """R = (weight (1 - sigma) diversity + sigma log eta_E) / temperature, for terms (Z, N) or (N,) and sigma (Z,).
 
@@ -76,7 +82,9 @@ def skill_reward(
     paper's convex combination; 0 is the Lagrangian it starts from, with multiplier sigma / (weight (1 - sigma)).
     """
     temperature = sigma + data_pull * (1 - sigma)
-    return (weight * (1 - sigma) / temperature)[:, None] * diversity + (sigma / temperature)[:, None] * log_eta_expert
+    return (weight * (1 - sigma) / temperature)[:, None] * diversity + (sigma / temperature)[
+        :, None
+    ] * log_eta_expert
 
 
 def separation_exponent(sigma: Tensor, num_skills: int, weight: float, data_pull: float) -> Tensor:
@@ -148,7 +156,9 @@ def successor_reward(features: Tensor, expected: Tensor, strength: Tensor) -> Te
 
 def nearest(expected: Tensor) -> tuple[Tensor, Tensor]:
     """Difference (Z, F) to the nearest other skill's mean features, and its length (Z,)."""
-    gaps = torch.cdist(expected, expected) + torch.diag(expected.new_full((len(expected),), math.inf))
+    gaps = torch.cdist(expected, expected) + torch.diag(
+        expected.new_full((len(expected),), math.inf)
+    )
     other = gaps.argmin(dim=1)
     return expected - expected[other], gaps.gather(1, other[:, None])[:, 0]
 
@@ -165,7 +175,9 @@ def effective_samples(log_w: Tensor) -> Tensor:
 
 def truncated(log_eta: Tensor, quantile: float) -> Tensor:
     """Cap log ratios at a quantile of their own: rows no minibatch ever saw would else carry all the weight."""
-    rank = max(1, math.ceil(quantile * log_eta.shape[-1]))  # kthvalue: torch.quantile refuses more than 16 M values
+    rank = max(
+        1, math.ceil(quantile * log_eta.shape[-1])
+    )  # kthvalue: torch.quantile refuses more than 16 M values
     return torch.minimum(log_eta, log_eta.kthvalue(rank, dim=-1, keepdim=True).values)
 
 
@@ -212,4 +224,6 @@ def _log_slope(x: Tensor) -> Tensor:
 
 
 def _log_normal(x: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
-    return -0.5 * ((x - mean) * torch.exp(-log_std)).square() - log_std - 0.5 * math.log(2 * math.pi)
+    return (
+        -0.5 * ((x - mean) * torch.exp(-log_std)).square() - log_std - 0.5 * math.log(2 * math.pi)
+    )

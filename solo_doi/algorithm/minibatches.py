@@ -26,7 +26,9 @@ class Windows:
         return values[..., :length].flatten(1), there.flatten(1)
 
 
-def sample_windows(problem: Problem, count: int, length: int, generator: torch.Generator) -> Windows:
+def sample_windows(
+    problem: Problem, count: int, length: int, generator: torch.Generator
+) -> Windows:
     """Draw pieces in which every transition is as likely as any other.
 
     A piece that reaches the end of its trajectory goes on at the beginning: without that, transitions near the
@@ -40,7 +42,9 @@ def sample_windows(problem: Problem, count: int, length: int, generator: torch.G
     rows = first + step
     if not problem.linked:
         states = torch.cat([problem.here[rows], problem.there[rows]], dim=1)
-        return Windows(rows, states, torch.arange(length, 2 * length, device=device).expand(count, -1))
+        return Windows(
+            rows, states, torch.arange(length, 2 * length, device=device).expand(count, -1)
+        )
     end = problem.there[first + total - 1]  # the state the trajectory's last transition leads to
     states = torch.cat([problem.here[rows], problem.there[rows[:, -1:]], end], dim=1)
     after = torch.arange(1, length + 1, device=device).expand(count, -1)

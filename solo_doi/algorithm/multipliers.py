@@ -17,8 +17,14 @@ class Multipliers:
 
     def __init__(self, config: TrainConfig, device: torch.device) -> None:
         """Start all skills alike."""
-        self._eps, self._bound, self._fixed = config.eps, config.multiplier.bound, config.fixed_sigma
-        self.mu = torch.full((config.skills,), config.multiplier.initial, device=device, requires_grad=True)
+        self._eps, self._bound, self._fixed = (
+            config.eps,
+            config.multiplier.bound,
+            config.fixed_sigma,
+        )
+        self.mu = torch.full(
+            (config.skills,), config.multiplier.initial, device=device, requires_grad=True
+        )
         # Violations shrink a hundredfold: with Adam's usual memory of their squares, multipliers would stop half way.
         self.optimiser = torch.optim.Adam([self.mu], lr=config.multiplier.lr, betas=(0.9, 0.9))
         self._lr = config.multiplier.lr
@@ -38,4 +44,6 @@ class Multipliers:
     @torch.no_grad()
     def sigma(self) -> Tensor:
         """Bounded multipliers, (Z,)."""
-        return torch.sigmoid(self.mu) if self._fixed is None else torch.full_like(self.mu, self._fixed)
+        return (
+            torch.sigmoid(self.mu) if self._fixed is None else torch.full_like(self.mu, self._fixed)
+        )

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-def xavier(shape: tuple[int, ...], fan_in: int, fan_out: int, generator: torch.Generator) -> nn.Parameter:
+def xavier(
+    shape: tuple[int, ...], fan_in: int, fan_out: int, generator: torch.Generator
+) -> nn.Parameter:
     """Return Xavier-uniform weights drawn from `generator`."""
     bound = math.sqrt(6 / (fan_in + fan_out))
     return nn.Parameter((2 * torch.rand(shape, generator=generator) - 1) * bound)
@@ -25,7 +27,9 @@ class SkillNetwork(nn.Module):
     code adds a row of `skill`.
     """
 
-    def __init__(self, inputs: int, hidden: int, outputs: int, skills: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, inputs: int, hidden: int, outputs: int, skills: int, generator: torch.Generator
+    ) -> None:
         """Draw all weights from `generator`."""
         super().__init__()
         fan_in = inputs + skills
@@ -47,7 +51,9 @@ class SkillNetwork(nn.Module):
         return self._upper(functional.relu(x @ self.first.T + self.skill[skill], inplace=True))
 
     def _upper(self, hidden: Tensor) -> Tensor:
-        hidden = functional.relu(functional.linear(hidden, self.second, self.second_bias), inplace=True)
+        hidden = functional.relu(
+            functional.linear(hidden, self.second, self.second_bias), inplace=True
+        )
         return functional.linear(hidden, self.head, self.head_bias)
 
 
@@ -58,11 +64,17 @@ class Classifier(nn.Module):
         """Draw all weights from `generator`; all layers are trained."""
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, 1)
+            nn.Linear(inputs, hidden),
+            nn.Tanh(),
+            nn.Linear(hidden, hidden),
+            nn.Tanh(),
+            nn.Linear(hidden, 1),
         )
         for layer in self.layers:
             if isinstance(layer, nn.Linear):
-                layer.weight = xavier(tuple(layer.weight.shape), layer.in_features, layer.out_features, generator)
+                layer.weight = xavier(
+                    tuple(layer.weight.shape), layer.in_features, layer.out_features, generator
+                )
                 nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -73,7 +85,9 @@ class Classifier(nn.Module):
 class Ensemble(nn.Module):
     """K skill discriminators q_k(z | x), multiplied as one batch of matrices."""
 
-    def __init__(self, inputs: int, hidden: int, skills: int, members: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, inputs: int, hidden: int, skills: int, members: int, generator: torch.Generator
+    ) -> None:
         """Draw all weights from `generator`."""
         super().__init__()
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, skills))
@@ -89,7 +103,10 @@ class Ensemble(nn.Module):
         bounds = [len(self.weights[0]) * part // parts for part in range(parts + 1)]
         shares = [slice(*pair) for pair in pairwise(bounds)]
         return [
-            Members([_share(one, share) for one in self.weights], [_share(one, share) for one in self.biases])
+            Members(
+                [_share(one, share) for one in self.weights],
+                [_share(one, share) for one in self.biases],
+            )
             for share in shares
         ]
 

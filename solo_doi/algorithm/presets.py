@@ -54,7 +54,12 @@ def preset(name: str, task: str) -> TrainConfig:
         config,
         projection=(),
         classifier=replace(
-            config.classifier, terms=EVERYTHING, average=1, gradient_penalty=10.0, reward_scale=1.0, updates=3000
+            config.classifier,
+            terms=EVERYTHING,
+            average=1,
+            gradient_penalty=10.0,
+            reward_scale=1.0,
+            updates=3000,
         ),
         value=replace(config.value, windows=32, window=16),
         discriminator=replace(config.discriminator, terms=EVERYTHING, average=1),

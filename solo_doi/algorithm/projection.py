@@ -21,7 +21,9 @@ def columns(terms: Mapping[str, slice], names: Sequence[str], where: str) -> np.
             raise UnknownNameError(f"observation term of {where}", term, terms)
         numbers = list(range(terms[term].start, terms[term].stop))
         if part:
-            index = AXES.find(part) if part in tuple(AXES) else int(part) if part.isdecimal() else -1
+            index = (
+                AXES.find(part) if part in tuple(AXES) else int(part) if part.isdecimal() else -1
+            )
             if not 0 <= index < len(numbers):
                 raise SoloError(
                     f"{name!r}: {term} of {where} has {len(numbers)} numbers; expected one of them after the dot."
@@ -42,5 +44,7 @@ def causal_average(values: np.ndarray, starts: np.ndarray, steps: int) -> np.nda
     rows = np.arange(len(values))
     trajectory = np.searchsorted(starts, rows, side="right") - 1
     first = np.maximum(rows - steps + 1, starts[trajectory])
-    total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)])
+    total = np.concatenate(
+        [np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)]
+    )
     return ((total[rows + 1] - total[first]) / (rows + 1 - first)[:, None]).astype(np.float32)

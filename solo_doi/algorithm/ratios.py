@@ -17,7 +17,9 @@ CHUNK = 1024
 
 
 @torch.no_grad()
-def in_chunks(work: Callable[[slice], Tensor], rows: int, skills: int, device: torch.device) -> Tensor:
+def in_chunks(
+    work: Callable[[slice], Tensor], rows: int, skills: int, device: torch.device
+) -> Tensor:
     """Results (Z, rows) of `work`, piece by piece, in memory that is there before.
 
     Kept one by one, they would lie in the much larger blocks of memory that `work` frees, which then fit nothing.
@@ -31,7 +33,9 @@ def in_chunks(work: Callable[[slice], Tensor], rows: int, skills: int, device: t
 
 def state_values(states: Tensor, network: SkillNetwork) -> Tensor:
     """Values (Z, M) of many states (M, inputs)."""
-    return in_chunks(lambda chunk: network(states[chunk])[..., 0], len(states), len(network.skill), states.device)
+    return in_chunks(
+        lambda chunk: network(states[chunk])[..., 0], len(states), len(network.skill), states.device
+    )
 
 
 def normalised(delta: Tensor, config: TrainConfig) -> Tensor:
@@ -47,7 +51,11 @@ def minibatch_ratios(delta: Tensor, config: TrainConfig) -> Tensor:
 
     Most of those may be nothing: made to have mean one, a minibatch without any would count in full.
     """
-    log_eta = equations.chi_square_log_ratios(delta) if config.divergence == "chi2" else equations.log_ratios(delta)
+    log_eta = (
+        equations.chi_square_log_ratios(delta)
+        if config.divergence == "chi2"
+        else equations.log_ratios(delta)
+    )
     return log_eta.exp()
 
 
@@ -57,7 +65,9 @@ def per_trajectory(w: Tensor, problem: Problem) -> Tensor:
     return total.index_add_(1, problem.trajectory, w)
 
 
-def describe(log_w: Tensor, log_w_expert: Tensor, problem: Problem) -> dict[str, list[float] | float]:
+def describe(
+    log_w: Tensor, log_w_expert: Tensor, problem: Problem
+) -> dict[str, list[float] | float]:
     """phi and effective samples per skill and over all; distances between skills by sample and by trajectory."""
     phi = equations.kl_estimate(log_w, log_w_expert)
     samples = equations.effective_samples(log_w)

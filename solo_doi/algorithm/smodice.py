@@ -24,7 +24,9 @@ class Expert:
     log_w: Tensor  # (N,) log weights of the recovered expert, double precision
 
 
-def recover_expert(problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance) -> Expert:
+def recover_expert(
+    problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance
+) -> Expert:
     """Train classifier and dual value; `advance` is called after each of `updates(config)` updates."""
     logit = train_classifier(problem, config, generator, advance)
     value = DualValue(problem, 1, config, generator)
@@ -34,7 +36,9 @@ def recover_expert(problem: Problem, config: TrainConfig, generator: torch.Gener
         advance(finite({"loss/expert_value": loss}, f"update {number + 1}"))
     with torch.no_grad():
         values = state_values(problem.states, value.network)
-        delta = equations.td_error(logit, values[:, problem.here], values[:, problem.there], config.gamma)
+        delta = equations.td_error(
+            logit, values[:, problem.here], values[:, problem.there], config.gamma
+        )
         return Expert(logit, normalised(delta, config)[0])
 
 
@@ -43,10 +47,14 @@ def updates(config: TrainConfig) -> int:
     return config.classifier.updates + config.value.expert_updates
 
 
-def train_classifier(problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance) -> Tensor:
+def train_classifier(
+    problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance
+) -> Tensor:
     """Return the reward log(d_E / d_O), scaled, of every transition's state, (N,)."""
     options = config.classifier
-    classifier = Classifier(problem.classifier_input.shape[1], options.hidden, generator).to(problem.device)
+    classifier = Classifier(problem.classifier_input.shape[1], options.hidden, generator).to(
+        problem.device
+    )
     optimiser = torch.optim.Adam(classifier.parameters(), lr=options.lr)
     for number in range(options.updates):
         expert = _draw(problem.expert_input, options.batch, generator)
@@ -82,7 +90,9 @@ class Minibatch:
 class DualValue:
     """A value network for Z skills and its optimiser: one method is one step of the dual problem."""
 
-    def __init__(self, problem: Problem, skills: int, config: TrainConfig, generator: torch.Generator) -> None:
+    def __init__(
+        self, problem: Problem, skills: int, config: TrainConfig, generator: torch.Generator
+    ) -> None:
         """Draw weights from `generator`, which also draws minibatches."""
         self.problem, self.config, self._generator = problem, config, generator
         options = config.value
@@ -96,7 +106,9 @@ class DualValue:
         """Draw what one step works on."""
         options, problem = self.config.value, self.problem
         windows = sample_windows(problem, options.windows, options.window, self._generator)
-        chosen = torch.randint(len(problem.first), (options.initial_batch,), generator=self._generator)
+        chosen = torch.randint(
+            len(problem.first), (options.initial_batch,), generator=self._generator
+        )
         return Minibatch(windows, problem.here[problem.first[chosen.to(problem.device)]])
 
     def step(self, batch: Minibatch, reward: Tensor) -> tuple[float, Tensor]:
@@ -106,7 +118,9 @@ class DualValue:
         values = self.network(states)[..., 0]
         here, there = windows.split(values[:, : windows.states.numel()])
         delta = equations.td_error(reward, here, there, self.config.gamma)
-        dual = equations.chi_square_loss if self.config.divergence == "chi2" else equations.dual_loss
+        dual = (
+            equations.chi_square_loss if self.config.divergence == "chi2" else equations.dual_loss
+        )
         loss = dual(values[:, windows.states.numel() :], delta, self.config.gamma).sum()
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()

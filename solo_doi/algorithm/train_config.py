@@ -173,20 +173,26 @@ class TrainConfig:
         """Constant sigma of all skills, or nothing if it is learned."""
         if self.multipliers == "learned":
             return None
-        return _number_after("fixed", self.multipliers, "--multipliers learned or --multipliers fixed:0.5")
+        return _number_after(
+            "fixed", self.multipliers, "--multipliers learned or --multipliers fixed:0.5"
+        )
 
     @property
     def alpha(self) -> float | None:
         """Weight of diversity in the unconstrained objective, or nothing if it is another."""
         if self.objective in ("doi", "smodice"):
             return None
-        return _number_after("unconstrained", self.objective, "--objective doi, smodice or unconstrained:0.5")
+        return _number_after(
+            "unconstrained", self.objective, "--objective doi, smodice or unconstrained:0.5"
+        )
 
     def _numbers(self) -> Iterator[tuple[str, float]]:
         """All numbers that are set, by dotted names."""
         for name, value in vars(self).items():
             parts = (
-                {f"{name}.{key}": part for key, part in vars(value).items()} if is_dataclass(value) else {name: value}
+                {f"{name}.{key}": part for key, part in vars(value).items()}
+                if is_dataclass(value)
+                else {name: value}
             )
             yield from ((key, part) for key, part in parts.items() if isinstance(part, float))
 
@@ -200,7 +206,10 @@ class TrainConfig:
             "objective": (alpha is None or math.isfinite(alpha), "a finite weight"),
             "classifier.terms": (bool(self.classifier.terms), "one term or more"),
             "discriminator.terms": (bool(self.discriminator.terms), "one term or more"),
-            "skills": (self.skills >= (1 if self.objective == "smodice" else 2), "2 or more; smodice needs 1"),
+            "skills": (
+                self.skills >= (1 if self.objective == "smodice" else 2),
+                "2 or more; smodice needs 1",
+            ),
             "gamma": (0 < self.gamma < 1, "between 0 and 1"),
             "outer": (self.outer >= 1, "1 or more"),
             "truncation": (0.5 <= self.truncation <= 1, "between 0.5 and 1"),
@@ -211,7 +220,10 @@ class TrainConfig:
             "full_passes": (self.full_passes >= 0, "0 or more"),
             "save_every": (self.save_every >= 1, "1 or more"),
             "discriminator.hold": (0 <= self.discriminator.hold < 1, "at least 0 and below 1"),
-            "discriminator.held_out": (0 <= self.discriminator.held_out <= 0.5, "between 0 and 0.5"),
+            "discriminator.held_out": (
+                0 <= self.discriminator.held_out <= 0.5,
+                "between 0 and 0.5",
+            ),
             "reach": (self.reach > 0, "above 0"),
             "discriminator.disdain": (self.discriminator.disdain >= 0, "0 or more"),
             "classifier.gradient_penalty": (self.classifier.gradient_penalty >= 0, "0 or more"),
@@ -219,21 +231,38 @@ class TrainConfig:
             "discriminator.disdain_steps": (self.discriminator.disdain_steps >= 0, "0 or more"),
             "multiplier.lr": (self.multiplier.lr > 0, "above 0"),
             "multiplier.bound": (self.multiplier.bound > 0, "above 0"),
-            "policy.entropy": (self.policy.squashed or not self.policy.entropy, "off unless policy.squashed is on"),
+            "policy.entropy": (
+                self.policy.squashed or not self.policy.entropy,
+                "off unless policy.squashed is on",
+            ),
         }
         for part in ("classifier", "value", "discriminator", "policy"):
             options = vars(getattr(self, part))
-            rules |= {f"{part}.{name}": (options[name] >= 1, "1 or more") for name in SIZES if name in options}
+            rules |= {
+                f"{part}.{name}": (options[name] >= 1, "1 or more")
+                for name in SIZES
+                if name in options
+            }
             rules[f"{part}.lr"] = (options["lr"] > 0, "above 0")
-        finite = {name: (math.isfinite(value), "a finite number") for name, value in self._numbers()}
-        rules = finite | {name: rule for name, rule in rules.items() if finite.get(name, (True,))[0]}
+        finite = {
+            name: (math.isfinite(value), "a finite number") for name, value in self._numbers()
+        }
+        rules = finite | {
+            name: rule for name, rule in rules.items() if finite.get(name, (True,))[0]
+        }
         for name, (holds, expected) in rules.items():
             if not holds:
                 parts = name.split(".")
-                found = getattr(getattr(self, parts[0]), parts[1]) if len(parts) > 1 else getattr(self, name)
+                found = (
+                    getattr(getattr(self, parts[0]), parts[1])
+                    if len(parts) > 1
+                    else getattr(self, name)
+                )
                 raise SoloError(f"{name} is {found}: expected {expected}.")
         if sigma == 0 and self.data_pull == 0:
-            raise SoloError("data_pull 0 with sigma 0: nothing would keep skills near the data. Set either above 0.")
+            raise SoloError(
+                "data_pull 0 with sigma 0: nothing would keep skills near the data. Set either above 0."
+            )
 
 
 def _number_after(word: str, text: str, expected: str) -> float:

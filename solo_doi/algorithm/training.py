@@ -58,7 +58,9 @@ class TrainingLog(Protocol):
 class Training:
     """Everything from data to policies, in the paper's order."""
 
-    def __init__(self, config: TrainConfig, data: Transitions, expert: Transitions, run: Path) -> None:
+    def __init__(
+        self, config: TrainConfig, data: Transitions, expert: Transitions, run: Path
+    ) -> None:
         """Prepare tensors; nothing random happens before `train`."""
         # Denormal numbers, which tiny weights produce, make values several times slower on CPUs.
         torch.set_flush_denormal(True)
@@ -77,7 +79,9 @@ class Training:
             self._warn_at_first(expert, health, log)
             self._finish_expert(expert, health, log)
             return
-        doi = self._resumed(health) or Doi(self.problem, self._recover_expert(log), self.config, self.generator)
+        doi = self._resumed(health) or Doi(
+            self.problem, self._recover_expert(log), self.config, self.generator
+        )
         self._warn_at_first(doi.expert, health, log)
         log.stage("skills", self.config.outer - doi.outer)
         while doi.outer < self.config.outer:
@@ -138,7 +142,9 @@ class Training:
 
     def _warn_at_first(self, expert: Expert, health: Health, log: TrainingLog) -> None:
         """Tell what is known before any outer step, or was told before this run was continued."""
-        health.observe_expert(float(equations.effective_samples(expert.log_w)), self.problem.num_rows)
+        health.observe_expert(
+            float(equations.effective_samples(expert.log_w)), self.problem.num_rows
+        )
         for text in health.warnings:
             log.warn(text)
 
@@ -155,8 +161,12 @@ class Training:
         if isinstance(doi.diversity, Discriminator):
             summary["held_out_accuracy"] = doi.diversity.held_out_accuracy(log_w)
         # One network for the expert and all skills, if those have none yet: shared layers learn from all of the data.
-        network = self._clone(torch.cat([expert[None], log_w]) if doi.policy is None else expert[None], log)
-        skills = (network, slice(1, None)) if doi.policy is None else (doi.policy.network, slice(None))
+        network = self._clone(
+            torch.cat([expert[None], log_w]) if doi.policy is None else expert[None], log
+        )
+        skills = (
+            (network, slice(1, None)) if doi.policy is None else (doi.policy.network, slice(None))
+        )
         self.policy(network, slice(0, 1)).write(self.run / EXPERT_FILE)
         self.policy(*skills).write(self.run / POLICY_FILE)
         self._write_summary(summary | {"warnings": health.warnings})
@@ -168,7 +178,9 @@ class Training:
         network = self._clone(log_w, log)
         self.policy(network, slice(None)).write(self.run / EXPERT_FILE)
         self.policy(network, slice(None)).write(self.run / POLICY_FILE)
-        self._write_summary(describe(log_w, expert.log_w, self.problem) | {"warnings": health.warnings})
+        self._write_summary(
+            describe(log_w, expert.log_w, self.problem) | {"warnings": health.warnings}
+        )
 
     def _clone(self, log_w: Tensor, log: TrainingLog) -> SkillNetwork:
         """Fit the policies that are cloned at the end: all, or, if skills are trained in the loop, the expert's."""
@@ -184,7 +196,12 @@ class Training:
         write_hdf5(self.run / RATIOS_FILE, arrays, {"meaning": meaning})
 
     def _write_summary(self, summary: dict[str, Any]) -> None:
-        content = {"eps": self.config.eps, "skills": len(summary["phi"]), "seed": self.config.seed, **summary}
+        content = {
+            "eps": self.config.eps,
+            "skills": len(summary["phi"]),
+            "seed": self.config.seed,
+            **summary,
+        }
         write_text(self.run / SUMMARY_FILE, json.dumps(content, indent=1) + "\n")
 
     def _keep(self, doi: Doi, health: Health) -> None:
@@ -216,7 +233,11 @@ def kept_steps(outer: int, count: int) -> set[int]:
 def full_steps(config: TrainConfig) -> set[int]:
     """Outer steps with a full pass over the data: of those with a checkpoint, some, the last among them."""
     kept = sorted(kept_steps(config.outer, config.checkpoints))
-    return {kept[number - 1] for number in kept_steps(len(kept), config.full_passes)} if kept else set()
+    return (
+        {kept[number - 1] for number in kept_steps(len(kept), config.full_passes)}
+        if kept
+        else set()
+    )
 
 
 def pick_device(name: str) -> torch.device:
@@ -238,7 +259,11 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
-        anew = "Delete it to begin the run anew with --resume." if path.name == STATE_FILE else "Train the run again."
+        anew = (
+            "Delete it to begin the run anew with --resume."
+            if path.name == STATE_FILE
+            else "Train the run again."
+        )
         raise SoloError(f"{path}: cannot be read ({reason(error)}). {anew}") from error
 
 

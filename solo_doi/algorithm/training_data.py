@@ -73,28 +73,41 @@ class Problem:
         return torch.randint(self.num_rows, (count,), generator=generator).to(self.device)
 
     @classmethod
-    def build(cls, data: Transitions, expert: Transitions, config: TrainConfig, device: torch.device) -> Problem:
+    def build(
+        cls, data: Transitions, expert: Transitions, config: TrainConfig, device: torch.device
+    ) -> Problem:
         """Prepare coverage data and expert states."""
         if data.actions is None:
-            raise SoloError("The coverage data have no actions to learn from; only the expert's may be states alone.")
+            raise SoloError(
+                "The coverage data have no actions to learn from; only the expert's may be states alone."
+            )
         states, here, there, linked = state_table(data)
         scale = Scale.of(data.observations)
         classifier_terms = config.projection or config.classifier.terms
         discriminator_terms = config.projection or config.discriminator.terms
         seen = projected(data, classifier_terms, config.classifier.average, "the coverage data")
-        demonstrated = projected(expert, classifier_terms, config.classifier.average, "the expert data")
+        demonstrated = projected(
+            expert, classifier_terms, config.classifier.average, "the expert data"
+        )
         if demonstrated.shape[1] != seen.shape[1]:
             raise SoloError(
                 f"{', '.join(classifier_terms)}: {seen.shape[1]} numbers in the coverage data, {demonstrated.shape[1]} "
                 "in the expert data. Expected data of the same robot."
             )
         classifier_scale = Scale.of(seen)
-        averaged = projected(data, discriminator_terms, config.discriminator.average, "the coverage data")
+        averaged = projected(
+            data, discriminator_terms, config.discriminator.average, "the coverage data"
+        )
         low, high = data.actions.min(axis=0), data.actions.max(axis=0)
-        action_scale = Scale((low + high) / 2, np.maximum((high - low) / 2, CONSTANT) / ACTION_RANGE)
+        action_scale = Scale(
+            (low + high) / 2, np.maximum((high - low) / 2, CONSTANT) / ACTION_RANGE
+        )
 
         # By the seed, but not from the generator: what is held out must not change what else is drawn.
-        held_out = np.random.default_rng(config.seed).random(len(data.starts)) < config.discriminator.held_out
+        held_out = (
+            np.random.default_rng(config.seed).random(len(data.starts))
+            < config.discriminator.held_out
+        )
         held_out &= not held_out.all()  # of a few trajectories, something must remain to learn from
 
         def tensor(array: np.ndarray) -> Tensor:
@@ -135,7 +148,12 @@ def state_table(data: Transitions) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     )
     rows = np.arange(len(data))
     if not linked:
-        return np.concatenate([data.observations, data.next_observations]), rows, rows + len(data), False
+        return (
+            np.concatenate([data.observations, data.next_observations]),
+            rows,
+            rows + len(data),
+            False,
+        )
     # One more state per trajectory: the one its last transition leads to.
     here = rows + data.trajectory
     states = np.empty((len(data) + len(data.starts), data.observations.shape[1]), dtype=np.float32)

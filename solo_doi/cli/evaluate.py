@@ -50,27 +50,40 @@ class EvalCommand(EvalConfig):
 def main() -> None:
     """Run the command; errors the user can mend are one line."""
     with one_line("solo-eval", "Runs that were evaluated keep their results."):
-        evaluate_all(tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagCreatePairsOff,)))
+        evaluate_all(
+            tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagCreatePairsOff,))
+        )
 
 
 def evaluate_all(command: EvalCommand) -> None:
     """Evaluate every run, then compare them if asked to."""
     if not command.runs and (command.out is None or command.compare):
-        raise SoloError("The shipped skills need a place for their results: solo-eval --out DIRECTORY")
+        raise SoloError(
+            "The shipped skills need a place for their results: solo-eval --out DIRECTORY"
+        )
     values = {field.name: getattr(command, field.name) for field in fields(EvalConfig)}
     config = EvalConfig(**values | {"transfer": command.transfer or command.select})
     config.check()
     runs = command.runs or (SHIPPED,)
     if len(runs) > 1 and command.out is not None and not command.compare:
-        raise SoloError(f"{command.out}: cannot hold the results of {len(runs)} runs. Use --compare, or no --out.")
-    plans = {run: _plan(run, command, config) for run in runs}  # all of them looked at before any is rolled out
+        raise SoloError(
+            f"{command.out}: cannot hold the results of {len(runs)} runs. Use --compare, or no --out."
+        )
+    plans = {
+        run: _plan(run, command, config) for run in runs
+    }  # all of them looked at before any is rolled out
     done: dict[Path, dict[str, Any]] = {}
     for run, (out, config) in plans.items():
         metrics = _evaluate(run, command, config, out)
         print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
         _show(metrics)
         elsewhere = run == SHIPPED or is_bundle(run)
-        _keep_selection(metrics, out if elsewhere else run, asked=command.select, same=elsewhere or out == _place(run))
+        _keep_selection(
+            metrics,
+            out if elsewhere else run,
+            asked=command.select,
+            same=elsewhere or out == _place(run),
+        )
         done[run] = metrics
     if command.compare:
         from solo_doi.evaluate.compare_runs import compare
@@ -99,13 +112,18 @@ def _place(run: Path) -> Path:
 
 def _plan(run: Path, command: EvalCommand, config: EvalConfig) -> tuple[Path, EvalConfig]:
     """Where results go, and what is made: what was made there before, too."""
-    from solo_doi.evaluate.cache import read_earlier, with_earlier  # heavy: after the flags are checked
+    from solo_doi.evaluate.cache import (
+        read_earlier,
+        with_earlier,
+    )  # heavy: after the flags are checked
     from solo_doi.evaluate.source import read_source
 
     out = _place(run) if command.compare or command.out is None else command.out
     for folder in (out, command.out):
         if folder is not None and folder.exists() and not folder.is_dir():
-            raise SoloError(f"{folder}: a file. Expected a directory for the results: choose another --out.")
+            raise SoloError(
+                f"{folder}: a file. Expected a directory for the results: choose another --out."
+            )
     config = with_earlier(config, read_earlier(run, out), out)
     read_source(run, config)
     return out, config
@@ -118,13 +136,17 @@ def _evaluate(run: Path, command: EvalCommand, config: EvalConfig, out: Path) ->
     expert, before = command.expert or shipped_expert(), read_earlier(run, out)
     if command.again or not (before and same_settings(before, run, expert, config)):
         return evaluate_run(run, expert, config, out)
-    return before if has_all(before, config, out) else evaluate_run(run, expert, config, out, before)
+    return (
+        before if has_all(before, config, out) else evaluate_run(run, expert, config, out, before)
+    )
 
 
 def shipped_expert() -> Path:
     """Return the checkpoint of the expert that comes with the package."""
     # By its place, not by import: the library knows no application.
-    path = Path(str(importlib.resources.files("collect"))) / "checkpoints" / "locomotion" / "expert.pt"
+    path = (
+        Path(str(importlib.resources.files("collect"))) / "checkpoints" / "locomotion" / "expert.pt"
+    )
     if not path.is_file():
         raise SoloError(f"{path}: no such file. Name the expert's checkpoint with --expert.")
     return path
@@ -133,7 +155,9 @@ def shipped_expert() -> Path:
 def _show(metrics: dict[str, Any]) -> None:
     rows = {skill["skill"]: skill for skill in metrics["skills"]}
     rows |= {"smodice": metrics["smodice"]} if "smodice" in metrics else {}
-    table = Table("skill", "return %", "vx", "falls", "height mm", "± mm", "lift mm", "stride Hz", "pairs")
+    table = Table(
+        "skill", "return %", "vx", "falls", "height mm", "± mm", "lift mm", "stride Hz", "pairs"
+    )
     for name, skill in (rows | {"expert": metrics["expert"]}).items():
         table.add_row(
             str(name), f"{skill.get('return_pct', 100):.0f}", f"{skill['vx']:.2f}",

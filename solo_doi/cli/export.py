@@ -71,7 +71,9 @@ def export(command: ExportCommand) -> Path:
     source = command.source
     if source.suffix == ".pt":
         out = command.out or source.with_suffix(".onnx")
-        difference = write_bundle(read_policy(source), out, {"checkpoint": source.name}, (), of_run(source))
+        difference = write_bundle(
+            read_policy(source), out, {"checkpoint": source.name}, (), of_run(source)
+        )
     else:
         if not source.is_dir():
             found = "not a directory" if source.exists() else "no such directory"
@@ -91,7 +93,10 @@ def evaluated(run: Path) -> tuple[dict[str, Any], ...]:
     if not path.is_file():
         return ()
     metrics = _read_json(path)
-    found, expected = metrics.get("made_from", {}).get("policy"), digest((run / "policy.h5").read_bytes())
+    found, expected = (
+        metrics.get("made_from", {}).get("policy"),
+        digest((run / "policy.h5").read_bytes()),
+    )
     if found != expected:
         raise SoloError(
             f"{path}: is about another policy ({str(found)[:12]} for {expected[:12]}). Evaluate the run again."
@@ -100,12 +105,17 @@ def evaluated(run: Path) -> tuple[dict[str, Any], ...]:
     try:
         chosen = metrics.get("selected")
         return tuple(
-            {"skill": skill["skill"], "selected": None if chosen is None else skill["skill"] in chosen}
+            {
+                "skill": skill["skill"],
+                "selected": None if chosen is None else skill["skill"] in chosen,
+            }
             | {name: skill[name] for name in names}
             for skill in metrics["skills"]
         )
     except (KeyError, TypeError) as error:
-        raise SoloError(f"{path}: not written by solo-eval ({error}). Evaluate the run again.") from error
+        raise SoloError(
+            f"{path}: not written by solo-eval ({error}). Evaluate the run again."
+        ) from error
 
 
 def show(paths: list[Path]) -> None:
@@ -147,9 +157,15 @@ def card(paths: list[Path]) -> None:
     ]  # fmt: skip
     if contract.skills:
         first = ("skill", "selected")
-        names = [*first, *(name for name in contract.skills[0] if name not in first)]  # which JSON has sorted
+        names = [
+            *first,
+            *(name for name in contract.skills[0] if name not in first),
+        ]  # which JSON has sorted
         lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-        lines += ["| " + " | ".join(_cell(skill.get(name)) for name in names) + " |" for skill in contract.skills]
+        lines += [
+            "| " + " | ".join(_cell(skill.get(name)) for name in names) + " |"
+            for skill in contract.skills
+        ]
         if rule := contract.made_from.get("selection"):
             lines += ["", f"Selected skills have {rule}."]
     else:
@@ -179,10 +195,14 @@ ACTIONS = {
 
 def _check_count(action: str, paths: list[Path]) -> None:
     if action == "sign" and len(paths) < 2:
-        raise SoloError(f"sign takes a key and one or more bundles, found {len(paths)} file(s); see --help.")
+        raise SoloError(
+            f"sign takes a key and one or more bundles, found {len(paths)} file(s); see --help."
+        )
     expected = {"show": 1, "card": 1, "diff": 2, "keygen": 1}.get(action)
     if not paths or (expected is not None and len(paths) != expected):
-        raise SoloError(f"{action} takes {expected or 'one or more'} file(s), found {len(paths)}; see --help.")
+        raise SoloError(
+            f"{action} takes {expected or 'one or more'} file(s), found {len(paths)}; see --help."
+        )
 
 
 def _cell(value: object) -> str:
@@ -201,14 +221,18 @@ def _rule(path: Path) -> str | None:
     try:
         return None if selection is None else str(selection["rule"])
     except (KeyError, TypeError) as error:
-        raise SoloError(f"{path}: not written by solo-eval ({error}). Evaluate the run again.") from error
+        raise SoloError(
+            f"{path}: not written by solo-eval ({error}). Evaluate the run again."
+        ) from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = parse_json(path.read_text())
     except (OSError, ValueError) as error:
-        raise SoloError(f"{path}: cannot be read ({reason(error)}). Remove it, or make it again.") from error
+        raise SoloError(
+            f"{path}: cannot be read ({reason(error)}). Remove it, or make it again."
+        ) from error
     if not isinstance(content, dict):
         raise SoloError(f"{path}: holds a {type(content).__name__}, expected a dictionary.")
     return content

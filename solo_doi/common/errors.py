@@ -36,7 +36,9 @@ class MissingPackageError(SoloError):
 
     def __init__(self, package: str, needed_for: str, remedy: str) -> None:
         """Say what cannot be done without the package, and how to get it."""
-        super().__init__(f"{needed_for} needs the package {package!r}, which cannot be imported. {remedy}")
+        super().__init__(
+            f"{needed_for} needs the package {package!r}, which cannot be imported. {remedy}"
+        )
 
 
 @contextmanager

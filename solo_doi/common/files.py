@@ -34,7 +34,9 @@ def replacing(path: Path) -> Iterator[Path]:
             "another place, then run the same command again to continue."
         ) from error
     finally:
-        with suppress(OSError):  # it is gone after the replacement, and was never there in a read-only folder
+        with suppress(
+            OSError
+        ):  # it is gone after the replacement, and was never there in a read-only folder
             partial.unlink()
 
 
@@ -49,7 +51,9 @@ def check_writable(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise WriteError(f"{path}: cannot be written ({reason(error)}). Choose another place.") from error
+        raise WriteError(
+            f"{path}: cannot be written ({reason(error)}). Choose another place."
+        ) from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -59,7 +63,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_hdf5(
-    path: Path, arrays: Mapping[str, Any], attributes: Mapping[str, Any] | None = None, **options: object
+    path: Path,
+    arrays: Mapping[str, Any],
+    attributes: Mapping[str, Any] | None = None,
+    **options: object,
 ) -> None:
     """Write named arrays as one HDF5 file, whole or not at all."""
     import h5py  # here, so that programs without it can write other files

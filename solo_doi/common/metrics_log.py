@@ -29,8 +29,13 @@ def _steps(file: Path, counter: str) -> list[tuple[str, dict[str, float]]]:
     try:
         *lines, _ = file.read_text().split("\n") if file.is_file() else [""]
     except (OSError, ValueError) as error:
-        raise SoloError(f"{file}: cannot be read ({reason(error)}). Expected a JSON object per line.") from error
-    return [(line, _step(line, f"{file}, line {number}", counter)) for number, line in enumerate(lines, 1)]
+        raise SoloError(
+            f"{file}: cannot be read ({reason(error)}). Expected a JSON object per line."
+        ) from error
+    return [
+        (line, _step(line, f"{file}, line {number}", counter))
+        for number, line in enumerate(lines, 1)
+    ]
 
 
 def _step(line: str, where: str, counter: str) -> dict[str, float]:
@@ -41,7 +46,9 @@ def _step(line: str, where: str, counter: str) -> dict[str, float]:
             f"{where}: not JSON ({error}). Delete the line; the run's other files do not need it."
         ) from error
     if not isinstance(step, dict) or not isinstance(step.get(counter), int):
-        raise SoloError(f"{where}: expected an object with a number {counter!r}, found {line[:40]!r}. Delete the line.")
+        raise SoloError(
+            f"{where}: expected an object with a number {counter!r}, found {line[:40]!r}. Delete the line."
+        )
     return step
 
 
@@ -55,7 +62,9 @@ class MetricsLog:
         with self._writing():
             run.mkdir(parents=True, exist_ok=True)
             kept = [line for line, step in _steps(self._file, counter) if step[counter] <= first]
-            write_text(self._file, "".join(f"{line}\n" for line in kept))  # killed here, it loses nothing
+            write_text(
+                self._file, "".join(f"{line}\n" for line in kept)
+            )  # killed here, it loses nothing
             self._stream = self._file.open("a")
             self._events = EventFile(run / "tensorboard", first)
 

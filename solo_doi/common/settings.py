@@ -46,9 +46,15 @@ def from_command_line(
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     # "--config=FILE" as "--config FILE": every other flag may be written either way.
-    arguments = [part for word in arguments for part in (word.split("=", 1) if word[:9] == "--config=" else [word])]
     arguments = [
-        f"{word}=True" if word.removeprefix("--") in switches and after not in ("True", "False") else word
+        part
+        for word in arguments
+        for part in (word.split("=", 1) if word[:9] == "--config=" else [word])
+    ]
+    arguments = [
+        f"{word}=True"
+        if word.removeprefix("--") in switches and after not in ("True", "False")
+        else word
         for word, after in itertools.pairwise([*arguments, ""])
     ]
     content: Mapping[str, Any] = {}
@@ -84,7 +90,9 @@ def read(kind: type[Config], path: Path) -> Config:
     return from_dict(kind, load(path), str(path))
 
 
-def from_dict(kind: type[Config], content: object, where: str, default: Config | None = None) -> Config:
+def from_dict(
+    kind: type[Config], content: object, where: str, default: Config | None = None
+) -> Config:
     """Build a dataclass from nested mappings, on top of `default`; unknown names and wrong types are errors."""
     if not isinstance(content, Mapping):
         raise ConfigError(f"{where}: expected names with values, found {content!r}.")
@@ -94,7 +102,9 @@ def from_dict(kind: type[Config], content: object, where: str, default: Config |
     for name, value in content.items():
         if name not in names:
             raise ConfigError(f"{where}: {UnknownNameError('setting', name, names)}")
-        values[name] = _convert(hints[name], value, f"{where}: {name}", getattr(default, name, None))
+        values[name] = _convert(
+            hints[name], value, f"{where}: {name}", getattr(default, name, None)
+        )
     if default is None:
         return kind(**values)
     return dataclasses.replace(default, **values)  # type: ignore[type-var]  # a dataclass, as `kind` is
@@ -124,7 +134,11 @@ def load(path: Path) -> Mapping[str, Any]:
         content = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none is a ValueError
+    except (
+        yaml.YAMLError,
+        ValueError,
+        RecursionError,
+    ) as error:  # a date that is none is a ValueError
         raise ConfigError(f"{path}: not valid YAML. {' '.join(str(error).split())}") from error
     if content is not None and not isinstance(content, Mapping):
         raise ConfigError(f"{path}: expected names with values, found {content!r}.")
@@ -151,14 +165,21 @@ def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # 
     if dataclasses.is_dataclass(hint):
         return from_dict(typing.cast(type, hint), value, where, default)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    plain = origin is None and isinstance(hint, type)  # to Python 3.10 tuple[float, float] is a type, too
+    plain = origin is None and isinstance(
+        hint, type
+    )  # to Python 3.10 tuple[float, float] is a type, too
     if origin is tuple and isinstance(value, list | tuple):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(kinds) == len(value):
-            return tuple(_convert(kind, item, where) for kind, item in zip(kinds, value, strict=True))
+            return tuple(
+                _convert(kind, item, where) for kind, item in zip(kinds, value, strict=True)
+            )
     elif origin is dict and isinstance(value, dict):
         key_kind, value_kind = arguments
-        return {_convert(key_kind, k, where): _convert(value_kind, v, f"{where}.{k}") for k, v in value.items()}
+        return {
+            _convert(key_kind, k, where): _convert(value_kind, v, f"{where}.{k}")
+            for k, v in value.items()
+        }
     elif origin is typing.Literal:
         if value in arguments:
             return value

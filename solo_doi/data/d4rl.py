@@ -26,13 +26,21 @@ def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transition
     stored, is dropped, as D4RL's own tools do.
     """
     arrays = _read(path)
-    terminals, observations = arrays["terminals"].astype(bool), arrays["observations"].astype(np.float32)
+    terminals, observations = (
+        arrays["terminals"].astype(bool),
+        arrays["observations"].astype(np.float32),
+    )
     timeouts = _timeouts(path, arrays, terminals, max_episode_steps)
     if "next_observations" in arrays:
-        following, kept = arrays["next_observations"].astype(np.float32), np.ones(len(terminals), dtype=bool)
+        following, kept = (
+            arrays["next_observations"].astype(np.float32),
+            np.ones(len(terminals), dtype=bool),
+        )
     else:
         following = np.concatenate([observations[1:], observations[-1:]])
-        following[terminals] = observations[terminals]  # was not stored: as if the last state were never left
+        following[terminals] = observations[
+            terminals
+        ]  # was not stored: as if the last state were never left
         kept = terminals | ~timeouts
         cut = np.append(~kept[1:], False)  # the row before a dropped one is now the last
         timeouts = timeouts | (cut & ~terminals)
@@ -51,7 +59,9 @@ def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transition
 def write_d4rl(path: Path, data: Transitions) -> None:
     """Write one file that D4RL's tools read."""
     if data.actions is None:
-        raise DataError(f"{path}: a dataset without actions cannot be written as D4RL, which requires them.")
+        raise DataError(
+            f"{path}: a dataset without actions cannot be written as D4RL, which requires them."
+        )
     names = ("observations", "actions", "next_observations", "rewards", "terminals", "timeouts")
     write_shard(path, {name: np.asarray(getattr(data, name)) for name in names})
 
@@ -60,10 +70,14 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     """Read the arrays that are there; every one has a row per transition, and the scalars have no second axis."""
     try:
         with h5py.File(path, "r") as file:
-            names = [name for name in (*REQUIRED, *OPTIONAL) if isinstance(file.get(name), h5py.Dataset)]
+            names = [
+                name for name in (*REQUIRED, *OPTIONAL) if isinstance(file.get(name), h5py.Dataset)
+            ]
             missing, found = [name for name in REQUIRED if name not in names], sorted(file)
             arrays = {name: np.atleast_1d(file[name][()]) for name in names}
-    except Exception as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
+    except (
+        Exception
+    ) as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
         raise DataError(f"{path}: not a readable HDF5 file ({reason(error)}).") from error
     if missing:
         raise DataError(f"{path}: lacks {missing}, found {found}. Expected a D4RL file.")
@@ -73,7 +87,9 @@ def _read(path: Path) -> dict[str, np.ndarray]:
         # Some files keep rewards and flags as (N, 1).
         arrays[name] = array if vector or array.size != len(array) else array.reshape(-1)
         if arrays[name].ndim != 1 + vector or len(array) != rows:
-            raise DataError(f"{path}: {name} has shape {array.shape}, expected ({rows}, {'size' if vector else ''}).")
+            raise DataError(
+                f"{path}: {name} has shape {array.shape}, expected ({rows}, {'size' if vector else ''})."
+            )
     return arrays
 
 

@@ -24,7 +24,9 @@ class Dataset:
         self.folder = folder
         self.manifest = Manifest.read(folder)
         if not self.manifest.shards:
-            raise DataError(f"{folder}: holds no trajectories yet. Run the solo-collect command that began it again.")
+            raise DataError(
+                f"{folder}: holds no trajectories yet. Run the solo-collect command that began it again."
+            )
         self.shards: list[Mapping[str, np.ndarray]] = []
         """Fields of each file, memory-mapped."""
         for entry in self.manifest.shards:
@@ -49,7 +51,9 @@ class Dataset:
         """Return some fields of transitions by number; only what is asked for is read from disk."""
         rows = np.asarray(rows)
         if rows.size and not (rows.min() >= 0 and rows.max() < len(self)):
-            raise DataError(f"{self.folder}: has transitions 0 to {len(self) - 1}, not {rows.min()} to {rows.max()}.")
+            raise DataError(
+                f"{self.folder}: has transitions 0 to {len(self) - 1}, not {rows.min()} to {rows.max()}."
+            )
         for name in names:
             self._check_name(name, per_trajectory=False)
         # Rows in the order of the files, then back: twice as fast as scattering them shard by shard.
@@ -68,7 +72,9 @@ class Dataset:
         for name in names:
             gathered = self._empty(name, len(rows))
             for arrays, span, local in spans:
-                np.take(arrays[name], local, axis=0, out=gathered[span], mode="clip")  # "raise" makes another copy
+                np.take(
+                    arrays[name], local, axis=0, out=gathered[span], mode="clip"
+                )  # "raise" makes another copy
             result[name] = np.take(gathered, back, axis=0)
         return result
 
@@ -100,7 +106,11 @@ class Dataset:
         return name in self.shards[0]
 
     def _check_name(self, name: str, *, per_trajectory: bool = True) -> None:
-        known = [field.name for field in self.manifest.fields if per_trajectory or not field.per_trajectory]
+        known = [
+            field.name
+            for field in self.manifest.fields
+            if per_trajectory or not field.per_trajectory
+        ]
         if name not in known:
             raise DataError(f"{self.folder}: {UnknownNameError('field', name, known)}")
 

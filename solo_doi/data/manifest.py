@@ -72,7 +72,9 @@ class Manifest:
         """Read and check the version."""
         path = folder / MANIFEST_FILE
         if not path.is_file():
-            raise DataError(f"{folder}: no {MANIFEST_FILE} in it. Expected a dataset made by solo-collect.")
+            raise DataError(
+                f"{folder}: no {MANIFEST_FILE} in it. Expected a dataset made by solo-collect."
+            )
         try:
             content = json.loads(path.read_text())
         except OSError as error:
@@ -86,9 +88,13 @@ class Manifest:
             raise DataError(f"{path}: not the manifest of a solo-doi dataset.")
         version = content.pop("version", None)
         if version != VERSION:
-            raise DataError(f"{path}: version {version!r}, this program reads version {VERSION}. Update solo-doi.")
+            raise DataError(
+                f"{path}: version {version!r}, this program reads version {VERSION}. Update solo-doi."
+            )
         try:
-            content["fields"] = tuple(Field(**{**entry, "shape": tuple(entry["shape"])}) for entry in content["fields"])
+            content["fields"] = tuple(
+                Field(**{**entry, "shape": tuple(entry["shape"])}) for entry in content["fields"]
+            )
             content["shards"] = tuple(ShardEntry(**entry) for entry in content["shards"])
             for name in ("layout", "joint_names", "policies"):
                 content[name] = tuple(content[name])
@@ -102,8 +108,14 @@ def _differences(name: str, one: object, two: object) -> list[str]:
         return []
     if isinstance(one, dict) and isinstance(two, dict):
         names = sorted({*one, *two})
-        return [text for part in names for text in _differences(f"{name}.{part}", one.get(part), two.get(part))]
+        return [
+            text
+            for part in names
+            for text in _differences(f"{name}.{part}", one.get(part), two.get(part))
+        ]
     if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
         pairs = enumerate(zip(one, two, strict=True))
-        return [text for number, (a, b) in pairs for text in _differences(f"{name}[{number}]", a, b)]
+        return [
+            text for number, (a, b) in pairs for text in _differences(f"{name}[{number}]", a, b)
+        ]
     return [f"{name} was {one!r}, is {two!r}"]

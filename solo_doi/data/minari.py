@@ -25,12 +25,16 @@ IDENTIFIER = re.compile(r"([-\w][-\w/]*[-\w]/)?[-\w]+-v\d+")
 
 def is_minari(path: Path) -> bool:
     """Whether a directory holds a Minari dataset, in whatever storage."""
-    return any((folder / name).is_file() for folder in _places(path) for name in (DATA_FILE, METADATA_FILE))
+    return any(
+        (folder / name).is_file() for folder in _places(path) for name in (DATA_FILE, METADATA_FILE)
+    )
 
 
 def read_minari(path: Path) -> Transitions:
     """Read all episodes of a dataset whose observations and actions are plain arrays."""
-    file_path = next((folder / DATA_FILE for folder in _places(path) if (folder / DATA_FILE).is_file()), None)
+    file_path = next(
+        (folder / DATA_FILE for folder in _places(path) if (folder / DATA_FILE).is_file()), None
+    )
     if file_path is None:
         raise DataError(
             f"{path}: no {DATA_FILE} in it or in its data folder. Expected a Minari dataset stored as HDF5 "
@@ -41,24 +45,36 @@ def read_minari(path: Path) -> Transitions:
             episodes = [_episode(file_path, file[name]) for name in _in_order(file_path, file)]
     except DataError:
         raise
-    except Exception as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
+    except (
+        Exception
+    ) as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
         raise DataError(f"{file_path}: not a readable HDF5 file ({reason(error)}).") from error
     if not episodes:
         raise DataError(f"{file_path}: holds no episodes.")
-    sizes = {(episode["observations"].shape[1], episode["actions"].shape[1]) for episode in episodes}
+    sizes = {
+        (episode["observations"].shape[1], episode["actions"].shape[1]) for episode in episodes
+    }
     if len(sizes) > 1:
-        raise DataError(f"{file_path}: episodes have different sizes of observations and actions: {sorted(sizes)}.")
+        raise DataError(
+            f"{file_path}: episodes have different sizes of observations and actions: {sorted(sizes)}."
+        )
     arrays = {name: np.concatenate([episode[name] for episode in episodes]) for name in episodes[0]}
     with named(path):
-        return Transitions.from_flags(**arrays, terms={FOREIGN_TERM: slice(0, arrays["observations"].shape[1])})
+        return Transitions.from_flags(
+            **arrays, terms={FOREIGN_TERM: slice(0, arrays["observations"].shape[1])}
+        )
 
 
 def write_minari(path: Path, data: Transitions, dataset_id: str) -> None:
     """Write a dataset that the minari package loads from `path`, its root folder followed by the dataset's name."""
     if data.actions is None:
-        raise DataError(f"{path}: a dataset without actions cannot be written as Minari, which requires them.")
+        raise DataError(
+            f"{path}: a dataset without actions cannot be written as Minari, which requires them."
+        )
     if not IDENTIFIER.fullmatch(dataset_id):
-        raise DataError(f"{dataset_id!r} is no name of a Minari dataset: expected one such as solo12/offline-v0.")
+        raise DataError(
+            f"{dataset_id!r} is no name of a Minari dataset: expected one such as solo12/offline-v0."
+        )
     folder, partial = path / "data", path / ".data.partial"
     if folder.exists():
         raise DataError(f"{folder}: exists already. Delete it or choose another place.")
@@ -66,7 +82,9 @@ def write_minari(path: Path, data: Transitions, dataset_id: str) -> None:
         shutil.rmtree(partial, ignore_errors=True)  # of a killed attempt
         partial.mkdir(parents=True)
         (partial / DATA_FILE).write_bytes(_episodes(data, data.actions))
-        (partial / METADATA_FILE).write_text(json.dumps(_metadata(data, data.actions, dataset_id), indent=2))
+        (partial / METADATA_FILE).write_text(
+            json.dumps(_metadata(data, data.actions, dataset_id), indent=2)
+        )
         partial.rename(folder)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
@@ -81,24 +99,32 @@ def _in_order(path: Path, file: h5py.File) -> list[str]:
     numbers = {name: re.fullmatch(r"episode_(\d+)", name) for name in file}
     strangers = [name for name, match in numbers.items() if match is None]
     if strangers:
-        raise DataError(f"{path}: holds {strangers[0]!r}, expected groups episode_0, episode_1 and so on only.")
+        raise DataError(
+            f"{path}: holds {strangers[0]!r}, expected groups episode_0, episode_1 and so on only."
+        )
     return sorted(numbers, key=lambda name: int(name.rsplit("_", 1)[1]))
 
 
 def _episode(path: Path, group: h5py.Group) -> dict[str, np.ndarray]:
     for name in ("observations", "actions", "rewards", "terminations", "truncations"):
         if isinstance(group.get(name), h5py.Group):
-            raise DataError(f"{path}: {name} of {group.name} are not one array: dictionary spaces are not supported.")
+            raise DataError(
+                f"{path}: {name} of {group.name} are not one array: dictionary spaces are not supported."
+            )
         if name not in group:
             raise DataError(f"{path}: {group.name} has no {name!r}, found {sorted(group)}.")
-    observations, actions = (group[name][:].astype(np.float32) for name in ("observations", "actions"))
+    observations, actions = (
+        group[name][:].astype(np.float32) for name in ("observations", "actions")
+    )
     if observations.ndim != 2 or actions.ndim != 2:
         raise DataError(
             f"{path}: {group.name} has observations {observations.shape} and actions {actions.shape}, expected one "
             "row of numbers per step: discrete and image spaces are not supported."
         )
     rewards = group["rewards"][:].astype(np.float32).reshape(-1)
-    terminals, timeouts = (group[name][:].astype(bool).reshape(-1) for name in ("terminations", "truncations"))
+    terminals, timeouts = (
+        group[name][:].astype(bool).reshape(-1) for name in ("terminations", "truncations")
+    )
     steps = {len(actions), len(rewards), len(terminals), len(timeouts), len(observations) - 1}
     if len(steps) > 1 or not len(actions):
         raise DataError(
@@ -123,7 +149,9 @@ def _episodes(data: Transitions, actions: np.ndarray) -> memoryview:
             group = file.create_group(f"episode_{number}")
             group.attrs.update(id=number, total_steps=end - start)
             group.create_group("infos")
-            observations = np.concatenate([data.observations[start:end], data.next_observations[end - 1 : end]])
+            observations = np.concatenate(
+                [data.observations[start:end], data.next_observations[end - 1 : end]]
+            )
             group.create_dataset("observations", data=observations)
             group.create_dataset("actions", data=actions[start:end])
             group.create_dataset("rewards", data=data.rewards[start:end])
@@ -147,5 +175,11 @@ def _metadata(data: Transitions, actions: np.ndarray, dataset_id: str) -> dict[s
 def _space(size: int) -> str:
     """Serialise an unbounded box as Minari does: a JSON string inside the JSON."""
     bound = float("inf")
-    space = {"type": "Box", "dtype": "float32", "shape": [size], "low": [-bound] * size, "high": [bound] * size}
+    space = {
+        "type": "Box",
+        "dtype": "float32",
+        "shape": [size],
+        "low": [-bound] * size,
+        "high": [bound] * size,
+    }
     return json.dumps(space)

@@ -33,21 +33,53 @@ class Field:
 def transition_fields(observation_size: int, *, actions: bool = True) -> tuple[Field, ...]:
     """Fields that D4RL defines, and a flag for first transitions."""
     fields = (
-        Field("observations", (observation_size,), "<f4", "what the policy saw, noise included; see `layout`"),
-        Field("next_observations", (observation_size,), "<f4", "what it saw one control step later, also at the end"),
+        Field(
+            "observations",
+            (observation_size,),
+            "<f4",
+            "what the policy saw, noise included; see `layout`",
+        ),
+        Field(
+            "next_observations",
+            (observation_size,),
+            "<f4",
+            "what it saw one control step later, also at the end",
+        ),
         Field("rewards", (), "<f4", "tracking reward exp(-((vx - command)/0.3)^2)"),
-        Field("terminals", (), "|b1", "the task ended here; never, while falls do not end a trajectory"),
+        Field(
+            "terminals",
+            (),
+            "|b1",
+            "the task ended here; never, while falls do not end a trajectory",
+        ),
         Field("timeouts", (), "|b1", "last transition of a trajectory"),
         Field("initials", (), "|b1", "first transition of a trajectory"),
     )
     return (*fields[:1], *ACTIONS, *fields[1:]) if actions else fields
 
 
-ACTIONS = (Field("actions", (NUM_JOINTS,), "<f4", "raw policy output; joint target = default pose + 0.25 action"),)
+ACTIONS = (
+    Field(
+        "actions",
+        (NUM_JOINTS,),
+        "<f4",
+        "raw policy output; joint target = default pose + 0.25 action",
+    ),
+)
 
 INFO_FIELDS = (
-    Field("infos/base_position", (3,), "<f4", "true position of the base in the world, after the step [m]"),
-    Field("infos/base_quaternion", (4,), "<f4", "true orientation of the base (w, x, y, z), after the step"),
+    Field(
+        "infos/base_position",
+        (3,),
+        "<f4",
+        "true position of the base in the world, after the step [m]",
+    ),
+    Field(
+        "infos/base_quaternion",
+        (4,),
+        "<f4",
+        "true orientation of the base (w, x, y, z), after the step",
+    ),
     Field("infos/reward_groups", (2,), "<f4", "the trainer's rewards: regular, task"),
     Field("infos/fallen", (), "|b1", "base, shoulder or thigh touched the ground"),
 )
@@ -62,10 +94,18 @@ _EPISODE_FIELDS = (
     Field("episodes/command", (3,), "<f4", "velocity command: vx, vy [m/s], yaw rate [rad/s]"),
     Field("episodes/standing", (), "|b1", "started from the controller's standing pose"),
     Field("episodes/fallen", (), "|b1", "fell at any step"),
-    Field("episodes/crc32", (), "<u4", "checksum of the trajectory's transitions, to find damaged ones"),
+    Field(
+        "episodes/crc32",
+        (),
+        "<u4",
+        "checksum of the trajectory's transitions, to find damaged ones",
+    ),
 )
 
 
 def episode_fields(domain: Iterable[str]) -> tuple[Field, ...]:
     """Fields of whole trajectories, with one for each physical parameter that is recorded."""
-    return (*_EPISODE_FIELDS, *(Field(f"episodes/domain/{name}", (), "<f8", "physics of the robot") for name in domain))
+    return (
+        *_EPISODE_FIELDS,
+        *(Field(f"episodes/domain/{name}", (), "<f8", "physics of the robot") for name in domain),
+    )

@@ -38,13 +38,19 @@ def map_shard(path: Path, fields: Iterable[Field]) -> dict[str, np.ndarray]:
             arrays = {field.name: _map_field(path, file, whole, field) for field in fields}
     except DataError:
         raise
-    except Exception as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
+    except (
+        Exception
+    ) as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
         raise DataError(
             f"{path}: not a readable HDF5 file ({reason(error)}). It may be cut short or damaged: "
             "`solo-collect verify` shows what is left, `solo-collect repair` keeps it."
         ) from error
     for per_trajectory in (False, True):
-        lengths = {name: len(a) for name, a in arrays.items() if name.startswith("episodes/") is per_trajectory}
+        lengths = {
+            name: len(a)
+            for name, a in arrays.items()
+            if name.startswith("episodes/") is per_trajectory
+        }
         if len(set(lengths.values())) > 1:
             raise DataError(f"{path}: fields have different lengths, expected one: {lengths}.")
     return arrays
@@ -53,8 +59,14 @@ def map_shard(path: Path, fields: Iterable[Field]) -> dict[str, np.ndarray]:
 def _map_field(path: Path, file: h5py.File, whole: np.ndarray, field: Field) -> np.ndarray:
     dataset = file.get(field.name)
     if not isinstance(dataset, h5py.Dataset):
-        raise DataError(f"{path}: has no {field.name!r}, found {sorted(file)}. Is it a shard of this dataset?")
-    if dataset.shape[1:] != field.shape or dataset.ndim == 0 or dataset.dtype != np.dtype(field.dtype):
+        raise DataError(
+            f"{path}: has no {field.name!r}, found {sorted(file)}. Is it a shard of this dataset?"
+        )
+    if (
+        dataset.shape[1:] != field.shape
+        or dataset.ndim == 0
+        or dataset.dtype != np.dtype(field.dtype)
+    ):
         raise DataError(
             f"{path}: {field.name} is {dataset.dtype.str} with shape {dataset.shape}, "
             f"expected {field.dtype} with shape {('N', *field.shape)}."
@@ -65,14 +77,18 @@ def _map_field(path: Path, file: h5py.File, whole: np.ndarray, field: Field) -> 
     return np.ndarray(dataset.shape, dtype=field.dtype, buffer=whole, offset=offset)
 
 
-def checksums(arrays: Mapping[str, np.ndarray], start: np.ndarray, length: np.ndarray) -> np.ndarray:
+def checksums(
+    arrays: Mapping[str, np.ndarray], start: np.ndarray, length: np.ndarray
+) -> np.ndarray:
     """CRC-32 of each trajectory, over its transitions and what is said of it as a whole, in order of names."""
     names = sorted(set(arrays) - set(NOT_SUMMED))
     result = np.zeros(len(start), dtype=np.uint32)
     for row, (first, count) in enumerate(zip(start, length, strict=True)):
         crc = 0
         for name in names:
-            rows = slice(row, row + 1) if name.startswith("episodes/") else slice(first, first + count)
+            rows = (
+                slice(row, row + 1) if name.startswith("episodes/") else slice(first, first + count)
+            )
             crc = zlib.crc32(np.ascontiguousarray(arrays[name][rows]).tobytes(), crc)
         result[row] = crc
     return result

@@ -34,13 +34,17 @@ class Transitions:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and field.name != "starts" and len(value) != len(self):
-                raise DataError(f"{field.name} has {len(value)} rows, observations have {len(self)}.")
+                raise DataError(
+                    f"{field.name} has {len(value)} rows, observations have {len(self)}."
+                )
         for name in ("observations", "next_observations", "actions"):
             value = getattr(self, name)
             if value is None:
                 continue
             if value.ndim != 2:
-                raise DataError(f"{name} has shape {value.shape}, expected one row of numbers per transition.")
+                raise DataError(
+                    f"{name} has shape {value.shape}, expected one row of numbers per transition."
+                )
             if not np.isfinite(value).all():
                 row = np.argwhere(~np.isfinite(value))[0][0]
                 raise DataError(
@@ -53,8 +57,15 @@ class Transitions:
                 f"observations {self.observations.shape[1]}."
             )
         starts = self.starts
-        if not len(starts) or starts[0] != 0 or starts[-1] >= len(self) or (np.diff(starts) <= 0).any():
-            raise DataError(f"Trajectories must start at 0 and follow one another, found starts {starts[:5]}.")
+        if (
+            not len(starts)
+            or starts[0] != 0
+            or starts[-1] >= len(self)
+            or (np.diff(starts) <= 0).any()
+        ):
+            raise DataError(
+                f"Trajectories must start at 0 and follow one another, found starts {starts[:5]}."
+            )
 
     def __len__(self) -> int:
         """Return the number of transitions."""

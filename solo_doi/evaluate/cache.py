@@ -23,16 +23,25 @@ PARTS = ("transfer", "history")
 def made_from(run: Path, expert_file: Path) -> dict[str, str]:
     """Hashes of the policies an evaluation tells of."""
     files = {"policy": policy_file(run), "expert": expert_file, "smodice": run / EXPERT_FILE}
-    return {name: file_hash(path) for name, path in files.items() if name != "smodice" or path.is_file()}
+    return {
+        name: file_hash(path) for name, path in files.items() if name != "smodice" or path.is_file()
+    }
 
 
 def read_earlier(run: Path, out: Path) -> dict[str, Any]:
     """Read `metrics.json` if it is about the policy that is there now; empty if not."""
     try:
         metrics = json.loads((out / METRICS_JSON).read_text())
-        told = metrics["made_from"]["policy"] == file_hash(policy_file(run)) and isinstance(metrics["evaluation"], dict)
+        told = metrics["made_from"]["policy"] == file_hash(policy_file(run)) and isinstance(
+            metrics["evaluation"], dict
+        )
         return metrics if told else {}
-    except (OSError, ValueError, KeyError, TypeError):  # none, damaged, or of another program: made anew
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+    ):  # none, damaged, or of another program: made anew
         return {}
 
 
@@ -51,7 +60,11 @@ def with_earlier(config: EvalConfig, before: dict[str, Any], out: Path) -> EvalC
 
 def same_settings(before: dict[str, Any], run: Path, expert_file: Path, config: EvalConfig) -> bool:
     """Whether an earlier evaluation measured the same, in the same way, whatever parts it has."""
-    expected = {"made_from": made_from(run, expert_file), "definitions": DEFINITIONS, "measures": MEASURES}
+    expected = {
+        "made_from": made_from(run, expert_file),
+        "definitions": DEFINITIONS,
+        "measures": MEASURES,
+    }
     asked = _without_parts(settings_files.to_dict(config))
     return (
         all(before.get(name) == value for name, value in expected.items())

@@ -39,7 +39,18 @@ SHORT = {
 }
 """Labels that fit an axis."""
 BARS = ("return_pct_mean", "ratio_l1_trajectory", "height_std")
-UNLIKE = frozenset({"seed", "data", "expert", "torch_threads", "device", "save_every", "checkpoints", "full_passes"})
+UNLIKE = frozenset(
+    {
+        "seed",
+        "data",
+        "expert",
+        "torch_threads",
+        "device",
+        "save_every",
+        "checkpoints",
+        "full_passes",
+    }
+)
 """Settings that runs of one kind may differ in."""
 TABLE_FILE = "compare.md"
 QUARTILES = (0.25, 0.5, 0.75)
@@ -65,7 +76,11 @@ def labels(runs: Mapping[Path, dict[str, Any]]) -> dict[Path, str]:
     found = {run: settings(run, metrics) for run, metrics in runs.items()}
     for run, name in [*names.items()]:
         same = [found[other] for other in runs if label(runs[other]) == name]
-        differing = [key for key, value in found[run].items() if any(other.get(key) != value for other in same)]
+        differing = [
+            key
+            for key, value in found[run].items()
+            if any(other.get(key) != value for other in same)
+        ]
         names[run] = ", ".join([name, *(f"{key} {show(found[run][key])}" for key in differing)])
     return names
 
@@ -74,9 +89,19 @@ def settings(run: Path, metrics: dict[str, Any]) -> dict[str, Any]:
     """All that makes a run what it is, by dotted names, but for seed, places and speed; a bundle tells nothing."""
     if "objective" not in metrics:
         return {}
-    config = settings_files.load(run / CONFIG_FILE) if (run / CONFIG_FILE).is_file() else {"eps": metrics["eps"]}
-    parts = {name: value if isinstance(value, dict) else {"": value} for name, value in config.items()}
-    flat = {f"{name}.{key}".strip("."): value for name, part in parts.items() for key, value in part.items()}
+    config = (
+        settings_files.load(run / CONFIG_FILE)
+        if (run / CONFIG_FILE).is_file()
+        else {"eps": metrics["eps"]}
+    )
+    parts = {
+        name: value if isinstance(value, dict) else {"": value} for name, value in config.items()
+    }
+    flat = {
+        f"{name}.{key}".strip("."): value
+        for name, part in parts.items()
+        for key, value in part.items()
+    }
     return {name: value for name, value in flat.items() if name not in UNLIKE} | _made_from(run)
 
 
@@ -84,7 +109,10 @@ def _made_from(run: Path) -> dict[str, str]:
     """Data and expert by content: places may differ, numbers may not."""
     origin = read_origin(run)
     found = {name: origin[name] for name in ("data", "expert") if name in origin}
-    return {name: f"of {one['transitions']} transitions, {one['crc32']:08x}" for name, one in found.items()}
+    return {
+        name: f"of {one['transitions']} transitions, {one['crc32']:08x}"
+        for name, one in found.items()
+    }
 
 
 def value(metrics: dict[str, Any], name: str) -> float:
@@ -114,13 +142,23 @@ def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
     report = Report("Runs compared")
     report.text("Medians over runs of the same kind, with quartiles where there is more than one.")
     report.table(rows)
-    report.figure(_trade_off(groups, out / "trade_off"), "Return against diversity; every dot is a run.")
     report.figure(
-        _by_group(groups, out / "groups"), "Return, distance of ratios and spread of heights, with quartiles."
+        _trade_off(groups, out / "trade_off"), "Return against diversity; every dot is a run."
     )
-    curves = [Curve(names[run], run.name, *curve) for run, metrics in runs.items() for curve in _curves(run, metrics)]
+    report.figure(
+        _by_group(groups, out / "groups"),
+        "Return, distance of ratios and spread of heights, with quartiles.",
+    )
+    curves = [
+        Curve(names[run], run.name, *curve)
+        for run, metrics in runs.items()
+        for curve in _curves(run, metrics)
+    ]
     if curves:
-        report.figure(_over_steps(curves, out / "over_steps"), "What skills become over training; every line is a run.")
+        report.figure(
+            _over_steps(curves, out / "over_steps"),
+            "What skills become over training; every line is a run.",
+        )
     report.write(out / "report.html")
     return out / "report.html"
 
@@ -144,8 +182,12 @@ def _trade_off(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
     figure, axes = figures.panels(1, 2, height=3.0)
     rows = []
     for number, (name, group) in enumerate(groups.items()):
-        for axis, measure in zip(axes[0], ("ratio_l1_trajectory", "sf_l2_standardised"), strict=True):
-            points = [(value(metrics, measure), value(metrics, "return_pct_mean")) for metrics in group]
+        for axis, measure in zip(
+            axes[0], ("ratio_l1_trajectory", "sf_l2_standardised"), strict=True
+        ):
+            points = [
+                (value(metrics, measure), value(metrics, "return_pct_mean")) for metrics in group
+            ]
             axis.scatter(*zip(*points, strict=True), color=figures.colour(number), label=name, s=18)
             axis.set(xlabel=MEASURES[measure], ylabel="return [% of expert]", ylim=(0, 110))
             rows += [[name, measure, *point] for point in points]
@@ -182,13 +224,26 @@ def _over_steps(curves: Sequence[Curve], path: Path) -> Path:
     figure, axes = figures.panels(len(measures), height=2.8 if len(measures) == 1 else 2.0)
     for axis, measure in zip(axes[:, 0], measures, strict=True):
         for curve in (curve for curve in curves if curve.measure == measure):
-            style = {"color": figures.colour(groups.index(curve.group)), "label": curve.group, "lw": 1}
-            axis.plot(*zip(*curve.points, strict=True), marker="" if measure == "ratio_l1" else "o", ms=3, **style)
+            style = {
+                "color": figures.colour(groups.index(curve.group)),
+                "label": curve.group,
+                "lw": 1,
+            }
+            axis.plot(
+                *zip(*curve.points, strict=True),
+                marker="" if measure == "ratio_l1" else "o",
+                ms=3,
+                **style,
+            )
         axis.set(ylabel=SHORT[measure], ylim=(0, None))
     handles = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))  # one per label
     axes[0, 0].legend(handles.values(), handles, fontsize=7)
     axes[-1, 0].set(xlabel="outer step")
-    rows = ([curve.group, curve.run, curve.measure, *point] for curve in curves for point in curve.points)
+    rows = (
+        [curve.group, curve.run, curve.measure, *point]
+        for curve in curves
+        for point in curve.points
+    )
     return figures.save(figure, path, ["group", "run", "measure", "outer", "value"], rows)
 
 
@@ -201,7 +256,13 @@ def _by_group(groups: dict[str, list[dict[str, Any]]], path: Path) -> Path:
             if not len(values):
                 continue  # a single skill has no spread
             low, middle, high = np.quantile(values, QUARTILES)
-            axis.bar(number, middle, yerr=[[middle - low], [high - middle]], color=figures.colour(number), capsize=2)
+            axis.bar(
+                number,
+                middle,
+                yerr=[[middle - low], [high - middle]],
+                color=figures.colour(number),
+                capsize=2,
+            )
             rows.append([name, measure, low, middle, high])
         axis.set_xticks(range(len(groups)), list(groups), rotation=30, ha="right", fontsize=7)
         axis.set_ylabel(SHORT[measure], fontsize=8)

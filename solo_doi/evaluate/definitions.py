@@ -16,7 +16,9 @@ DIVERSITY = (
 
 def _amounts(differences: dict[str, float]) -> str:
     """Differences in height, clearance and phase as text."""
-    height, clearance = (f"{1000 * differences[name]:g} mm" for name in ("height_mean", "clearance"))
+    height, clearance = (
+        f"{1000 * differences[name]:g} mm" for name in ("height_mean", "clearance")
+    )
     return f"{height} in height, {clearance} in clearance, {differences['pair_phase']:g} cycles in phase"
 
 

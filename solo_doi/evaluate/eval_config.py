@@ -40,13 +40,19 @@ class EvalConfig:
     def check(self) -> None:
         """Refuse what cannot be measured."""
         if self.steps < 2 * SETTLED:
-            raise SoloError(f"{self.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}.")
+            raise SoloError(
+                f"{self.steps} steps are too short to tell a gait: expected at least {2 * SETTLED}."
+            )
         if self.seed < 0:
             raise SoloError(f"Seed {self.seed}: expected 0 or more.")
         if self.episodes < 4:
-            raise SoloError(f"{self.episodes} episodes are too few to tell skills apart: expected at least 4.")
+            raise SoloError(
+                f"{self.episodes} episodes are too few to tell skills apart: expected at least 4."
+            )
         if self.estimator_episodes < 1:
-            raise SoloError(f"{self.estimator_episodes} rollouts with the estimator: expected 1 or more.")
+            raise SoloError(
+                f"{self.estimator_episodes} rollouts with the estimator: expected 1 or more."
+            )
 
 
 def is_bundle(path: Path) -> bool:

@@ -32,7 +32,11 @@ EXPERT_ROBOTS = 200
 
 
 def evaluate_run(
-    run: Path, expert_file: Path, config: EvalConfig, out: Path, known: Mapping[str, Any] | None = None
+    run: Path,
+    expert_file: Path,
+    config: EvalConfig,
+    out: Path,
+    known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Evaluate and write; return what `metrics.json` holds. Parts of it that are known need not be made again."""
     config.check()
@@ -57,7 +61,9 @@ def evaluate_run(
         metrics |= {"transfer": rows, "transfer_score": transfer_score(rows)}
         metrics |= {"selected": chosen["selected"], "selection": chosen}
     if config.history and source.trained is not None:
-        metrics["history"] = known.get("history") or returns_over_training(run, source.trained, expert, config)
+        metrics["history"] = known.get("history") or returns_over_training(
+            run, source.trained, expert, config
+        )
     if config.pictures:
         write_page(source, evaluation, points, config, metrics, out / REPORT_FILE)
     else:
@@ -71,7 +77,9 @@ def _map(evaluation: Evaluation, expert_file: Path, config: EvalConfig) -> list[
     """Points of the expert, every skill, and SMODICE's expert on the expert's map; none of a single skill."""
     if len(evaluation.walks) == 1:
         return []
-    settings = EvalConfig(sim=config.sim, randomisation=config.randomisation, steps=config.steps, seed=config.seed)
+    settings = EvalConfig(
+        sim=config.sim, randomisation=config.randomisation, steps=config.steps, seed=config.seed
+    )
     many = many_of_the_expert(expert_file.resolve(), settings, EXPERT_ROBOTS)
     recovered = [] if evaluation.recovered is None else [evaluation.recovered]
     return diversity.embed(many, evaluation.walks + recovered, feature_scale(many), config.seed)

@@ -20,7 +20,17 @@ from .report.html_report import Report
 from .skill_evaluation import Evaluation
 from .source import RATIOS, Source
 
-SHOWN = ("return_pct", "vx", "falls", "height_mean", "height_std", "clearance", "frequency", "pair_phase", "energy")
+SHOWN = (
+    "return_pct",
+    "vx",
+    "falls",
+    "height_mean",
+    "height_std",
+    "clearance",
+    "frequency",
+    "pair_phase",
+    "energy",
+)
 
 
 def write_page(
@@ -42,13 +52,23 @@ def write_page(
     rows = {f"skill {skill['skill']}": skill for skill in metrics["skills"]}
     rows |= {"smodice": metrics["smodice"]} if "smodice" in metrics else {}
     rows |= {"expert": metrics["expert"]}
-    report.table([{"": title} | {name: row.get(name, 100.0) for name in SHOWN} for title, row in rows.items()])
-    report.figure(figures.skill_bars(metrics, out / "skills"), "Averages of every skill, with 95 % intervals.")
+    report.table(
+        [
+            {"": title} | {name: row.get(name, 100.0) for name in SHOWN}
+            for title, row in rows.items()
+        ]
+    )
+    report.figure(
+        figures.skill_bars(metrics, out / "skills"), "Averages of every skill, with 95 % intervals."
+    )
     if points:
         report.heading("Diversity")
-        report.table([{"measure": name, "value": metrics[name]} for name in DIVERSITY if name in metrics])
+        report.table(
+            [{"measure": name, "value": metrics[name]} for name in DIVERSITY if name in metrics]
+        )
         report.figure(
-            figures.embedding(points, len(metrics["skills"]), out / "umap"), "Skills among rollouts of the expert."
+            figures.embedding(points, len(metrics["skills"]), out / "umap"),
+            "Skills among rollouts of the expert.",
         )
     _training(report, source, metrics, out)
     _pictures(report, evaluation, out)
@@ -94,7 +114,10 @@ def _pictures(report: Report, evaluation: Evaluation, out: Path) -> None:
 
     named = {f"skill {skill}": film for skill, film in enumerate(evaluation.films)}
     report.heading("Gaits")
-    report.figure(gait_diagram(named, out / "gait"), "Feet on the ground over time, diagonal pairs in one colour.")
+    report.figure(
+        gait_diagram(named, out / "gait"),
+        "Feet on the ground over time, diagonal pairs in one colour.",
+    )
     try:
         filmstrip(named, out / "film.png")
         report.figure(out / "film.png", "One stride of each skill, undisturbed.")

@@ -11,7 +11,9 @@ from .eval_config import COMMANDED, EvalConfig
 from .metrics.walk import measure
 from .skill_evaluation import SUCCESS_SPEED, Policy, roll_out, success
 
-CONDITIONS = tuple(itertools.product(("mujoco", "pybullet"), ("none", "robust"), ("known", "estimated")))
+CONDITIONS = tuple(
+    itertools.product(("mujoco", "pybullet"), ("none", "robust"), ("known", "estimated"))
+)
 """Where transfer is looked at: simulator, randomisation, and how velocity and tilt of the base are come by."""
 ROBUST_SHARE = 0.9
 """A skill is selected if this share of its rollouts succeeds, in every condition."""
@@ -24,8 +26,15 @@ def transfer(policy: Policy, config: EvalConfig) -> list[dict[str, Any]]:
         estimator = base == "estimated"
         robots = config.estimator_episodes if estimator else config.episodes
         for skill in range(policy.num_skills):
-            walk = measure(roll_out(policy, skill, config, sim, randomisation, robots, estimator=estimator), COMMANDED)
-            numbers = {"vx": float(walk.vx.mean()), "falls": int(walk.fallen.sum()), "success": success(walk)}
+            walk = measure(
+                roll_out(policy, skill, config, sim, randomisation, robots, estimator=estimator),
+                COMMANDED,
+            )
+            numbers = {
+                "vx": float(walk.vx.mean()),
+                "falls": int(walk.fallen.sum()),
+                "success": success(walk),
+            }
             place = {"sim": sim, "randomisation": randomisation, "base": base}
             rows.append({**place, "skill": skill, "rollouts": robots, **numbers})
     return rows
@@ -33,9 +42,13 @@ def transfer(policy: Policy, config: EvalConfig) -> list[dict[str, Any]]:
 
 def selection(rows: list[dict[str, Any]], config: EvalConfig) -> dict[str, Any]:
     """Which skills are robust, and all that the choice rests on: conditions, thresholds and rollouts."""
-    places = [{name: row[name] for name in ("sim", "randomisation", "base", "rollouts")} for row in rows]
+    places = [
+        {name: row[name] for name in ("sim", "randomisation", "base", "rollouts")} for row in rows
+    ]
     conditions = [place for number, place in enumerate(places) if place not in places[:number]]
-    named = ", ".join("{sim} {randomisation} {base} ({rollouts})".format(**place) for place in conditions)
+    named = ", ".join(
+        "{sim} {randomisation} {base} ({rollouts})".format(**place) for place in conditions
+    )
     return {
         "selected": select(rows),
         "rule": f"at least {ROBUST_SHARE:.0%} of rollouts at {SUCCESS_SPEED * COMMANDED:.2g} m/s or more without a "

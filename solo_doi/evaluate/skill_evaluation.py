@@ -52,15 +52,28 @@ def roll_out(
 ) -> Recording:
     """Roll one skill out, with the deployed estimator in the loop or not; the configuration gives what is not given."""
     make = estimated_task if estimator else evaluation_task
-    task = make(sim or config.sim, robots or config.episodes, randomisation or config.randomisation, config.seed)
+    task = make(
+        sim or config.sim,
+        robots or config.episodes,
+        randomisation or config.randomisation,
+        config.seed,
+    )
     with task.simulator:
-        return record(task, lambda seen: policy.mean_action(seen.astype(np.float32), skill), config.steps)
+        return record(
+            task, lambda seen: policy.mean_action(seen.astype(np.float32), skill), config.steps
+        )
 
 
-def evaluate(policy: Policy, expert: Policy, config: EvalConfig, recovered: Policy | None = None) -> Evaluation:
+def evaluate(
+    policy: Policy, expert: Policy, config: EvalConfig, recovered: Policy | None = None
+) -> Evaluation:
     """Roll out every skill, the expert, and the expert as it was recovered."""
     skills = range(policy.num_skills)
-    films = [roll_out(policy, skill, config, "mujoco", "none", 1) for skill in skills] if config.pictures else []
+    films = (
+        [roll_out(policy, skill, config, "mujoco", "none", 1) for skill in skills]
+        if config.pictures
+        else []
+    )
     return Evaluation(
         expert=measure(roll_out(expert, 0, config), COMMANDED),
         walks=[measure(roll_out(policy, skill, config), COMMANDED) for skill in skills],
@@ -74,7 +87,10 @@ def describe_skills(evaluation: Evaluation) -> dict[str, Any]:
     expert, walks = evaluation.expert, evaluation.walks
     scale = feature_scale(expert)
     skills = [{"skill": number, **_beside(walk, expert)} for number, walk in enumerate(walks)]
-    described: dict[str, Any] = {"expert": expert.means() | {"success": success(expert)}, "skills": skills}
+    described: dict[str, Any] = {
+        "expert": expert.means() | {"success": success(expert)},
+        "skills": skills,
+    }
     if evaluation.recovered is not None:
         vx_pct = 100 * evaluation.recovered.vx.mean() / expert.vx.mean()
         described["smodice"] = _beside(evaluation.recovered, expert) | {"vx_pct": float(vx_pct)}

@@ -22,7 +22,15 @@ from .eval_config import EvalConfig, is_bundle
 from .skill_evaluation import Policy
 from .training_history import kept_checkpoints
 
-FROM_TRAINING = ("phi", "sigma", "ratio_l1", "ratio_l1_trajectory", "held_out_accuracy", "effective_share", "warnings")
+FROM_TRAINING = (
+    "phi",
+    "sigma",
+    "ratio_l1",
+    "ratio_l1_trajectory",
+    "held_out_accuracy",
+    "effective_share",
+    "warnings",
+)
 RATIOS = "log_w_skills"
 WITHOUT_RATIOS = "Train the run again, or remove the file to evaluate without its figure."
 TASK = "locomotion"
@@ -55,33 +63,49 @@ def read_source(path: Path, config: EvalConfig) -> Source:
     summary, policy = read_summary(path), SkillPolicy.read(policy_file(path))
     trained: RunConfig = settings_files.read(RunConfig, path / CONFIG_FILE)
     if trained.task != TASK:
-        raise SoloError(f"{path}: trained for task {trained.task!r}, skills are evaluated at {TASK!r}.")
+        raise SoloError(
+            f"{path}: trained for task {trained.task!r}, skills are evaluated at {TASK!r}."
+        )
     recovered = SkillPolicy.read(path / EXPERT_FILE) if (path / EXPERT_FILE).is_file() else None
     read_metrics(path)
     if config.pictures:
         _check_ratios(path / RATIOS_FILE, policy.num_skills)
     if config.history:
         kept_checkpoints(path)
-    settings = {name: getattr(trained, name) for name in ("eps", "objective", "multipliers", "seed")}
+    settings = {
+        name: getattr(trained, name) for name in ("eps", "objective", "multipliers", "seed")
+    }
     numbers = {name: summary[name] for name in FROM_TRAINING if name in summary}
-    return Source(path, policy, recovered, trained, {"run": path.resolve().name, **settings, **numbers})
+    return Source(
+        path, policy, recovered, trained, {"run": path.resolve().name, **settings, **numbers}
+    )
 
 
 def read_summary(run: Path) -> dict[str, Any]:
     """Read what training said of itself, or say what is wrong with the directory."""
     if not run.exists():
-        raise SoloError(f"{run}: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export.")
+        raise SoloError(
+            f"{run}: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export."
+        )
     if not (run / CONFIG_FILE).is_file():
         raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
     bundle = run / "skills.onnx"
-    if not (run / SUMMARY_FILE).is_file() and not (run / POLICY_FILE).is_file() and bundle.is_file():
+    if (
+        not (run / SUMMARY_FILE).is_file()
+        and not (run / POLICY_FILE).is_file()
+        and bundle.is_file()
+    ):
         raise SoloError(f"{run}: not a run of solo-train. Name the bundle in it: {bundle}")
     if not (run / SUMMARY_FILE).is_file():
-        raise SoloError(f"{run}: training has not finished. Continue it with `solo-train --resume {run}`.")
+        raise SoloError(
+            f"{run}: training has not finished. Continue it with `solo-train --resume {run}`."
+        )
     try:
         return json.loads((run / SUMMARY_FILE).read_text())
     except ValueError as error:
-        raise SoloError(f"{run / SUMMARY_FILE}: not valid JSON ({error}). Train the run again.") from error
+        raise SoloError(
+            f"{run / SUMMARY_FILE}: not valid JSON ({error}). Train the run again."
+        ) from error
 
 
 def _check_ratios(path: Path, skills: int) -> None:
@@ -92,17 +116,25 @@ def _check_ratios(path: Path, skills: int) -> None:
         with h5py.File(path) as file:
             shape = file[RATIOS].shape
     except (OSError, KeyError, AttributeError) as error:
-        raise SoloError(f"{path}: not the ratios of a run ({reason(error)}). {WITHOUT_RATIOS}") from error
+        raise SoloError(
+            f"{path}: not the ratios of a run ({reason(error)}). {WITHOUT_RATIOS}"
+        ) from error
     if len(shape) != 2 or shape[0] != skills or not shape[1]:
-        raise SoloError(f"{path}: {RATIOS} has shape {shape}, expected ({skills}, transitions). {WITHOUT_RATIOS}")
+        raise SoloError(
+            f"{path}: {RATIOS} has shape {shape}, expected ({skills}, transitions). {WITHOUT_RATIOS}"
+        )
 
 
 def _read_bundle(path: Path, config: EvalConfig) -> Source:
     bundle = Bundle(path)
     if bundle.contract.task != TASK:
-        raise SoloError(f"{path}: made for task {bundle.contract.task!r}, skills are evaluated at {TASK!r}.")
+        raise SoloError(
+            f"{path}: made for task {bundle.contract.task!r}, skills are evaluated at {TASK!r}."
+        )
     if config.history:
-        raise SoloError(f"{path}: a bundle has no checkpoints. Use --history on the run it was exported from.")
+        raise SoloError(
+            f"{path}: a bundle has no checkpoints. Use --history on the run it was exported from."
+        )
     made_from = bundle.contract.made_from
     return Source(
         path,

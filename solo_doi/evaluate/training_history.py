@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SHOWN = ("return_pct_mean", "return_pct_worst", "height_std", "sf_l2_standardised", "told_apart")
 
 
-def returns_over_training(run: Path, trained: RunConfig, expert: Policy, config: EvalConfig) -> list[dict[str, float]]:
+def returns_over_training(
+    run: Path, trained: RunConfig, expert: Policy, config: EvalConfig
+) -> list[dict[str, float]]:
     """Measures of the skills at every checkpoint of a run."""
     quiet = dataclasses.replace(config, pictures=False)
     rows = []
@@ -51,7 +53,9 @@ def kept_checkpoints(run: Path) -> list[Path]:
     names = sorted({path.name.partition(".")[0] for path in (run / CHECKPOINTS).glob("outer_*")})
     found = [run / CHECKPOINTS / f"{name}.pt" for name in names]
     if not found:
-        raise SoloError(f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more; smodice keeps none.")
+        raise SoloError(
+            f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more; smodice keeps none."
+        )
     return found
 
 
@@ -59,6 +63,10 @@ def _extract(training: Training, checkpoint: Path) -> SkillPolicy:
     doi = training.load(checkpoint)
     if doi.policy is not None:  # trained in the loop: it is there already
         return training.policy(doi.policy.network, slice(None))
-    log_w = torch.cat([doi.expert.log_w[None], doi.full_log_weights()])  # beside the expert, as at the end of the run
-    network = clone(training.problem, log_w, training.config.policy, training.generator, lambda _: None)
+    log_w = torch.cat(
+        [doi.expert.log_w[None], doi.full_log_weights()]
+    )  # beside the expert, as at the end of the run
+    network = clone(
+        training.problem, log_w, training.config.policy, training.generator, lambda _: None
+    )
     return training.policy(network, slice(1, None))

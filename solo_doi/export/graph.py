@@ -28,7 +28,9 @@ class Graph:
 
     def constant(self, name: str, value: np.ndarray) -> str:
         """Add a constant in single precision; return its name."""
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value, dtype=np.float32), name))
+        self.constants.append(
+            numpy_helper.from_array(np.ascontiguousarray(value, dtype=np.float32), name)
+        )
         return name
 
     def node(self, kind: str, inputs: list[str], output: str, **attributes: object) -> str:
@@ -36,7 +38,14 @@ class Graph:
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
-    def linear(self, x: str, weight: np.ndarray, bias: np.ndarray | str, name: str, output: str | None = None) -> str:
+    def linear(
+        self,
+        x: str,
+        weight: np.ndarray,
+        bias: np.ndarray | str,
+        name: str,
+        output: str | None = None,
+    ) -> str:
         """x W^T + b, where b may also be computed, (B, n): an addition of its own would take longer."""
         inputs = [x, self.constant(f"{name}.weight", weight)]
         inputs += [bias if isinstance(bias, str) else self.constant(f"{name}.bias", bias)]
@@ -54,12 +63,18 @@ def build_graph(policy: SkillPolicy | MaskedPolicy, setup: ControlSetup) -> onnx
         _skills(graph, policy)
     else:
         _masked(graph, policy)
-    scaled = graph.node("Mul", ["action", graph.constant("action_scale", np.array(ACTION_SCALE))], "offset")
-    wished = graph.node("Add", [scaled, graph.constant("default_pose", setup.default_pose)], "wished")
+    scaled = graph.node(
+        "Mul", ["action", graph.constant("action_scale", np.array(ACTION_SCALE))], "offset"
+    )
+    wished = graph.node(
+        "Add", [scaled, graph.constant("default_pose", setup.default_pose)], "wished"
+    )
     highest = graph.node("Min", [wished, graph.constant("highest", TRAINING.position)], "below")
     graph.node("Max", [highest, graph.constant("lowest", -TRAINING.position)], "joint_target")
     inputs = [
-        helper.make_tensor_value_info("observation", TensorProto.FLOAT, ["batch", policy.observation_size]),
+        helper.make_tensor_value_info(
+            "observation", TensorProto.FLOAT, ["batch", policy.observation_size]
+        ),
         helper.make_tensor_value_info("skill", TensorProto.INT64, ["batch"]),
     ]
     outputs = [
@@ -67,7 +82,9 @@ def build_graph(policy: SkillPolicy | MaskedPolicy, setup: ControlSetup) -> onnx
         for name in ("action", "joint_target")
     ]
     content = helper.make_graph(graph.nodes, "skills", inputs, outputs, graph.constants)
-    model = helper.make_model(content, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+    model = helper.make_model(
+        content, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
+    )
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
@@ -84,9 +101,13 @@ def _normalised(graph: Graph, mean: np.ndarray, std: np.ndarray) -> str:
 
 def _skills(graph: Graph, policy: SkillPolicy) -> None:
     of_skill = graph.of_skill(policy.skill, "skill_bias")
-    x = graph.linear(_normalised(graph, policy.state_mean, policy.state_std), policy.first, of_skill, "first")
+    x = graph.linear(
+        _normalised(graph, policy.state_mean, policy.state_std), policy.first, of_skill, "first"
+    )
     x = graph.node("Relu", [x], "first.relu")
-    x = graph.node("Relu", [graph.linear(x, policy.second, policy.second_bias, "second")], "second.relu")
+    x = graph.node(
+        "Relu", [graph.linear(x, policy.second, policy.second_bias, "second")], "second.relu"
+    )
     x = graph.linear(x, policy.head, policy.head_bias, "head")
     if policy.squashed:
         x = graph.node("Tanh", [x], "squashed")
@@ -102,5 +123,7 @@ def _masked(graph: Graph, policy: MaskedPolicy) -> None:
     for layer in range(2):
         x = graph.linear(x, policy.weights[layer], policy.biases[layer], f"layer{layer}")
         x = graph.node("Elu", [x], f"layer{layer}.elu")
-        x = graph.node("Mul", [x, graph.of_skill(policy.masks[layer], f"mask{layer}")], f"layer{layer}.masked")
+        x = graph.node(
+            "Mul", [x, graph.of_skill(policy.masks[layer], f"mask{layer}")], f"layer{layer}.masked"
+        )
     graph.linear(x, policy.weights[2], policy.biases[2], "head", "action")

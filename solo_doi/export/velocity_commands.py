@@ -18,7 +18,9 @@ def of_run(checkpoint: Path) -> CommandRange | None:
     path = checkpoint.absolute().parents[1] / "config.yaml"
     if not path.is_file():
         return None
-    episode = config.from_dict(LocomotionConfig, config.load(path).get("episode", {}), f"{path}: episode")
+    episode = config.from_dict(
+        LocomotionConfig, config.load(path).get("episode", {}), f"{path}: episode"
+    )
     if episode.forward_share == 1:
         return np.array(FORWARD), np.array(FORWARD)
     low, high = np.array([episode.command_vx, episode.command_vy, episode.command_yaw]).T

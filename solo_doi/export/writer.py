@@ -14,11 +14,26 @@ from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing
 from solo_doi.common.provenance import software
 from solo_doi.policies.bundle.contract import Contract
-from solo_doi.policies.bundle.reader import CONTRACT, FILE_HASH, NO_HASH, PARITY, TOLERANCE, VECTORS, TestVectors, seal
+from solo_doi.policies.bundle.reader import (
+    CONTRACT,
+    FILE_HASH,
+    NO_HASH,
+    PARITY,
+    TOLERANCE,
+    VECTORS,
+    TestVectors,
+    seal,
+)
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.sim import SimConfig, make_simulator
-from solo_doi.solo12.constants import ACTION_SCALE, CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, MOTOR_LAG
+from solo_doi.solo12.constants import (
+    ACTION_SCALE,
+    CONTROL_DT,
+    CONTROL_SETUPS,
+    JOINT_NAMES,
+    MOTOR_LAG,
+)
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.observation import LAYOUTS
 from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
@@ -65,7 +80,9 @@ def refuse_damaged(policy: Policy) -> None:
     for name, value in vars(policy).items():
         for array in value if isinstance(value, tuple) else (value,):
             if not np.isfinite(array).all():
-                raise SoloError(f"The policy's {name} holds numbers that are not finite: it must not be exported.")
+                raise SoloError(
+                    f"The policy's {name} holds numbers that are not finite: it must not be exported."
+                )
 
 
 def make_contract(
@@ -75,9 +92,13 @@ def make_contract(
     commands: CommandRange | None = None,
 ) -> Contract:
     """Say all that a robot must know; commands are guessed from what was seen in training if they are not known."""
-    task = next((name for name, layout in LAYOUTS.items() if layout.size == policy.observation_size), None)
+    task = next(
+        (name for name, layout in LAYOUTS.items() if layout.size == policy.observation_size), None
+    )
     if task is None:
-        raise SoloError(f"The policy observes {policy.observation_size} numbers, which fits no task of ours.")
+        raise SoloError(
+            f"The policy observes {policy.observation_size} numbers, which fits no task of ours."
+        )
     setup, layout = CONTROL_SETUPS[task], LAYOUTS[task]
     mean, std = scale(policy)
     low, high = mean - ENVELOPE * std, mean + ENVELOPE * std
@@ -94,7 +115,8 @@ def make_contract(
         position_limit=tuple(TRAINING.position.tolist()),
         action_scale=ACTION_SCALE,
         observation=tuple(
-            {"name": term.name, "size": term.size, "unit": term.unit, "frame": term.frame} for term in layout.terms
+            {"name": term.name, "size": term.size, "unit": term.unit, "frame": term.frame}
+            for term in layout.terms
         ),
         history=1,
         quaternion_order="wxyz",
@@ -111,25 +133,43 @@ def make_contract(
 
 def scale(policy: Policy) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of the observations of training."""
-    mean, std = (policy.state_mean, policy.state_std) if isinstance(policy, SkillPolicy) else (policy.mean, policy.std)
+    mean, std = (
+        (policy.state_mean, policy.state_std)
+        if isinstance(policy, SkillPolicy)
+        else (policy.mean, policy.std)
+    )
     if mean.shape != std.shape:
-        raise SoloError(f"The policy's mean {mean.shape} and deviation {std.shape} do not fit each other.")
+        raise SoloError(
+            f"The policy's mean {mean.shape} and deviation {std.shape} do not fit each other."
+        )
     return mean, std
 
 
-def compare(model: onnx.ModelProto, policy: Policy, task: str) -> tuple[TestVectors, dict[str, Any]]:
+def compare(
+    model: onnx.ModelProto, policy: Policy, task: str
+) -> tuple[TestVectors, dict[str, Any]]:
     """Run graph and policy on recorded and on random observations; keep a few of both as test vectors."""
     recorded, random = recorded_inputs(policy, task), random_inputs(policy)
     observation, skill = (np.concatenate(parts) for parts in zip(recorded, random, strict=True))
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     action, _ = session.run(None, {"observation": observation, "skill": skill})
-    with np.errstate(all="ignore"):  # numbers that grow beyond all bounds make a difference that is refused
+    with np.errstate(
+        all="ignore"
+    ):  # numbers that grow beyond all bounds make a difference that is refused
         difference = float(np.abs(action - policy.mean_action(observation, skill)).max())
     if not difference <= TOLERANCE:
-        raise SoloError(f"The graph differs from the policy by {difference:.1e}, allowed is {TOLERANCE:.0e}.")
+        raise SoloError(
+            f"The graph differs from the policy by {difference:.1e}, allowed is {TOLERANCE:.0e}."
+        )
     count = max(KEPT_VECTORS, policy.num_skills)  # every skill
     kept = np.r_[0 : min(count, len(recorded[0])), len(recorded[0]) : len(recorded[0]) + count]
-    parity = {"recorded": len(recorded[0]), "random": len(random[0]), "largest_difference": difference}
+    parity = {
+        "recorded": len(recorded[0]),
+        "random": len(random[0]),
+        "largest_difference": difference,
+    }
     return TestVectors(observation[kept], skill[kept], action[kept]), parity
 
 
@@ -151,7 +191,9 @@ def recorded_inputs(policy: Policy, task: str) -> tuple[np.ndarray, np.ndarray]:
         np.random.default_rng(0),
     )
     seen = [walk.observe()]
-    with np.errstate(all="ignore"):  # a policy that answers with nonsense is refused when it is compared
+    with np.errstate(
+        all="ignore"
+    ):  # a policy that answers with nonsense is refused when it is compared
         for _ in range(RECORDED_STEPS - 1):
             action = np.clip(np.nan_to_num(policy.mean_action(seen[-1], skills)), -100.0, 100.0)
             seen.append(walk.step(action.astype(np.float64)).observation)

@@ -24,7 +24,11 @@ from .masked_policy import Float32, MaskedPolicy
 LAYERS = ("policy_latent_layers.0", "policy_latent_layers.2", "action_mean_net")
 MASKS = ("masks.0", "masks.1")
 NORMALISER = ("_mean", "_var", "_std")
-POLICY_KEYS = {"log_std", *MASKS, *(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias"))}
+POLICY_KEYS = {
+    "log_std",
+    *MASKS,
+    *(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias")),
+}
 
 
 class CheckpointError(SoloError):
@@ -34,7 +38,10 @@ class CheckpointError(SoloError):
 def read_policy(path: Path) -> MaskedPolicy:
     """Read the policy of a checkpoint; nothing in the file is executed."""
     content = _load(path)
-    policy, normaliser = _part(path, content, "policy_state_dict"), _part(path, content, "obs_norm_state_dict")
+    policy, normaliser = (
+        _part(path, content, "policy_state_dict"),
+        _part(path, content, "obs_norm_state_dict"),
+    )
     _check_keys(path, "policy_state_dict", set(policy), POLICY_KEYS)
     _check_keys(path, "obs_norm_state_dict", set(normaliser), set(NORMALISER))
     arrays = {key: _array(path, key, value) for key, value in {**policy, **normaliser}.items()}
@@ -56,10 +63,18 @@ def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # no
     for layer, weight, bias in zip(LAYERS, policy.weights, policy.biases, strict=True):
         state |= {f"{layer}.weight": weight, f"{layer}.bias": bias}
     state |= dict(zip(MASKS, policy.masks, strict=True))
-    normaliser = {"_mean": policy.mean[None], "_var": np.square(policy.std)[None], "_std": policy.std[None]}
+    normaliser = {
+        "_mean": policy.mean[None],
+        "_var": np.square(policy.std)[None],
+        "_std": policy.std[None],
+    }
     content = {
-        "policy_state_dict": {key: torch.from_numpy(np.array(value)) for key, value in state.items()},
-        "obs_norm_state_dict": {key: torch.from_numpy(np.array(value)) for key, value in normaliser.items()},
+        "policy_state_dict": {
+            key: torch.from_numpy(np.array(value)) for key, value in state.items()
+        },
+        "obs_norm_state_dict": {
+            key: torch.from_numpy(np.array(value)) for key, value in normaliser.items()
+        },
         **extras,
     }
     write_torch(path, content)
@@ -68,7 +83,9 @@ def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # no
 def _load(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         found = "a directory" if path.is_dir() else "no such file"
-        raise CheckpointError(f"{path}: {found}. Expected a DOMiNiC checkpoint such as model_2000.pt.")
+        raise CheckpointError(
+            f"{path}: {found}. Expected a DOMiNiC checkpoint such as model_2000.pt."
+        )
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged bytes make the unpickler raise KeyError, IndexError, struct.error and more
@@ -88,14 +105,18 @@ def _load(path: Path) -> Mapping[str, Any]:
 def _part(path: Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     part = content.get(key)
     if not isinstance(part, Mapping):
-        raise CheckpointError(f"{path}: has no {key!r}, found {sorted(map(str, content))}: not a DOMiNiC checkpoint.")
+        raise CheckpointError(
+            f"{path}: has no {key!r}, found {sorted(map(str, content))}: not a DOMiNiC checkpoint."
+        )
     return part
 
 
 def _check_keys(path: Path, part: str, found: set[str], expected: set[str]) -> None:
     if found != expected:
         missing, extra = sorted(expected - found), sorted(map(str, found - expected))
-        raise CheckpointError(f"{path}: {part} lacks {missing} and has unknown {extra}. Is it from another algorithm?")
+        raise CheckpointError(
+            f"{path}: {part} lacks {missing} and has unknown {extra}. Is it from another algorithm?"
+        )
 
 
 def _array(path: Path, key: str, value: object) -> Float32:
@@ -103,13 +124,17 @@ def _array(path: Path, key: str, value: object) -> Float32:
         raise CheckpointError(f"{path}: {key} is a {type(value).__name__}, expected a tensor.")
     array = value.detach().to(torch.float32).numpy()
     if not np.isfinite(array).all():
-        raise CheckpointError(f"{path}: {key} contains NaN or infinity: the run that wrote it had diverged.")
+        raise CheckpointError(
+            f"{path}: {key} contains NaN or infinity: the run that wrote it had diverged."
+        )
     return array
 
 
 def _check_shapes(path: Path, policy: MaskedPolicy) -> None:
     # Sizes as found where a layer ends.
-    first, second, skills = (len(np.atleast_1d(array)) for array in (*policy.biases[:2], policy.masks[0]))
+    first, second, skills = (
+        len(np.atleast_1d(array)) for array in (*policy.biases[:2], policy.masks[0])
+    )
     head, inputs = NUM_JOINTS, policy.observation_size
     shapes = {
         f"{LAYERS[0]}.weight": (policy.weights[0], (first, inputs)),

@@ -47,13 +47,17 @@ class MaskedPolicy:
                 "it was trained for another task."
             )
         if np.any(np.asarray(skill) < 0) or np.any(np.asarray(skill) >= self.num_skills):
-            raise SoloError(f"Skill {skill} does not exist: the policy has skills 0 to {self.num_skills - 1}.")
+            raise SoloError(
+                f"Skill {skill} does not exist: the policy has skills 0 to {self.num_skills - 1}."
+            )
         x: Float32 = (observation - self.mean) / (self.std + np.float32(NORMALISER_FLOOR))
         for layer in range(2):
             x = elu(x @ self.weights[layer].T + self.biases[layer]) * self.masks[layer][skill]
         return x @ self.weights[2].T + self.biases[2]
 
-    def sample_action(self, observation: Float32, skill: int | NDArray[np.integer], noise: Float32) -> Float32:
+    def sample_action(
+        self, observation: Float32, skill: int | NDArray[np.integer], noise: Float32
+    ) -> Float32:
         """Stochastic raw actions: the mean plus standard normal `noise` (..., 12) times the deviation."""
         deviation = np.exp(self.log_std) * noise
         return self.mean_action(observation, skill) + deviation.astype(np.float32, copy=False)

@@ -46,9 +46,13 @@ class SkillPolicy:
     def mean_action(self, observation: Float32, skill: int | np.ndarray) -> Float32:
         """Deterministic raw actions (..., 12) of raw observations (..., observation)."""
         if observation.shape[-1] != self.observation_size:
-            raise SoloError(f"The policy takes {self.observation_size} numbers, found {observation.shape[-1]}.")
+            raise SoloError(
+                f"The policy takes {self.observation_size} numbers, found {observation.shape[-1]}."
+            )
         if np.any(np.asarray(skill) < 0) or np.any(np.asarray(skill) >= self.num_skills):
-            raise SoloError(f"Skill {skill} does not exist: the policy has skills 0 to {self.num_skills - 1}.")
+            raise SoloError(
+                f"Skill {skill} does not exist: the policy has skills 0 to {self.num_skills - 1}."
+            )
         x = (observation - self.state_mean) / self.state_std
         x = np.maximum(x @ self.first.T + self.skill[skill], 0)
         x = np.maximum(x @ self.second.T + self.second_bias, 0)
@@ -58,7 +62,11 @@ class SkillPolicy:
 
     def write(self, path: Path) -> None:
         """Write one small HDF5 file."""
-        write_hdf5(path, {field.name: getattr(self, field.name) for field in fields(self)}, {"version": VERSION})
+        write_hdf5(
+            path,
+            {field.name: getattr(self, field.name) for field in fields(self)},
+            {"version": VERSION},
+        )
 
     @classmethod
     def read(cls, path: Path) -> SkillPolicy:
@@ -66,7 +74,9 @@ class SkillPolicy:
         try:
             with h5py.File(path, "r") as file:
                 if file.attrs.get("version") != VERSION:
-                    raise SoloError(f"{path}: version {file.attrs.get('version')}, this program reads {VERSION}.")
+                    raise SoloError(
+                        f"{path}: version {file.attrs.get('version')}, this program reads {VERSION}."
+                    )
                 return cls(**{field.name: file[field.name][()] for field in fields(cls)})
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise SoloError(

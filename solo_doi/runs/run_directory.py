@@ -63,7 +63,9 @@ def read_same_data(run: Path, config: RunConfig) -> tuple[Transitions, Transitio
     return _read_checked(run, config)[:2]
 
 
-def _read_checked(run: Path, config: RunConfig) -> tuple[Transitions, Transitions, dict[str, dict[str, int]]]:
+def _read_checked(
+    run: Path, config: RunConfig
+) -> tuple[Transitions, Transitions, dict[str, dict[str, int]]]:
     data, expert = read_data(config)
     made_from = {"data": _fingerprint(data), "expert": _fingerprint(expert)}
     _check_made_from(run, made_from)
@@ -79,11 +81,16 @@ def read_data(config: RunConfig) -> tuple[Transitions, Transitions]:
         folder = Path("datasets") / config.task / name
         if paths[number] is None and not folder.is_dir():
             remedy = (
-                "Run `solo-collect --task locomotion` here first, or name" if config.task == "locomotion" else "Name"
+                "Run `solo-collect --task locomotion` here first, or name"
+                if config.task == "locomotion"
+                else "Name"
             )
             raise SoloError(f"{folder}: no such directory. {remedy} data with {flag}.")
         paths[number] = paths[number] or folder
-    data, expert = (read_transitions(path or Path(), max_episode_steps=config.max_episode_steps) for path in paths)
+    data, expert = (
+        read_transitions(path or Path(), max_episode_steps=config.max_episode_steps)
+        for path in paths
+    )
     return data, expert
 
 
@@ -94,21 +101,29 @@ def _defaults(early: Callable[[str, str], str]) -> TrainCommand:
     if task not in get_args(Task):
         raise UnknownNameError("task", task, get_args(Task))
     chosen = preset(early("preset", "default"), task)
-    return TrainCommand(**{field.name: getattr(chosen, field.name) for field in fields(TrainConfig)})
+    return TrainCommand(
+        **{field.name: getattr(chosen, field.name) for field in fields(TrainConfig)}
+    )
 
 
 def _run(command: TrainCommand) -> tuple[Path, RunConfig]:
     if command.resume is not None:
         path = command.resume / CONFIG_FILE
         if not command.resume.exists():
-            raise SoloError(f"{command.resume}: no such directory. Expected a run of solo-train to continue.")
+            raise SoloError(
+                f"{command.resume}: no such directory. Expected a run of solo-train to continue."
+            )
         if not path.is_file():
             raise SoloError(f"{command.resume}: not a run of solo-train, it has no {CONFIG_FILE}.")
         return command.resume, settings.read(RunConfig, path)
     run = command.out or Path("runs") / f"train-{datetime.now():%Y%m%d-%H%M%S}"
     if run.exists():
-        raise SoloError(f"{run}: exists already. Choose another --out, or continue it with --resume {run}.")
-    return run, RunConfig(**{field.name: getattr(command, field.name) for field in fields(RunConfig)})
+        raise SoloError(
+            f"{run}: exists already. Choose another --out, or continue it with --resume {run}."
+        )
+    return run, RunConfig(
+        **{field.name: getattr(command, field.name) for field in fields(RunConfig)}
+    )
 
 
 def _fingerprint(data: Transitions) -> dict[str, int]:
@@ -118,7 +133,11 @@ def _fingerprint(data: Transitions) -> dict[str, int]:
         "trajectories": len(data.starts),
         "crc32": zlib.crc32(data.observations.data),
     }
-    return numbers if data.actions is None else numbers | {"crc32_actions": zlib.crc32(data.actions.data)}
+    return (
+        numbers
+        if data.actions is None
+        else numbers | {"crc32_actions": zlib.crc32(data.actions.data)}
+    )
 
 
 def read_origin(run: Path) -> dict[str, Any]:
@@ -129,7 +148,9 @@ def read_origin(run: Path) -> dict[str, Any]:
     try:
         return json.loads(path.read_text())
     except ValueError as error:
-        raise SoloError(f"{path}: not valid JSON ({error}). Delete it, if you are sure of the data.") from error
+        raise SoloError(
+            f"{path}: not valid JSON ({error}). Delete it, if you are sure of the data."
+        ) from error
 
 
 def _check_made_from(run: Path, made_from: dict[str, dict[str, int]]) -> None:
@@ -137,7 +158,9 @@ def _check_made_from(run: Path, made_from: dict[str, dict[str, int]]) -> None:
     before = read_origin(run)
     for name, found in made_from.items():
         if any(found.get(number) != value for number, value in before.get(name, {}).items()):
-            raise SoloError(f"{run}: began with other {name} ({before[name]}), found {found}. Continue with the same.")
+            raise SoloError(
+                f"{run}: began with other {name} ({before[name]}), found {found}. Continue with the same."
+            )
 
 
 def _write_origin(run: Path, config: RunConfig, made_from: dict[str, dict[str, int]]) -> None:
@@ -146,6 +169,10 @@ def _write_origin(run: Path, config: RunConfig, made_from: dict[str, dict[str, i
     from solo_doi.common.provenance import software
 
     began = read_origin(run).get("software")  # a run that is continued keeps what it began with
-    by = {"software": software()} if began is None else {"software": began, "continued_with": software()}
+    by = (
+        {"software": software()}
+        if began is None
+        else {"software": began, "continued_with": software()}
+    )
     write_text(run / CONFIG_FILE, settings.to_yaml(config))
     write_text(run / PROVENANCE_FILE, json.dumps({**made_from, **by}, indent=1) + "\n")

@@ -56,13 +56,17 @@ def sweep(command: SweepCommand, tell: Callable[[str], None]) -> Path:
     check_jobs(jobs)
     failed = []
     with ThreadPoolExecutor(max_workers=command.workers) as pool:
-        for number, (job, reason) in enumerate(zip(jobs, pool.map(_train, jobs), strict=True), start=1):
+        for number, (job, reason) in enumerate(
+            zip(jobs, pool.map(_train, jobs), strict=True), start=1
+        ):
             tell(f"{number}/{len(jobs)} {job.run}: {reason or 'done'}")
             failed += [f"{job.run.name}: {reason}"] if reason else []
     if any(job.finished for job in jobs):
         write_tables(jobs, command.out)
     if failed:
-        raise SoloError(f"{len(failed)} of {len(jobs)} runs failed; the table lacks them. First: {failed[0]}")
+        raise SoloError(
+            f"{len(failed)} of {len(jobs)} runs failed; the table lacks them. First: {failed[0]}"
+        )
     return command.out / TABLE_FILE
 
 
@@ -72,17 +76,27 @@ def grid(command: SweepCommand) -> list[Job]:
     if not variants or not all(isinstance(value, dict | None) for value in variants.values()):
         raise SoloError(f"{command.variants}: expected names, each with settings under it.")
     if not command.eps or not command.seeds:
-        raise SoloError("There is nothing to train: expected at least one number after --eps and --seeds.")
-    places = {name: str(path) for name in ("data", "expert") if (path := getattr(command, name)) is not None}
+        raise SoloError(
+            "There is nothing to train: expected at least one number after --eps and --seeds."
+        )
+    places = {
+        name: str(path)
+        for name in ("data", "expert")
+        if (path := getattr(command, name)) is not None
+    }
     jobs: dict[Path, Job] = {}  # a number given twice is one run
     for name, changes in variants.items():
         settings = changes or {}
         for eps in (settings["eps"],) if "eps" in settings else command.eps:
             if not isinstance(eps, int | float):
-                raise SoloError(f"{command.variants}: eps of {name!r} is {eps!r}, expected a number.")
+                raise SoloError(
+                    f"{command.variants}: eps of {name!r} is {eps!r}, expected a number."
+                )
             for seed in command.seeds:
                 run = command.out / f"{str(name).replace('/', '_')}-eps{eps:.12g}-seed{seed}"
-                jobs[run] = Job(str(name), {**places, **settings, "eps": float(eps), "seed": seed}, run)
+                jobs[run] = Job(
+                    str(name), {**places, **settings, "eps": float(eps), "seed": seed}, run
+                )
     return list(jobs.values())
 
 
@@ -94,7 +108,10 @@ def write_tables(jobs: Sequence[Job], out: Path) -> None:
         writer.writeheader()
         writer.writerows(rows)
     measures = [name for name in rows[0] if name not in ("variant", "eps", "seed")]
-    lines = [f"| variant | eps | seeds | {' | '.join(measures)} |", "|" + "---|" * (3 + len(measures))]
+    lines = [
+        f"| variant | eps | seeds | {' | '.join(measures)} |",
+        "|" + "---|" * (3 + len(measures)),
+    ]
     for variant, eps in dict.fromkeys((row["variant"], row["eps"]) for row in rows):
         same = [row for row in rows if (row["variant"], row["eps"]) == (variant, eps)]
         cells = [_spread([row[name] for row in same]) for name in measures]
@@ -139,7 +156,9 @@ def _train(job: Job) -> str | None:
         arguments = ["--config", str(job.settings_file), "--out", str(job.run)]
     program = (sys.executable, "-c", "from solo_doi.cli.train import train_main; train_main()")
     with job.log_file.open("w") as log:  # not only at the end: it is there to be followed
-        code = subprocess.run([*program, *arguments], stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+        code = subprocess.run(
+            [*program, *arguments], stdout=log, stderr=subprocess.STDOUT, check=False
+        ).returncode
     if not code:
         return None
     last = job.log_file.read_text().strip().rpartition("\n")[2]

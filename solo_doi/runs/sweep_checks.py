@@ -25,7 +25,9 @@ def check_jobs(jobs: Sequence[Job]) -> None:
         _check_settings(job)
         _check_resolved(job, config)
     missing = [config for job, config in zip(jobs, configs, strict=True) if not job.finished]
-    for config in {(one.task, one.data, one.expert, one.max_episode_steps): one for one in missing}.values():
+    for config in {
+        (one.task, one.data, one.expert, one.max_episode_steps): one for one in missing
+    }.values():
         read_data(config)  # seconds, against every run failing by itself
 
 

@@ -51,7 +51,9 @@ class LossCurve:
         for name, loss in losses.items():
             self._since.setdefault(name, []).append(loss)
         if self._done * POINTS // self._total > (self._done - 1) * POINTS // self._total:
-            self._metrics.write(self._done, {name: fmean(values) for name, values in self._since.items()})
+            self._metrics.write(
+                self._done, {name: fmean(values) for name, values in self._since.items()}
+            )
             self._since.clear()
 
     def close(self) -> None:
@@ -121,7 +123,9 @@ class TrainLog(Shown):
     def _state(self, metrics: dict[str, float]) -> list[str]:
         parts = []
         for name, (label, scale) in SHOWN.items():
-            found = [metrics[f"{name}/{skill}"] for skill in self._skills if f"{name}/{skill}" in metrics]
+            found = [
+                metrics[f"{name}/{skill}"] for skill in self._skills if f"{name}/{skill}" in metrics
+            ]
             values = " ".join(f"{scale * value:.2f}".removeprefix("0") for value in found)
             parts += [f"{label} {values}"] if found else []
         if "discriminator_accuracy" in metrics:

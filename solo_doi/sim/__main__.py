@@ -25,7 +25,13 @@ Recording = dict[str, Array]
 
 def squat(engine: str) -> Recording:
     """Record one robot that stands, then squats twice; every quantity (steps, ...)."""
-    rows: dict[str, list[Any]] = {"height": [], "joints": [], "torque": [], "force": [], "speed": []}
+    rows: dict[str, list[Any]] = {
+        "height": [],
+        "joints": [],
+        "torque": [],
+        "force": [],
+        "speed": [],
+    }
     with make_simulator(engine, SimConfig()) as simulator:
         for time in np.arange(0, SECONDS, CONTROL_DT):
             depth = 0.5 - 0.5 * np.cos(2 * np.pi * max(time - SETTLED, 0.0) / PERIOD)
@@ -42,10 +48,16 @@ def difference_table(recordings: dict[str, Recording]) -> Table:
     """Ranges in each simulator and, if there are two, the largest difference at any time after settling."""
     names = {"height": "m", "joints": "rad", "torque": "N m", "force": "N", "speed": "m/s"}
     table = Table(title=f"Two squats, {SETTLED:.0f} s to {SECONDS:.0f} s")
-    for column in ("quantity", *recordings, *(["largest difference"] if len(recordings) > 1 else [])):
+    for column in (
+        "quantity",
+        *recordings,
+        *(["largest difference"] if len(recordings) > 1 else []),
+    ):
         table.add_column(column, justify="left" if column == "quantity" else "right")
     for name, unit in names.items():
-        series = [recording[name][round(SETTLED / CONTROL_DT) :] for recording in recordings.values()]
+        series = [
+            recording[name][round(SETTLED / CONTROL_DT) :] for recording in recordings.values()
+        ]
         ranges = [f"{values.min():.3f} to {values.max():.3f}" for values in series]
         apart = [f"{np.abs(other - series[0]).max():.4f}" for other in series[1:]]
         table.add_row(f"{name} [{unit}]".replace("[", r"\["), *ranges, *apart)
@@ -69,7 +81,9 @@ def draw(recordings: dict[str, Recording], path: Path) -> None:
 def main() -> int:
     """Squat, compare, draw; what cannot be simulated here is left out and said."""
     parser = argparse.ArgumentParser(prog="python -m solo_doi.sim", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("squat.png"), help="picture to write (default: squat.png)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("squat.png"), help="picture to write (default: squat.png)"
+    )
     path = parser.parse_args().out
     console, recordings = Console(), {}
     for engine in ("mujoco", "pybullet"):

@@ -66,20 +66,29 @@ class Domain:
 
     def __getitem__(self, index: object) -> Self:
         """Select robots by index array, slice or mask."""
-        return type(self)(**{field.name: getattr(self, field.name)[index] for field in fields(self)})
+        return type(self)(
+            **{field.name: getattr(self, field.name)[index] for field in fields(self)}
+        )
 
     @classmethod
     def nominal(cls, num_robots: int, **values: float | Array) -> Self:
         """Robots without randomisation; keywords replace single fields."""
         unknown = set(values) - set(NOMINAL)
         if unknown:
-            raise SoloError(f"Unknown domain fields {sorted(unknown)}. Known: {', '.join(NOMINAL)}.")
+            raise SoloError(
+                f"Unknown domain fields {sorted(unknown)}. Known: {', '.join(NOMINAL)}."
+            )
         merged: Mapping[str, float | Array] = {**NOMINAL, **values}
         for name, value in merged.items():
             if np.shape(value) not in ((), (num_robots,)):
-                raise SoloError(f"Domain field {name!r} has shape {np.shape(value)}, expected ({num_robots},).")
+                raise SoloError(
+                    f"Domain field {name!r} has shape {np.shape(value)}, expected ({num_robots},)."
+                )
         return cls(
-            **{name: np.array(np.broadcast_to(value, num_robots), dtype=np.float64) for name, value in merged.items()}
+            **{
+                name: np.array(np.broadcast_to(value, num_robots), dtype=np.float64)
+                for name, value in merged.items()
+            }
         )
 
     def replaced(self, index: Array | slice, other: Domain) -> Self:

@@ -30,12 +30,16 @@ class IsaacConfig:
                 f"--isaac-python or {PYTHON_VARIABLE}, such as ~/miniconda3/envs/isaac/bin/python."
             )
         if not (self.worker / "solo_isaac" / "__main__.py").is_file():
-            raise SoloError(f"{self.worker}: no worker of Isaac Gym here, expected a folder with solo_isaac in it.")
+            raise SoloError(
+                f"{self.worker}: no worker of Isaac Gym here, expected a folder with solo_isaac in it."
+            )
 
 
 def find_isaac(worker: Path, python: Path | None = None) -> IsaacConfig:
     """Return the worker's configuration, with the interpreter from the argument or the environment."""
-    named = python or (Path(os.environ[PYTHON_VARIABLE]) if os.environ.get(PYTHON_VARIABLE) else None)
+    named = python or (
+        Path(os.environ[PYTHON_VARIABLE]) if os.environ.get(PYTHON_VARIABLE) else None
+    )
     if named is None:
         raise SoloError(
             f"Isaac Gym runs in a Python 3.8 of its own: name it with --isaac-python or {PYTHON_VARIABLE}, such as "

@@ -10,7 +10,15 @@ from typing import Self
 import numpy as np
 
 from solo_doi.common.errors import SoloError
-from solo_doi.solo12.constants import CONTROL_SETUPS, DECIMATION, JOINT_NAMES, NUM_JOINTS, NUM_LEGS, PHYSICS_DT, Array
+from solo_doi.solo12.constants import (
+    CONTROL_SETUPS,
+    DECIMATION,
+    JOINT_NAMES,
+    NUM_JOINTS,
+    NUM_LEGS,
+    PHYSICS_DT,
+    Array,
+)
 from solo_doi.solo12.limits import MECHANICAL_POSITION, TRAINING
 from solo_doi.solo12.state import Motion, RobotState, feet_in_world
 
@@ -76,7 +84,9 @@ class Simulator(ABC):
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
         """Check the configuration; subclasses build their engine after this."""
         if config.num_robots < 1 or config.decimation < 1 or not config.physics_dt > 0:
-            raise SoloError(f"Robots, decimation and physics step must be above zero, found {config}.")
+            raise SoloError(
+                f"Robots, decimation and physics step must be above zero, found {config}."
+            )
         if not np.isfinite([config.kp, config.kd, config.torque_limit]).all():
             raise SoloError(f"Gains and torque limit must be finite, found {config}.")
         self.config = config
@@ -88,7 +98,10 @@ class Simulator(ABC):
         self.domain = Domain.nominal(config.num_robots)
         self._has_stepped = False
         self._delay = TargetDelay(
-            config.num_robots, config.physics_dt, config.decimation, longest_lag=PLAUSIBLE["motor_lag"][1]
+            config.num_robots,
+            config.physics_dt,
+            config.decimation,
+            longest_lag=PLAUSIBLE["motor_lag"][1],
         )
 
     @property
@@ -100,7 +113,9 @@ class Simulator(ABC):
         """Give some robots (all by default) other physics, from their next reset or step on."""
         robots = self._robots(robots)
         if len(domain) != len(robots):
-            raise SoloError(f"The domain is for {len(domain)} robots, {len(robots)} were to be set.")
+            raise SoloError(
+                f"The domain is for {len(domain)} robots, {len(robots)} were to be set."
+            )
         for name in self.unsupported_domain:
             nominal, values = getattr(Domain.nominal(1), name)[0], getattr(domain, name)
             if (values != nominal).any():
@@ -114,7 +129,9 @@ class Simulator(ABC):
         self._delay.set_lag(robots, domain.motor_lag)
         self._apply_domain(robots, domain)
 
-    def possible_domain(self, domain: Domain, robots: Sequence[int] | np.ndarray | None = None) -> Domain:
+    def possible_domain(
+        self, domain: Domain, robots: Sequence[int] | np.ndarray | None = None
+    ) -> Domain:
         """Return a domain that `set_domain` accepts now: fields that last keep the values these robots have."""
         if not self._has_stepped or not self.lasting_domain:
             return domain
@@ -122,7 +139,10 @@ class Simulator(ABC):
         return replace(domain, **{name: getattr(mine, name) for name in self.lasting_domain})
 
     def reset(
-        self, motion: Motion, robots: Sequence[int] | np.ndarray | None = None, target: Array | None = None
+        self,
+        motion: Motion,
+        robots: Sequence[int] | np.ndarray | None = None,
+        target: Array | None = None,
     ) -> RobotState:
         """Put some robots (all by default) into given states; the others are not touched.
 
@@ -135,7 +155,9 @@ class Simulator(ABC):
         norm = np.linalg.norm(motion.base_quaternion, axis=-1)
         if (abs(norm - 1) > 1e-3).any():
             robot = np.argmax(abs(norm - 1))
-            raise SimulationError(f"base_quaternion of robot {robots[robot]} has norm {norm[robot]}, expected 1.")
+            raise SimulationError(
+                f"base_quaternion of robot {robots[robot]} has norm {norm[robot]}, expected 1."
+            )
         _check_joints("joint_position", motion.joint_position, robots, slack=STOP_SLACK)
         if target is not None:
             _check_array("target", target, (len(robots), NUM_JOINTS), robots)
@@ -164,17 +186,24 @@ class Simulator(ABC):
 
     def save(self) -> dict[str, np.ndarray]:
         """Return all that is needed to continue with the same numbers; not every engine can."""
-        domain = {f"domain.{field.name}": getattr(self.domain, field.name) for field in fields(self.domain)}
+        domain = {
+            f"domain.{field.name}": getattr(self.domain, field.name)
+            for field in fields(self.domain)
+        }
         return {**domain, "delay": self._delay.history.copy(), **self._save()}
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Continue from what `save` returned."""
-        self.set_domain(Domain(**{field.name: saved[f"domain.{field.name}"] for field in fields(Domain)}))
+        self.set_domain(
+            Domain(**{field.name: saved[f"domain.{field.name}"] for field in fields(Domain)})
+        )
         self._delay.history[:] = saved["delay"]
         self._load(saved)
 
     def _save(self) -> dict[str, np.ndarray]:
-        raise SoloError(f"{self.name} cannot save its state: what is simulated in it cannot be resumed exactly.")
+        raise SoloError(
+            f"{self.name} cannot save its state: what is simulated in it cannot be resumed exactly."
+        )
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
         raise SoloError(f"{self.name} cannot load a state.")
@@ -211,7 +240,9 @@ class Simulator(ABC):
         array = array.astype(np.intp)
         absent = array[(array < 0) | (array >= self.num_robots)]
         if absent.size:
-            raise SoloError(f"Robot {absent[0]} was asked for, the simulator has 0 to {self.num_robots - 1}.")
+            raise SoloError(
+                f"Robot {absent[0]} was asked for, the simulator has 0 to {self.num_robots - 1}."
+            )
         return array
 
     @abstractmethod

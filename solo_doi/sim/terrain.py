@@ -33,7 +33,11 @@ class Terrain:
                 f"Terrain needs centres (robots, boxes, 2) and sizes (robots, boxes, 3), "
                 f"found {self.centre.shape} and {self.size.shape}."
             )
-        bad = ~(np.isfinite(self.centre).all(-1) & (self.size > 0).all(-1) & np.isfinite(self.size).all(-1))
+        bad = ~(
+            np.isfinite(self.centre).all(-1)
+            & (self.size > 0).all(-1)
+            & np.isfinite(self.size).all(-1)
+        )
         if bad.any():
             robot, box = np.argwhere(bad)[0]
             raise SoloError(
@@ -70,7 +74,9 @@ class Terrain:
         """Height of the ground (N, P) under points (N, P, 2) of the world; exact, not sampled on a grid."""
         x, y = points_w[..., 0], points_w[..., 1]
         heights = np.zeros(x.shape)
-        for box in range(self.num_boxes):  # box by box: an array over points and boxes at once is slower
+        for box in range(
+            self.num_boxes
+        ):  # box by box: an array over points and boxes at once is slower
             (side_x, side_y, height), (box_x, box_y) = self.size[:, box].T, self.centre[:, box].T
             inside = np.abs(x - box_x[:, None]) <= side_x[:, None] / 2
             inside &= np.abs(y - box_y[:, None]) <= side_y[:, None] / 2

@@ -11,11 +11,16 @@ from .state import JointCommand
 
 def joint_target(action: Array, setup: ControlSetup) -> Array:
     """Joint positions a policy output asks for, clamped to the training limits, (..., 12) [rad]."""
-    return np.clip(setup.default_pose + ACTION_SCALE * action, -TRAINING.position, TRAINING.position)
+    return np.clip(
+        setup.default_pose + ACTION_SCALE * action, -TRAINING.position, TRAINING.position
+    )
 
 
 def joint_torque(
-    command: JointCommand, joint_position: Array, joint_velocity: Array, limit: float = TRAINING.torque
+    command: JointCommand,
+    joint_position: Array,
+    joint_velocity: Array,
+    limit: float = TRAINING.torque,
 ) -> Array:
     """Torque of the joint controller, clipped to the torque limit, (..., 12) [N m]."""
     torque = command.kp * (command.position - joint_position) - command.kd * joint_velocity

@@ -36,7 +36,10 @@ NUM_JOINTS = len(JOINT_NAMES)
 NUM_LEGS = len(LEG_NAMES)
 BASE_NAME = "base_link"
 FOOT_NAMES = tuple(f"{leg}_FOOT" for leg in LEG_NAMES)
-BODY_NAMES = (BASE_NAME, *(f"{leg}_{link}" for leg in LEG_NAMES for link in ("SHOULDER", "UPPER_LEG", "LOWER_LEG")))
+BODY_NAMES = (
+    BASE_NAME,
+    *(f"{leg}_{link}" for leg in LEG_NAMES for link in ("SHOULDER", "UPPER_LEG", "LOWER_LEG")),
+)
 """Everything that should not touch the ground, in the order of contact arrays."""
 
 
@@ -82,11 +85,15 @@ class Inertia:
     moments: Array
 
 
-def _reflected(mass: float, com: tuple[float, ...], moments: tuple[float, ...], signs: Array) -> Inertia:
+def _reflected(
+    mass: float, com: tuple[float, ...], moments: tuple[float, ...], signs: Array
+) -> Inertia:
     """Inertia of a link whose coordinates have these signs, given the front-left link's."""
     sx, sy, sz = signs
     moment_signs = [1, sx * sy, sx * sz, 1, sy * sz, 1]
-    return Inertia(mass, constant(np.array(com) * signs), constant(np.array(moments) * moment_signs))
+    return Inertia(
+        mass, constant(np.array(com) * signs), constant(np.array(moments) * moment_signs)
+    )
 
 
 def link_inertias() -> dict[str, Inertia]:
@@ -101,8 +108,12 @@ def link_inertias() -> dict[str, Inertia]:
     hip_shift = DOMINIC_HAA_X - HAA_X  # 19.5 mm between the two files' hip frames
     foot_shift = DOMINIC_ANKLE_Y - ANKLE_Y  # 1 mm between their foot frames
     for leg, side, front in zip(LEG_NAMES, SIDE, FRONT, strict=True):
-        turned = constant([front, side, front * side])  # the four shoulders are one part, turned about x or y
-        sided = constant([side, side, 1])  # thighs come in a left and a right part, the same in front and behind
+        turned = constant(
+            [front, side, front * side]
+        )  # the four shoulders are one part, turned about x or y
+        sided = constant(
+            [side, side, 1]
+        )  # thighs come in a left and a right part, the same in front and behind
         links[f"{leg}_SHOULDER"] = _reflected(
             0.14196048,
             (-0.09407251 + hip_shift, -0.00438935, 0.00001384),
@@ -161,7 +172,11 @@ def symmetric_pose(haa: float, hfe: float, kfe: float) -> Array:
 
 
 CONTROL_SETUPS = {
-    "locomotion": ControlSetup(symmetric_pose(0.05, 0.6, -1.4), kp=5.0, kd=0.1, standing_height=0.256),
-    "navigation": ControlSetup(symmetric_pose(0.0, pi / 4, -pi / 2), kp=2.5, kd=0.1, standing_height=0.242),
+    "locomotion": ControlSetup(
+        symmetric_pose(0.05, 0.6, -1.4), kp=5.0, kd=0.1, standing_height=0.256
+    ),
+    "navigation": ControlSetup(
+        symmetric_pose(0.0, pi / 4, -pi / 2), kp=2.5, kd=0.1, standing_height=0.242
+    ),
 }
 """Poses, gains and heights of the two tasks [DOMiNiC: velocity task, position task]."""

@@ -16,7 +16,13 @@ import numpy as np
 from .constants import FOOT_RADIUS, GRAVITY, NUM_LEGS, Array
 from .leg import Leg, Vector, cross
 
-MOST_POSITION, MOST_VELOCITY, MOST_TORQUE, MOST_TURNING, MOST_ACCELERATION = 100.0, 100.0, 10.0, 50.0, 400.0
+MOST_POSITION, MOST_VELOCITY, MOST_TORQUE, MOST_TURNING, MOST_ACCELERATION = (
+    100.0,
+    100.0,
+    10.0,
+    50.0,
+    400.0,
+)
 """What sensors can show at most, in SI units."""
 LEVEL: Vector = (0.0, 0.0, -1.0)
 LEGS = tuple((number, slice(3 * number, 3 * number + 3)) for number in range(NUM_LEGS))
@@ -76,7 +82,10 @@ class Estimator:
     ) -> Estimate:
         """Take a measurement that is `dt` seconds younger than the one before."""
         # A garbled number must not spoil the estimate for good.
-        angles, rates = bounded(joint_position, MOST_POSITION), bounded(joint_velocity, MOST_VELOCITY)
+        angles, rates = (
+            bounded(joint_position, MOST_POSITION),
+            bounded(joint_velocity, MOST_VELOCITY),
+        )
         torques = bounded(joint_torque, MOST_TORQUE)
         (wx, wy, wz), (bx, by, bz) = bounded(angular_velocity_b, MOST_TURNING), self._gyro_bias
         ax, ay, az = bounded(acceleration_b, MOST_ACCELERATION)
@@ -97,7 +106,9 @@ class Estimator:
                 if weight > 0.0
             ]
             self._pull(standing, min(1.0, dt * self._config.velocity_rate * min(total, 2.0) / 2))
-        return Estimate(np.array(self._gravity), np.array(self._velocity), np.array(turning), np.array(weights))
+        return Estimate(
+            np.array(self._gravity), np.array(self._velocity), np.array(turning), np.array(weights)
+        )
 
     def _tilt(self, turning: Vector, acceleration: Vector, dt: float) -> None:
         # Not scaled to length 1: over a stride the accelerometer shows gravity on average, its direction does not.
@@ -109,7 +120,9 @@ class Estimator:
         (x, y, z), (dx, dy, dz) = self._gravity, cross(turning, self._gravity)
         x, y, z = x - dt * dx, y - dt * dy, z - dt * dz
         self._age += dt
-        share = dt / self._age if self._age > 0.0 else 0.0  # an average of all that was seen, at first
+        share = (
+            dt / self._age if self._age > 0.0 else 0.0
+        )  # an average of all that was seen, at first
         pull = min(1.0, max(dt * self._config.tilt_rate, share))
         x, y, z = x + pull * (seen_x - x), y + pull * (seen_y - y), z + pull * (seen_z - z)
         size = sqrt(x * x + y * y + z * z)

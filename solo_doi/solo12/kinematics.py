@@ -8,7 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from .constants import ANKLE_Y, ANKLE_Z, FRONT, HAA_X, HAA_Y, HFE_Y, KFE_Y, KFE_Z, NUM_LEGS, SIDE, Array, constant
+from .constants import (
+    ANKLE_Y,
+    ANKLE_Z,
+    FRONT,
+    HAA_X,
+    HAA_Y,
+    HFE_Y,
+    KFE_Y,
+    KFE_Z,
+    NUM_LEGS,
+    SIDE,
+    Array,
+    constant,
+)
 
 HIPS_B = constant(np.stack([HAA_X * FRONT, HAA_Y * SIDE, np.zeros(NUM_LEGS)], axis=1))
 """Where the HAA axes pass, (4, 3)."""

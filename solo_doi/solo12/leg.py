@@ -14,7 +14,9 @@ from .kinematics import HIPS_B, LEG_WIDTH
 
 Vector = tuple[float, float, float]
 
-PLACES = tuple((x, y, width) for (x, y, _), width in zip(HIPS_B.tolist(), LEG_WIDTH.tolist(), strict=True))
+PLACES = tuple(
+    (x, y, width) for (x, y, _), width in zip(HIPS_B.tolist(), LEG_WIDTH.tolist(), strict=True)
+)
 """Of each leg: where its HAA axis passes, and the lateral distance from there to the foot."""
 
 
@@ -28,7 +30,19 @@ def cross(a: Vector, b: Vector) -> Vector:
 class Leg:
     """A leg with given joint angles; everything is in the base frame."""
 
-    __slots__ = ("_c", "_hip_x", "_hip_y", "_knee_x", "_knee_z", "_s", "_width", "_x", "_y_b", "_z", "_z_b")
+    __slots__ = (
+        "_c",
+        "_hip_x",
+        "_hip_y",
+        "_knee_x",
+        "_knee_z",
+        "_s",
+        "_width",
+        "_x",
+        "_y_b",
+        "_z",
+        "_z_b",
+    )
 
     def __init__(self, number: int, angles: Sequence[float]) -> None:
         """Compute what all of the following need, from the angles of HAA, HFE and KFE."""

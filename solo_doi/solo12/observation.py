@@ -36,7 +36,9 @@ class Inputs:
     previous_action: Array  # (..., 12) raw policy output of the step before
     command: Array | None = None  # (..., 3) vx, vy [m/s], yaw rate [rad/s]
     scan_height: Array | None = None  # (..., 121) ground height at `scan_points` [m]
-    target: Array | None = None  # (..., 4) target position in the heading frame [m] and yaw error [rad]
+    target: Array | None = (
+        None  # (..., 4) target position in the heading frame [m] and yaw error [rad]
+    )
     time_left: Array | None = None  # (..., 1) fraction of the episode that is left
 
 
@@ -64,13 +66,20 @@ class Layout:
     def slices(self) -> dict[str, slice]:
         """Where each term lies in the observation."""
         ends = np.cumsum([term.size for term in self.terms]).tolist()
-        return {term.name: slice(end - term.size, end) for term, end in zip(self.terms, ends, strict=True)}
+        return {
+            term.name: slice(end - term.size, end)
+            for term, end in zip(self.terms, ends, strict=True)
+        }
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What each number is, such as `joint_velocity.FL_KFE`."""
         parts = {NUM_JOINTS: JOINT_NAMES, 3: ("x", "y", "z")}
-        return tuple(f"{term.name}.{part}" for term in self.terms for part in parts.get(term.size, range(term.size)))
+        return tuple(
+            f"{term.name}.{part}"
+            for term in self.terms
+            for part in parts.get(term.size, range(term.size))
+        )
 
     @cached_property
     def size(self) -> int:
@@ -80,7 +89,9 @@ class Layout:
     @cached_property
     def noise(self) -> NDArray[np.float32]:
         """Noise amplitude of every number."""
-        return np.concatenate([np.full(term.size, term.noise, dtype=np.float32) for term in self.terms])
+        return np.concatenate(
+            [np.full(term.size, term.noise, dtype=np.float32) for term in self.terms]
+        )
 
     def build(self, inputs: Inputs, rng: np.random.Generator | None = None) -> NDArray[np.float32]:
         """Return observations (..., size); with `rng`, uniform noise is added as in training."""
@@ -99,7 +110,9 @@ class Layout:
         observation = np.concatenate(values, axis=-1, dtype=np.float32)
         if rng is not None:
             self._add_noise(observation, rng)
-        return observation.clip(-CLIP, CLIP, out=observation)  # the method: `np.clip` takes twice as long
+        return observation.clip(
+            -CLIP, CLIP, out=observation
+        )  # the method: `np.clip` takes twice as long
 
     def _add_noise(self, observation: NDArray[np.float32], rng: np.random.Generator) -> None:
         noise = rng.random(observation.shape, dtype=np.float32)
@@ -117,7 +130,9 @@ def scan_points(base_position_w: Array, base_quaternion: Array) -> Array:
     x, y = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
     _, _, yaw = to_rpy(base_quaternion)
     cos, sin = np.cos(yaw)[..., None], np.sin(yaw)[..., None]
-    return base_position_w[..., None, :2] + np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
+    return base_position_w[..., None, :2] + np.stack(
+        [cos * x - sin * y, sin * x + cos * y], axis=-1
+    )
 
 
 def _scan(inputs: Inputs, setup: ControlSetup) -> Array | None:
@@ -141,11 +156,15 @@ def _proprioception(joint_velocity_noise: float) -> tuple[Term, ...]:
         Term("angular_velocity", 3, 0.2, "rad/s", "base", lambda i, s: i.motion.angular_velocity_b),
         Term("joint_position", NUM_JOINTS, 0.05, "rad", "relative to default pose", _joint_offset),
         Term("joint_velocity", NUM_JOINTS, joint_velocity_noise, "rad/s", "joint", _joint_velocity),
-        Term("gravity", 3, 0.1, "1", "base", lambda i, s: projected_gravity(i.motion.base_quaternion)),
+        Term(
+            "gravity", 3, 0.1, "1", "base", lambda i, s: projected_gravity(i.motion.base_quaternion)
+        ),
     )
 
 
-PREVIOUS_ACTION = Term("previous_action", NUM_JOINTS, 0.0, "policy output", "joint", lambda i, s: i.previous_action)
+PREVIOUS_ACTION = Term(
+    "previous_action", NUM_JOINTS, 0.0, "policy output", "joint", lambda i, s: i.previous_action
+)
 
 LAYOUTS = {
     "locomotion": Layout(

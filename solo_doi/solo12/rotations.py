@@ -61,7 +61,9 @@ def multiply(a: Array, b: Array) -> Array:
 
 def from_rpy(roll: Array | float, pitch: Array | float, yaw: Array | float) -> Array:
     """Quaternion of a turn by roll about x, then pitch about y, then yaw about z, all world axes."""
-    roll, pitch, yaw = np.broadcast_arrays(*(np.asarray(angle, dtype=np.float64) / 2 for angle in (roll, pitch, yaw)))
+    roll, pitch, yaw = np.broadcast_arrays(
+        *(np.asarray(angle, dtype=np.float64) / 2 for angle in (roll, pitch, yaw))
+    )
     zero = np.zeros_like(roll)
     about_x = np.stack([np.cos(roll), np.sin(roll), zero, zero], axis=-1)
     about_y = np.stack([np.cos(pitch), zero, np.sin(pitch), zero], axis=-1)

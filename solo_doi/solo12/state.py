@@ -32,7 +32,9 @@ class Motion:
 
     def __getitem__(self, index: object) -> Self:
         """Select robots by index, slice or mask."""
-        return type(self)(**{field.name: getattr(self, field.name)[index] for field in fields(self)})
+        return type(self)(
+            **{field.name: getattr(self, field.name)[index] for field in fields(self)}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +45,9 @@ class RobotState(Motion):
     foot_position_w: Array  # (..., 4, 3) centre of the foot sphere [m]
     foot_velocity_w: Array  # (..., 4, 3) [m/s]
     foot_force_w: Array  # (..., 4, 3) sum of contact forces along the contacts' normals [N]
-    body_force_w: Array  # (..., 13, 3) the same for `BODY_NAMES`: base, shoulders, upper and lower legs [N]
+    body_force_w: (
+        Array  # (..., 13, 3) the same for `BODY_NAMES`: base, shoulders, upper and lower legs [N]
+    )
 
     @property
     def foot_contact(self) -> np.ndarray:

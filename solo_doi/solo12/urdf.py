@@ -40,11 +40,15 @@ def robot_data_directory() -> Path:
     try:
         files = importlib.metadata.files(PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
-        raise MissingPackageError(PACKAGE, "The Solo12 model", f"Run: pip install {PACKAGE}") from None
+        raise MissingPackageError(
+            PACKAGE, "The Solo12 model", f"Run: pip install {PACKAGE}"
+        ) from None
     for file in files:
         if file.as_posix().endswith("solo_description/robots/solo12.urdf"):
             return Path(str(file.locate())).resolve().parents[3]
-    raise MissingPackageError(PACKAGE, "The Solo12 model", f"It is installed without solo12.urdf: reinstall {PACKAGE}.")
+    raise MissingPackageError(
+        PACKAGE, "The Solo12 model", f"It is installed without solo12.urdf: reinstall {PACKAGE}."
+    )
 
 
 def solo12_urdf(*, visual: bool = False) -> str:
@@ -82,7 +86,9 @@ def _inertial(inertia: Inertia) -> ET.Element:
     ET.SubElement(element, "origin", xyz=_numbers(inertia.com), rpy="0 0 0")
     ET.SubElement(element, "mass", value=repr(inertia.mass))
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    ET.SubElement(element, "inertia", {n: repr(float(m)) for n, m in zip(names, inertia.moments, strict=True)})
+    ET.SubElement(
+        element, "inertia", {n: repr(float(m)) for n, m in zip(names, inertia.moments, strict=True)}
+    )
     return element
 
 
@@ -93,10 +99,19 @@ def _collision(link: str) -> list[ET.Element]:
     leg, part = link.split("_", 1)
     side, front = SIDE[LEG_NAMES.index(leg)], FRONT[LEG_NAMES.index(leg)]
     if part == "SHOULDER":
-        return [_capsule((-0.0612 * front, -0.0056 * side, 0), radius=0.0225, length=0.1164, pitch=math.pi / 2)]
+        return [
+            _capsule(
+                (-0.0612 * front, -0.0056 * side, 0),
+                radius=0.0225,
+                length=0.1164,
+                pitch=math.pi / 2,
+            )
+        ]
     if part == "UPPER_LEG":
         return [_capsule((0, 0.018 * side, KFE_Z / 2), radius=0.019, length=-KFE_Z)]
-    if part == "LOWER_LEG":  # ends 20 mm above the ankle, so that the foot alone touches flat ground
+    if (
+        part == "LOWER_LEG"
+    ):  # ends 20 mm above the ankle, so that the foot alone touches flat ground
         length = -ANKLE_Z - 0.02
         return [_capsule((0, ANKLE_Y * side, -length / 2), radius=0.0125, length=length)]
     return [_shape("sphere", (0, 0, 0), radius=repr(FOOT_RADIUS))]
@@ -124,5 +139,8 @@ def _set_limits(joint: ET.Element) -> None:
             PACKAGE, "The Solo12 model", f"Its joint {joint.get('name')} has no limit: reinstall."
         )
     limit.attrib.update(
-        lower=repr(float(-end)), upper=repr(float(end)), effort=repr(TRAINING.torque), velocity=repr(TRAINING.velocity)
+        lower=repr(float(-end)),
+        upper=repr(float(end)),
+        effort=repr(TRAINING.torque),
+        velocity=repr(TRAINING.velocity),
     )

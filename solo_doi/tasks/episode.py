@@ -52,8 +52,18 @@ def draw_episodes(
     domains, motions, biases, noises, actions, kicks = zip(*rows, strict=True)
     nominal = {name: value for name, value in NOMINAL.items() if name in fixed}
     return Draws(
-        domain=Domain(**{name: np.array([nominal.get(name, domain[name]) for domain in domains]) for name in NOMINAL}),
-        motion=Motion(**{name: np.concatenate([getattr(m, name) for m in motions]) for name in vars(motions[0])}),
+        domain=Domain(
+            **{
+                name: np.array([nominal.get(name, domain[name]) for domain in domains])
+                for name in NOMINAL
+            }
+        ),
+        motion=Motion(
+            **{
+                name: np.concatenate([getattr(m, name) for m in motions])
+                for name in vars(motions[0])
+            }
+        ),
         bias=np.stack(biases),
         noise=np.stack(noises, axis=1),
         action=np.stack(actions, axis=1),
@@ -64,7 +74,10 @@ def draw_episodes(
 def _draw(
     rng: np.random.Generator, standing: bool, steps: int, preset: Randomisation, layout: Layout
 ) -> tuple[dict[str, float], Motion, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    domain = {name: rng.uniform(*preset.domain.get(name, (value, value))) for name, value in NOMINAL.items()}
+    domain = {
+        name: rng.uniform(*preset.domain.get(name, (value, value)))
+        for name, value in NOMINAL.items()
+    }
     motion = initial_motion(1, float(standing), rng)
     bias = preset.draw_bias(1, layout, rng)[0]
     noise = np.zeros((steps + 1, layout.size), dtype=np.float32)

@@ -51,7 +51,9 @@ class Transition:
     """What one step of all robots gave."""
 
     observation: np.ndarray  # (N, 48) what the policy sees next; of the new episode where one ended
-    final_observation: np.ndarray  # (N, 48) the same before robots whose episode ended were placed anew
+    final_observation: (
+        np.ndarray
+    )  # (N, 48) the same before robots whose episode ended were placed anew
     reward: np.ndarray  # (N, 2) by `REWARD_GROUPS`
     features: np.ndarray  # (N, 7) by `FEATURE_NAMES`
     fallen: np.ndarray  # (N,) base, shoulder or thigh touches the ground
@@ -74,7 +76,9 @@ class LocomotionTask:
     layout = LAYOUTS["locomotion"]
     setup = CONTROL_SETUPS["locomotion"]
 
-    def __init__(self, simulator: Simulator, config: LocomotionConfig, rng: np.random.Generator) -> None:
+    def __init__(
+        self, simulator: Simulator, config: LocomotionConfig, rng: np.random.Generator
+    ) -> None:
         """Start an episode on every robot, at random ages so that not all end at once."""
         self.simulator = simulator
         self.config = config
@@ -147,7 +151,9 @@ class LocomotionTask:
         return self.layout.build(inputs, noise) + self.bias
 
     def _push(self) -> None:
-        pushed = np.flatnonzero(self._rng.random(len(self.age)) < CONTROL_DT / self.random.push_interval)
+        pushed = np.flatnonzero(
+            self._rng.random(len(self.age)) < CONTROL_DT / self.random.push_interval
+        )
         if pushed.size:
             largest = self.random.push_velocity
             kick = self._rng.uniform(-largest, largest, (2, len(pushed), 3))
@@ -160,7 +166,9 @@ class LocomotionTask:
         self.simulator.set_domain(self.simulator.possible_domain(domain, robots), robots)
         self.bias[robots] = self.random.draw_bias(count, self.layout, rng)
         home = np.tile(self.setup.default_pose, (count, 1))
-        state = self.simulator.reset(initial_motion(count, self.config.standing_share, rng), robots, target=home)
+        state = self.simulator.reset(
+            initial_motion(count, self.config.standing_share, rng), robots, target=home
+        )
         self.previous_action[robots] = 0.0
         self.age[robots] = 0
         self.target[robots], self.foot_position_w[robots] = home, state.foot_position_w[robots]
@@ -184,7 +192,9 @@ SAVED = ("command", "previous_action", "bias", "age", "target", "foot_position_w
 NOT_SHANKS = np.array([0, 1, 2, 4, 5, 7, 8, 10, 11])
 
 
-def group_rewards(state: RobotState, target: Array, before: StepMemory, command: Array) -> np.ndarray:
+def group_rewards(
+    state: RobotState, target: Array, before: StepMemory, command: Array
+) -> np.ndarray:
     """Rewards (N, 2) by `REWARD_GROUPS`: terms are multiplied within a group, so each is in (0, 1]."""
     moving = np.linalg.norm(command, axis=-1) > MOVING
     regular = (
@@ -221,7 +231,7 @@ def initial_motion(count: int, standing_share: float, rng: np.random.Generator) 
     motion.base_position_w[:, 2] += np.where(stands, 0.0, rng.uniform(0.0, 0.1, count))
     motion.linear_velocity_b[:] = moving * rng.uniform(-0.5, 0.5, (count, 3))
     motion.angular_velocity_b[:] = moving * rng.uniform(-0.5, 0.5, (count, 3))
-    motion.joint_position[:] += rng.uniform(-0.05, 0.05, (count, NUM_JOINTS)) + moving * rng.uniform(
-        -0.15, 0.15, (count, NUM_JOINTS)
-    )
+    motion.joint_position[:] += rng.uniform(
+        -0.05, 0.05, (count, NUM_JOINTS)
+    ) + moving * rng.uniform(-0.15, 0.15, (count, NUM_JOINTS))
     return motion

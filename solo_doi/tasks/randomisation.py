@@ -32,13 +32,17 @@ class Randomisation:
     push_velocity: float = 0.5
     """Largest change per component that a push makes to the base's velocities [m/s, rad/s]."""
 
-    def draw_domain(self, num_robots: int, rng: np.random.Generator, fixed: frozenset[str] = frozenset()) -> Domain:
+    def draw_domain(
+        self, num_robots: int, rng: np.random.Generator, fixed: frozenset[str] = frozenset()
+    ) -> Domain:
         """Draw the physics of some robots; fields in `fixed` stay nominal, for engines that cannot vary them."""
         drawn: dict[str, Array | float] = {
             name: rng.uniform(*self.domain.get(name, (nominal, nominal)), num_robots)
             for name, nominal in NOMINAL.items()
         }
-        return Domain.nominal(num_robots, **{name: drawn[name] for name in drawn if name not in fixed})
+        return Domain.nominal(
+            num_robots, **{name: drawn[name] for name in drawn if name not in fixed}
+        )
 
     def draw_bias(self, num_robots: int, layout: Layout, rng: np.random.Generator) -> np.ndarray:
         """Draw the constant observation error of some robots, (robots, observation)."""
@@ -57,12 +61,20 @@ PRESETS = {
         domain={
             **PAPER_DOMAIN,
             "motor_lag": (0.010, 0.025),
-            "armature": (0.0, 1e-3),  # not known for Solo12: from nothing to twice the shank's inertia
+            "armature": (
+                0.0,
+                1e-3,
+            ),  # not known for Solo12: from nothing to twice the shank's inertia
             "kp_scale": (0.9, 1.1),
             "kd_scale": (0.9, 1.1),
         },
         # An estimated base velocity is biased, encoders are calibrated to a degree, an IMU is never mounted level.
-        sensor_bias={"linear_velocity": 0.1, "angular_velocity": 0.05, "joint_position": 0.02, "gravity": 0.03},
+        sensor_bias={
+            "linear_velocity": 0.1,
+            "angular_velocity": 0.05,
+            "joint_position": 0.02,
+            "gravity": 0.03,
+        },
         push_interval=4.0,
     ),
 }

@@ -29,7 +29,9 @@ def target_rate(target: Array, previous_target: Array) -> Array:
 def foot_slip(state: RobotState, previous_foot_position_w: Array) -> Array:
     """[D] Feet near the ground do not move sideways."""
     height = state.foot_position_w[..., 2]
-    moved = np.linalg.norm(state.foot_position_w[..., :2] - previous_foot_position_w[..., :2], axis=-1)
+    moved = np.linalg.norm(
+        state.foot_position_w[..., :2] - previous_foot_position_w[..., :2], axis=-1
+    )
     slipped = np.where(height < FOOT_NEAR_GROUND, moved / (0.1 + 3 * np.maximum(height, 0.0)), 0.0)
     return bell(slipped.sum(-1), 1.0)
 

@@ -25,7 +25,11 @@ def minimised(loss: Callable[[Tensor], Tensor], start: Tensor) -> Tensor:
     """Where a loss ends up when its own gradient is followed."""
     x = start.clone().requires_grad_()
     optimiser = torch.optim.LBFGS(
-        [x], max_iter=500, tolerance_grad=1e-12, tolerance_change=1e-16, line_search_fn="strong_wolfe"
+        [x],
+        max_iter=500,
+        tolerance_grad=1e-12,
+        tolerance_change=1e-16,
+        line_search_fn="strong_wolfe",
     )
 
     def closure() -> Tensor:

@@ -11,7 +11,9 @@ from solo_doi.data.dataset import read_transitions
 
 from .runs import Data, tiny, train, write_made_up_task
 
-torch.set_num_threads(1)  # as in training: with more, small networks spend their time waiting for other threads
+torch.set_num_threads(
+    1
+)  # as in training: with more, small networks spend their time waiting for other threads
 
 
 @pytest.fixture(scope="package")

@@ -51,7 +51,7 @@ Data = tuple[Transitions, Transitions]
 """Coverage data and the expert's states."""
 
 
-def tiny(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
+def tiny(**changes: Any) -> TrainConfig:  # any field
     """What `FLAGS` say."""
     sizes: dict[str, Any] = {"updates": 5, "hidden": 8, "batch": 32}
     config = TrainConfig(
@@ -61,14 +61,18 @@ def tiny(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
         save_every=2,
         checkpoints=2,
         classifier=ClassifierConfig(average=5, **sizes),
-        value=ValueConfig(expert_updates=5, updates=3, hidden=8, windows=4, window=8, initial_batch=4),
-        discriminator=DiscriminatorConfig(updates=3, hidden=8, batch=32, members=2, average=5, held_out=0.3),
+        value=ValueConfig(
+            expert_updates=5, updates=3, hidden=8, windows=4, window=8, initial_batch=4
+        ),
+        discriminator=DiscriminatorConfig(
+            updates=3, hidden=8, batch=32, members=2, average=5, held_out=0.3
+        ),
         policy=PolicyConfig(expert_updates=5, **sizes),
     )
     return replace(config, **changes)
 
 
-def changed(config: TrainConfig, part: str, **changes: Any) -> TrainConfig:  # noqa: ANN401  # any field
+def changed(config: TrainConfig, part: str, **changes: Any) -> TrainConfig:  # any field
     """The configuration with some settings of a part changed."""
     return replace(config, **{part: replace(getattr(config, part), **changes)})
 
@@ -85,13 +89,19 @@ def write_made_up(
     """A dataset directory as `solo-collect` makes them; states flow, and `label_seed` changes nothing but labels."""
     rng, labels = np.random.default_rng(seed), np.random.default_rng(1000 + label_seed)
     size = sum(terms.values())
-    fields = [*transition_fields(size, actions=actions), *INFO_FIELDS, *episode_fields(("friction",))]
+    fields = [
+        *transition_fields(size, actions=actions),
+        *INFO_FIELDS,
+        *episode_fields(("friction",)),
+    ]
     folder.mkdir(parents=True)
     entries = []
     for number, shard in enumerate(lengths):
         arrays = made_up_arrays(labels, shard, fields)
         rows, end = sum(shard), np.cumsum(shard) - 1
-        walk = np.repeat(rng.normal(size=(len(shard), size)), shard, axis=0) + 0.3 * rng.normal(size=(rows, size))
+        walk = np.repeat(rng.normal(size=(len(shard), size)), shard, axis=0) + 0.3 * rng.normal(
+            size=(rows, size)
+        )
         arrays["observations"] = walk.astype(np.float32)
         arrays["next_observations"] = np.roll(arrays["observations"], -1, axis=0)
         arrays["next_observations"][end] = rng.normal(size=(len(shard), size))
@@ -101,7 +111,10 @@ def write_made_up(
         path = folder / f"shard-{number:05}.h5"
         write_shard(path, arrays)
         entries.append(ShardEntry(path.name, len(shard), rows, file_hash(path)))
-    layout = tuple({"name": name, "size": size, "unit": "", "frame": "", "noise": 0.0} for name, size in terms.items())
+    layout = tuple(
+        {"name": name, "size": size, "unit": "", "frame": "", "noise": 0.0}
+        for name, size in terms.items()
+    )
     replace(made_up_manifest(entries, fields), layout=layout).write(folder)
     return folder
 
@@ -110,7 +123,9 @@ def write_made_up_task(root: Path) -> Path:
     """Both datasets of the locomotion task, where `solo-train` started in `root` looks for them."""
     folder = root / "datasets" / "locomotion"
     write_made_up(folder / "coverage")
-    write_made_up(folder / "demonstrations", terms=EXPERT_TERMS, lengths=((20, 30),), actions=False, seed=1)
+    write_made_up(
+        folder / "demonstrations", terms=EXPERT_TERMS, lengths=((20, 30),), actions=False, seed=1
+    )
     return root
 
 
@@ -152,4 +167,6 @@ def assert_same_run(one: Path, other: Path) -> None:
     checkpoints = [sorted(path.name for path in run.glob("checkpoints/*")) for run in (one, other)]
     assert checkpoints[0] == checkpoints[1]
     for name in checkpoints[0]:
-        assert not differing(*(torch.load(run / "checkpoints" / name, weights_only=True) for run in (one, other)))
+        assert not differing(
+            *(torch.load(run / "checkpoints" / name, weights_only=True) for run in (one, other))
+        )

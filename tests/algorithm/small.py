@@ -23,7 +23,7 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def small_config(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any setting
+def small_config(**changes: Any) -> TrainConfig:  # any setting
     """Classifier and discriminator see all numbers of a state as they are, and no trajectory is held out."""
     plain = {
         "classifier": ClassifierConfig(terms=EVERYTHING, average=1),
@@ -35,10 +35,16 @@ def small_config(**changes: Any) -> TrainConfig:  # noqa: ANN401  # any setting
 def ragged(lengths: Sequence[int], *, linked: bool = True) -> Transitions:
     """Trajectories of these lengths; unless linked, no transition leads to the state the next one starts from."""
     data = made_up_transitions(lengths)
-    return data if linked else replace(data, next_observations=data.next_observations + np.float32(0.25))
+    return (
+        data
+        if linked
+        else replace(data, next_observations=data.next_observations + np.float32(0.25))
+    )
 
 
-def table(observations: np.ndarray, actions: np.ndarray | None = None, length: int = 1) -> Transitions:
+def table(
+    observations: np.ndarray, actions: np.ndarray | None = None, length: int = 1
+) -> Transitions:
     """Transitions from given states (N, size), in trajectories of one length; nothing happens in any of them."""
     observations = np.asarray(observations, dtype=np.float32)
     rows = len(observations)
@@ -46,7 +52,9 @@ def table(observations: np.ndarray, actions: np.ndarray | None = None, length: i
     return Transitions(
         observations=observations,
         next_observations=np.where(ends[:, None], observations, np.roll(observations, -1, axis=0)),
-        actions=np.zeros((rows, 1), dtype=np.float32) if actions is None else np.asarray(actions, dtype=np.float32),
+        actions=np.zeros((rows, 1), dtype=np.float32)
+        if actions is None
+        else np.asarray(actions, dtype=np.float32),
         rewards=np.zeros(rows, dtype=np.float32),
         terminals=np.zeros(rows, dtype=bool),
         timeouts=ends,
@@ -55,6 +63,8 @@ def table(observations: np.ndarray, actions: np.ndarray | None = None, length: i
     )
 
 
-def build(data: Transitions, config: TrainConfig | None = None, expert: Transitions | None = None) -> Problem:
+def build(
+    data: Transitions, config: TrainConfig | None = None, expert: Transitions | None = None
+) -> Problem:
     """A problem in which the expert is the data unless given."""
     return Problem.build(data, data if expert is None else expert, config or small_config(), CPU)

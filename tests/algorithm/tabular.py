@@ -33,13 +33,17 @@ class Mdp:
 
     def flow_residual(self, occupancy: np.ndarray) -> float:
         """Largest violation of sum_a d(s, a) = (1 - gamma) rho_0(s) + gamma sum d(s', a') P(s | s', a')."""
-        inflow = (1 - self.gamma) * self.initial + self.gamma * np.einsum("sa,sat->t", occupancy, self.transition)
+        inflow = (1 - self.gamma) * self.initial + self.gamma * np.einsum(
+            "sa,sat->t", occupancy, self.transition
+        )
         return float(np.abs(occupancy.sum(1) - inflow).max())
 
     def occupancy(self, policy: np.ndarray) -> np.ndarray:
         """Discounted state-action occupancy of a policy (S, A)."""
         chain = np.einsum("sa,sat->st", policy, self.transition)
-        states = np.linalg.solve(np.eye(len(chain)) - self.gamma * chain.T, (1 - self.gamma) * self.initial)
+        states = np.linalg.solve(
+            np.eye(len(chain)) - self.gamma * chain.T, (1 - self.gamma) * self.initial
+        )
         return states[:, None] * policy
 
 
@@ -84,7 +88,10 @@ def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor
     dual = equations.chi_square_loss if divergence == "chi2" else equations.dual_loss
     states, actions = mdp.shape
     transition = torch.from_numpy(mdp.transition).reshape(states * actions, states)
-    log_data, log_initial = torch.from_numpy(np.log(mdp.data)).flatten(), torch.from_numpy(np.log(mdp.initial))
+    log_data, log_initial = (
+        torch.from_numpy(np.log(mdp.data)).flatten(),
+        torch.from_numpy(np.log(mdp.initial)),
+    )
     value = torch.zeros(len(reward), states, dtype=torch.float64, requires_grad=True)
 
     def delta() -> Tensor:
@@ -95,7 +102,11 @@ def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor
         return dual(value, delta(), mdp.gamma, log_initial, log_data).sum()
 
     optimiser = torch.optim.LBFGS(
-        [value], max_iter=2000, tolerance_grad=1e-12, tolerance_change=1e-16, line_search_fn="strong_wolfe"
+        [value],
+        max_iter=2000,
+        tolerance_grad=1e-12,
+        tolerance_change=1e-16,
+        line_search_fn="strong_wolfe",
     )
 
     def closure() -> Tensor:
@@ -114,7 +125,9 @@ def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor
 def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Return the same log ratios (S A,) by Newton's method, hundreds of times faster; `value` (S,) is moved along."""
     states, actions = mdp.shape
-    step = mdp.gamma * mdp.transition.reshape(-1, states) - np.repeat(np.eye(states), actions, axis=0)
+    step = mdp.gamma * mdp.transition.reshape(-1, states) - np.repeat(
+        np.eye(states), actions, axis=0
+    )
     log_data, start = np.log(mdp.data).ravel(), (1 - mdp.gamma) * mdp.initial
 
     def weights(value: np.ndarray) -> tuple[float, np.ndarray]:
@@ -132,7 +145,9 @@ def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
         hessian = step.T @ (w[:, None] * step) - np.outer(mean, mean)
         direction = np.linalg.lstsq(hessian, -gradient, rcond=1e-14)[0]
         size = 1.0
-        while (trial := weights(value + size * direction))[0] > objective + 1e-4 * size * (gradient @ direction):
+        while (trial := weights(value + size * direction))[0] > objective + 1e-4 * size * (
+            gradient @ direction
+        ):
             size /= 2
             if size < 1e-10:
                 break
@@ -146,7 +161,8 @@ def solve_primal(mdp: Mdp, reward: np.ndarray, divergence: str = "kl") -> tuple[
     states, actions = mdp.shape
     occupancy = cp.Variable((states, actions), nonneg=True)
     inflow = [
-        (1 - mdp.gamma) * mdp.initial[s] + mdp.gamma * cp.sum(cp.multiply(occupancy, mdp.transition[:, :, s]))
+        (1 - mdp.gamma) * mdp.initial[s]
+        + mdp.gamma * cp.sum(cp.multiply(occupancy, mdp.transition[:, :, s]))
         for s in range(states)
     ]
     flow = [cp.sum(occupancy[s]) == inflow[s] for s in range(states)]
@@ -175,7 +191,9 @@ class Outcome:
     sigma: np.ndarray  # (Z,)
 
 
-def train_exactly(mdp: Mdp, log_eta_expert: np.ndarray, config: TrainConfig, seed: int = 0) -> Outcome:
+def train_exactly(
+    mdp: Mdp, log_eta_expert: np.ndarray, config: TrainConfig, seed: int = 0
+) -> Outcome:
     """Run the method with tables for networks: values at their optimum, q at its own, multipliers as in training."""
     states, actions = mdp.shape
     log_data, expert = np.log(mdp.data).ravel(), torch.from_numpy(log_eta_expert)
@@ -189,7 +207,9 @@ def train_exactly(mdp: Mdp, log_eta_expert: np.ndarray, config: TrainConfig, see
             term.repeat_interleave(actions, dim=1), expert, multipliers.sigma().double(),
             config.diversity_weight, config.data_pull,
         )  # fmt: skip
-        log_eta = np.stack([newton_dual(mdp, row, start) for row, start in zip(reward.numpy(), value, strict=True)])
+        log_eta = np.stack(
+            [newton_dual(mdp, row, start) for row, start in zip(reward.numpy(), value, strict=True)]
+        )
         occupancy = np.exp(log_eta + log_data)
         visited = torch.from_numpy(occupancy.reshape(config.skills, states, actions).sum(-1))
         left = hold_left(outer, config)
@@ -201,7 +221,9 @@ def train_exactly(mdp: Mdp, log_eta_expert: np.ndarray, config: TrainConfig, see
     return Outcome(information, phi, multipliers.sigma().numpy())
 
 
-def best_information(mdp: Mdp, log_eta_expert: np.ndarray, skills: int, eps: float, restarts: int) -> float:
+def best_information(
+    mdp: Mdp, log_eta_expert: np.ndarray, skills: int, eps: float, restarts: int
+) -> float:
     """Maximise I(S; Z) over policies under every skill's constraint, by sequential quadratic programming."""
     states, actions = mdp.shape
     transition, initial = torch.from_numpy(mdp.transition), torch.from_numpy(mdp.initial)
@@ -236,7 +258,14 @@ def best_information(mdp: Mdp, log_eta_expert: np.ndarray, skills: int, eps: flo
     rng, found = np.random.default_rng(0), list[float]()
     for _ in range(restarts):
         first = rng.normal(size=skills * states * actions)
-        result = minimize(loss, first, jac=True, constraints=[constraint], method="SLSQP", options={"maxiter": 300})
+        result = minimize(
+            loss,
+            first,
+            jac=True,
+            constraints=[constraint],
+            method="SLSQP",
+            options={"maxiter": 300},
+        )
         if slack(torch.tensor(result.x)).min() > -1e-4:
             found.append(-result.fun)
     assert found, f"no start of {restarts} led to policies that keep the constraint"

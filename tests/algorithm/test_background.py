@@ -19,7 +19,9 @@ from solo_doi.policies.skill_policy import SkillPolicy
 
 from .runs import tiny, train, write_made_up_task
 
-PRINTED = PolicyConfig(in_loop=True, squashed=True, entropy=True, expert_updates=5, hidden=8, batch=32)
+PRINTED = PolicyConfig(
+    in_loop=True, squashed=True, entropy=True, expert_updates=5, hidden=8, batch=32
+)
 
 
 @pytest.fixture(autouse=True)
@@ -98,9 +100,14 @@ def test_training_is_the_same_on_two_cores(tmp_path: Path) -> None:
 
     Networks this small are computed by one thread each way, so every bit is.
     """
-    folder, config = write_made_up_task(tmp_path / "task") / "datasets" / "locomotion", tiny(policy=PRINTED)
+    folder, config = (
+        write_made_up_task(tmp_path / "task") / "datasets" / "locomotion",
+        tiny(policy=PRINTED),
+    )
     data = read_transitions(folder / "coverage"), read_transitions(folder / "demonstrations")
     for number in (1, 2):
         train(replace(config, torch_threads=number), *data, tmp_path / str(number))
     one, two = (SkillPolicy.read(tmp_path / str(number) / "policy.h5") for number in (1, 2))
-    assert all((getattr(one, name) == getattr(two, name)).all() for name in ("first", "second", "head"))
+    assert all(
+        (getattr(one, name) == getattr(two, name)).all() for name in ("first", "second", "head")
+    )

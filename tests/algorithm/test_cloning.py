@@ -44,7 +44,9 @@ def mean_action(network: SkillNetwork, problem: Problem, *, squashed: bool = Fal
 
 def test_rows_are_drawn_by_their_weights() -> None:
     """Chi-square of 40,000 draws of five rows: 23.5 with four degrees of freedom is passed once in 10,000 times."""
-    weights = torch.tensor([[0.1, 0.2, 0.05, 0.4, 0.25], [0.5, 0.1, 0.1, 0.1, 0.2]], dtype=torch.float64)
+    weights = torch.tensor(
+        [[0.1, 0.2, 0.05, 0.4, 0.25], [0.5, 0.1, 0.1, 0.1, 0.2]], dtype=torch.float64
+    )
     rows = draw_rows(weights.cumsum(1), 40_000, seeded())
     assert rows.shape == (2, 40_000)
     for drawn, expected in zip(rows, 40_000 * weights, strict=True):
@@ -55,7 +57,10 @@ def test_rows_are_drawn_by_their_weights() -> None:
 def test_weights_need_not_sum_to_one() -> None:
     """Shares count: the same draws for ten times the weights."""
     weights = torch.tensor([[0.1, 0.2, 0.7]], dtype=torch.float64)
-    close(draw_rows(weights.cumsum(1), 1000, seeded()), draw_rows(10 * weights.cumsum(1), 1000, seeded()))
+    close(
+        draw_rows(weights.cumsum(1), 1000, seeded()),
+        draw_rows(10 * weights.cumsum(1), 1000, seeded()),
+    )
 
 
 def test_rows_without_weight_are_never_drawn() -> None:
@@ -64,7 +69,9 @@ def test_rows_without_weight_are_never_drawn() -> None:
     assert set(draw_rows(weights.cumsum(1), 20_000, seeded())[0].tolist()) == {2, 4}
 
 
-def test_a_level_of_nothing_draws_the_first_row_with_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_of_nothing_draws_the_first_row_with_weight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A random number of exactly zero may come; so may the largest below one."""
     levels = torch.tensor([[0.0, 1 - 2.0**-53]], dtype=torch.float64)
     monkeypatch.setattr(torch, "rand", lambda *_, **__: levels)
@@ -78,7 +85,10 @@ def test_small_weights_among_many_rows_keep_their_share() -> None:
     weights[0, -1] = 0.5
     rows = draw_rows(weights.cumsum(1), 10_000, seeded())[0]
     assert abs(int((rows == 200_000).sum()) - 5000) < 250  # five deviations of 50
-    assert abs(float(rows[rows < 200_000].double().mean()) - 100_000) < 5 * 200_000 / 12**0.5 / 5000**0.5
+    assert (
+        abs(float(rows[rows < 200_000].double().mean()) - 100_000)
+        < 5 * 200_000 / 12**0.5 / 5000**0.5
+    )
 
 
 # --- Learning ------------------------------------------------------------------------------------
@@ -89,8 +99,12 @@ def test_small_weights_among_many_rows_keep_their_share() -> None:
 def test_skills_learn_different_actions_in_the_same_states(resampled: bool, squashed: bool) -> None:
     """One follows the first trajectory, the other the second, by drawing or by weighting, with or without tanh."""
     problem = crossing()
-    options = PolicyConfig(**QUICK, resampled=resampled, trajectory_weights=False, squashed=squashed)
-    network = clone(problem, log_of([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]), options, seeded(), lambda _: None)
+    options = PolicyConfig(
+        **QUICK, resampled=resampled, trajectory_weights=False, squashed=squashed
+    )
+    network = clone(
+        problem, log_of([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]), options, seeded(), lambda _: None
+    )
     found = mean_action(network, problem, squashed=squashed)
     expected = ACTION_RANGE * torch.tensor([[-1.0, 1, -1, 1], [1, -1, 1, -1]])
     close(found, expected, rtol=0, atol=0.1)
@@ -132,7 +146,9 @@ def test_cloning_tells_of_every_update_and_is_repeatable() -> None:
     problem, calls = build(ragged((3, 1, 4))), []
     log_w = equations.log_weights(torch.zeros(2, 8))
     options = PolicyConfig(hidden=8, updates=5, batch=4)
-    one, same, other = (clone(problem, log_w, options, seeded(seed), calls.append).head for seed in (0, 0, 1))
+    one, same, other = (
+        clone(problem, log_w, options, seeded(seed), calls.append).head for seed in (0, 0, 1)
+    )
     assert [[*losses] for losses in calls] == 15 * [["loss/policy"]]
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
@@ -149,7 +165,13 @@ def test_the_learning_rate_falls_to_a_hundredth(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(PolicyLearner, "resampled_step", watched)
     options = PolicyConfig(hidden=8, updates=10, batch=4, lr=1.0)
-    clone(build(ragged((3, 1, 4))), equations.log_weights(torch.zeros(2, 8)), options, seeded(), lambda _: None)
+    clone(
+        build(ragged((3, 1, 4))),
+        equations.log_weights(torch.zeros(2, 8)),
+        options,
+        seeded(),
+        lambda _: None,
+    )
     assert rates == pytest.approx([1 - 0.099 * number for number in range(10)])
 
 
@@ -158,7 +180,9 @@ def test_the_learning_rate_falls_to_a_hundredth(monkeypatch: pytest.MonkeyPatch)
 
 def learner(problem: Problem, **changes: object) -> PolicyLearner:
     """A learner of two skills."""
-    return PolicyLearner(problem, 2, PolicyConfig(**({"hidden": 8, "lr": 1e-2} | changes)), seeded())  # type: ignore[arg-type]
+    return PolicyLearner(
+        problem, 2, PolicyConfig(**({"hidden": 8, "lr": 1e-2} | changes)), seeded()
+    )  # type: ignore[arg-type]
 
 
 def densities(one: PolicyLearner, problem: Problem) -> Tensor:
@@ -204,12 +228,16 @@ def with_log_std(log_std: float, *, entropy: bool) -> PolicyLearner:
 
 
 @pytest.mark.parametrize(("log_std", "direction"), [(-4.0, 1), (-2.8, 1), (-2.0, -1), (0.0, -1)])
-def test_weight_of_entropy_rises_while_entropy_is_below_minus_the_actions(log_std: float, direction: int) -> None:
+def test_weight_of_entropy_rises_while_entropy_is_below_minus_the_actions(
+    log_std: float, direction: int
+) -> None:
     """Of a narrow tanh Gaussian it is log std + log(2 pi e) / 2 = log std + 1.42: -1 at a log std of -2.42."""
     one = with_log_std(log_std, entropy=True)
     one.weighted_step(torch.arange(4).repeat(200), torch.zeros(2, 800))
     temperature = float(one.state_dict()["log_temperature"])
-    assert temperature == pytest.approx(direction * 1e-2, rel=1e-3)  # the first Adam step is the learning rate
+    assert temperature == pytest.approx(
+        direction * 1e-2, rel=1e-3
+    )  # the first Adam step is the learning rate
 
 
 @pytest.mark.parametrize("entropy", [True, False])
@@ -226,7 +254,11 @@ def test_a_learner_continues_as_if_it_had_never_stopped() -> None:
     """State out and into another: the next steps are the same, with noise from generators of equal state."""
     problem = build(ragged((3, 1, 4)))
     options = {"squashed": True, "entropy": True}
-    one, rows, eta = learner(problem, **options), torch.arange(8), torch.rand(2, 8, generator=seeded(5))
+    one, rows, eta = (
+        learner(problem, **options),
+        torch.arange(8),
+        torch.rand(2, 8, generator=seeded(5)),
+    )
     for _ in range(3):
         one.weighted_step(rows, eta)
     generator = seeded(7)

@@ -80,7 +80,9 @@ def test_a_complaint_is_made_once_after_patience(name: str) -> None:
     """Nothing for 19 steps, one text in the twentieth, and no other ever after; it is kept for the summary."""
     watched = health()
     complaints = told(watched, 3 * PATIENCE, **BAD[name])
-    assert [len(each) for each in complaints] == [int(step == PATIENCE - 1) for step in range(3 * PATIENCE)]
+    assert [len(each) for each in complaints] == [
+        int(step == PATIENCE - 1) for step in range(3 * PATIENCE)
+    ]
     assert TEXT[name] in complaints[PATIENCE - 1][0]
     assert watched.warnings == complaints[PATIENCE - 1]
 
@@ -100,7 +102,9 @@ def test_what_comes_back_is_not_told_again() -> None:
     told(watched, PATIENCE, **{"effective_share/0": 0.0015, **BAD["exponent"]})
     told(watched, 1)
     again = told(
-        watched, PATIENCE, **{"effective_share/0": 0.0008, "exponent/0": 0.1, "exponent/1": 0.2, "exponent/2": 0.3}
+        watched,
+        PATIENCE,
+        **{"effective_share/0": 0.0008, "exponent/0": 0.1, "exponent/1": 0.2, "exponent/2": 0.3},
     )
     assert again == [[]] * PATIENCE
     assert len(watched.warnings) == 2
@@ -114,7 +118,9 @@ def test_two_complaints_may_come_together() -> None:
 
 def test_a_skill_that_must_become_like_the_others_is_named() -> None:
     """One is enough, and who may differ is not."""
-    (complaint,) = told(health(), PATIENCE, **{"exponent/0": 2.0, "exponent/1": 0.75, "exponent/2": 1.0})[-1]
+    (complaint,) = told(
+        health(), PATIENCE, **{"exponent/0": 2.0, "exponent/1": 0.75, "exponent/2": 1.0}
+    )[-1]
     assert "is below 1 for skill 1 (0.75): what sets them apart fades." in complaint
 
 
@@ -142,7 +148,10 @@ def test_without_a_discriminator_there_is_no_accuracy_to_complain_about() -> Non
 @pytest.mark.parametrize(
     ("changes", "advice"),
     [
-        ({"multipliers": "fixed:0.9"}, "Raise diversity_weight, or lower SIGMA of --multipliers fixed:SIGMA, if"),
+        (
+            {"multipliers": "fixed:0.9"},
+            "Raise diversity_weight, or lower SIGMA of --multipliers fixed:SIGMA, if",
+        ),
         ({"objective": "unconstrained:0.5"}, "Raise ALPHA of --objective unconstrained:ALPHA if"),
         ({}, "Raise diversity_weight or eps if"),
     ],
@@ -153,7 +162,9 @@ def test_advice_names_what_has_an_effect(changes: dict[str, str], advice: str) -
     assert f"{advice} they should differ." in complaint
 
 
-@pytest.mark.parametrize("changes", [{"multipliers": "fixed:0.9"}, {"objective": "unconstrained:0.5"}])
+@pytest.mark.parametrize(
+    "changes", [{"multipliers": "fixed:0.9"}, {"objective": "unconstrained:0.5"}]
+)
 def test_eps_is_no_complaint_where_it_plays_no_part(changes: dict[str, str]) -> None:
     """It may be anything."""
     assert health(eps=0.5, **changes).warnings == []
@@ -187,7 +198,9 @@ def test_collapsed_weights_are_told_whatever_truncation_makes_of_them(
     assert sum("the expert's weights rest on" in text for text in watched.warnings) == collapsed
 
 
-@pytest.mark.parametrize(("eps", "warned"), [(0.5, True), (1.09, True), (1.1, False), (2.0, False), (0.0, False)])
+@pytest.mark.parametrize(
+    ("eps", "warned"), [(0.5, True), (1.09, True), (1.1, False), (2.0, False), (0.0, False)]
+)
 def test_a_constraint_below_log_of_the_skills_is_told_at_once(eps: float, warned: bool) -> None:
     """log 3 = 1.0986; with eps of 0 skills are meant to be alike."""
     warnings = health(eps=eps).warnings
@@ -204,4 +217,7 @@ def test_what_is_no_number_ends_training(value: float) -> None:
 
 def test_numbers_pass() -> None:
     """Unchanged."""
-    assert finite({"phi/0": 1.0, "loss/value": -1e30}, "outer step 7") == {"phi/0": 1.0, "loss/value": -1e30}
+    assert finite({"phi/0": 1.0, "loss/value": -1e30}, "outer step 7") == {
+        "phi/0": 1.0,
+        "loss/value": -1e30,
+    }

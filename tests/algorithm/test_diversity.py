@@ -44,8 +44,12 @@ def tabular(config: TrainConfig) -> Problem:
 
 def uneven_weights() -> Tensor:
     """Log weights (3, 40) that differ between rows of a state too."""
-    by_state = torch.tensor([[4.0, 1, 1, 0.5], [1, 4, 0.2, 0.5], [0.1, 1, 3, 0.5]]).repeat(1, ROWS // STATES)
-    return equations.log_weights((by_state * (0.5 + torch.rand(3, ROWS, generator=seeded(4)))).log())
+    by_state = torch.tensor([[4.0, 1, 1, 0.5], [1, 4, 0.2, 0.5], [0.1, 1, 3, 0.5]]).repeat(
+        1, ROWS // STATES
+    )
+    return equations.log_weights(
+        (by_state * (0.5 + torch.rand(3, ROWS, generator=seeded(4)))).log()
+    )
 
 
 # --- Discriminator -------------------------------------------------------------------------------
@@ -73,7 +77,9 @@ def test_rows_are_matched_with_their_weights() -> None:
     w = equations.log_weights(log_w[:, rows]).exp()
     share = torch.zeros(3, STATES, dtype=torch.float64).index_add_(1, rows % STATES, w)
     with torch.no_grad():
-        found = equations.ensemble_log_prob(discriminator.network(problem.discriminator_input[:STATES])).exp()
+        found = equations.ensemble_log_prob(
+            discriminator.network(problem.discriminator_input[:STATES])
+        ).exp()
     close(found, (share / share.sum(0)).float(), rtol=0, atol=0.06)
 
 
@@ -86,7 +92,9 @@ def test_held_out_rows_are_never_learned_from(held_out: bool) -> None:
     poisoned = torch.where(hidden[:, None], torch.nan, problem.discriminator_input)
     problem = replace(problem, held_out=hidden & held_out, discriminator_input=poisoned)
     log_w = equations.log_weights(torch.where(hidden, 5.0, 0.0).expand(3, ROWS))
-    loss = Discriminator(problem, config, seeded()).fit(torch.arange(ROWS), log_w)["loss/discriminator"]
+    loss = Discriminator(problem, config, seeded()).fit(torch.arange(ROWS), log_w)[
+        "loss/discriminator"
+    ]
     assert np.isfinite(loss) == held_out
 
 
@@ -109,8 +117,12 @@ def test_skills_that_are_withheld_altogether_end_training() -> None:
     config = options(updates=1)
     problem = replace(tabular(config), held_out=torch.arange(ROWS) < STATES)
     weight = torch.where(problem.held_out, 0.0, -1e4).expand(3, ROWS)
-    with pytest.raises(TrainingError, match=r"withheld from the discriminator\. Lower discriminator\.held_out"):
-        Discriminator(problem, config, seeded()).fit(torch.arange(ROWS), equations.log_weights(weight.double()))
+    with pytest.raises(
+        TrainingError, match=r"withheld from the discriminator\. Lower discriminator\.held_out"
+    ):
+        Discriminator(problem, config, seeded()).fit(
+            torch.arange(ROWS), equations.log_weights(weight.double())
+        )
 
 
 def test_skills_that_share_nothing_are_named_always_and_equal_ones_by_chance() -> None:
@@ -118,10 +130,14 @@ def test_skills_that_share_nothing_are_named_always_and_equal_ones_by_chance() -
     config = options(updates=200)
     problem = tabular(config)
     apart = torch.where(torch.arange(ROWS) % STATES == torch.arange(3)[:, None], 0.0, -500.0)
-    metrics = Discriminator(problem, config, seeded()).fit(torch.arange(ROWS), equations.log_weights(apart))
+    metrics = Discriminator(problem, config, seeded()).fit(
+        torch.arange(ROWS), equations.log_weights(apart)
+    )
     assert metrics["discriminator_accuracy"] == pytest.approx(1)
     assert metrics["loss/discriminator"] == pytest.approx(0, abs=0.02)
-    metrics = Discriminator(problem, config, seeded()).fit(torch.arange(ROWS), equations.log_weights(0 * apart))
+    metrics = Discriminator(problem, config, seeded()).fit(
+        torch.arange(ROWS), equations.log_weights(0 * apart)
+    )
     assert metrics["discriminator_accuracy"] == pytest.approx(1 / 3)
     assert metrics["loss/discriminator"] == pytest.approx(log(3), abs=0.02)
 
@@ -155,7 +171,10 @@ def test_bonus_fades(outer: int, share: float) -> None:
     without = Discriminator(problem, options(disdain=0.0), seeded())
     with torch.no_grad():
         bonus = equations.disdain_bonus(discriminator.network(problem.discriminator_input[rows]))
-    close(discriminator.term(rows, outer) - without.term(rows, outer), (0.5 * share * bonus).expand(3, STATES))
+    close(
+        discriminator.term(rows, outer) - without.term(rows, outer),
+        (0.5 * share * bonus).expand(3, STATES),
+    )
 
 
 def perfect(problem: Problem, config: TrainConfig) -> Discriminator:
@@ -178,14 +197,18 @@ def test_held_out_accuracy_by_hand() -> None:
     discriminator._problem = replace(problem, held_out=torch.arange(ROWS) < STATES)
     weights = torch.full((3, ROWS), 7.0, dtype=torch.float64)
     weights[:, :STATES] = torch.tensor([[0.5, 0, 0, 0.5], [0.5, 0.25, 0.25, 0], [0.5, 0.5, 0, 0]])
-    accuracy = discriminator.held_out_accuracy(equations.log_weights(weights.clamp(min=1e-300).log()))
+    accuracy = discriminator.held_out_accuracy(
+        equations.log_weights(weights.clamp(min=1e-300).log())
+    )
     assert accuracy == pytest.approx(5 / 12)
 
 
 def test_held_out_accuracy_needs_held_out_rows() -> None:
     """There is no number to give, rather than zero."""
     config = options()
-    assert Discriminator(tabular(config), config, seeded()).held_out_accuracy(uneven_weights()) is None
+    assert (
+        Discriminator(tabular(config), config, seeded()).held_out_accuracy(uneven_weights()) is None
+    )
 
 
 def test_discriminator_learns_the_same_from_the_same_seed() -> None:
@@ -213,7 +236,11 @@ def force() -> VanDerWaals:
 def test_force_learns_mean_features() -> None:
     """Weights on the first two and on the last two rows: (0.5 - 1.5) / sqrt 1.25 and the opposite."""
     found = force()
-    log_w = torch.tensor([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], dtype=torch.float64).clamp(min=1e-300).log()
+    log_w = (
+        torch.tensor([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], dtype=torch.float64)
+        .clamp(min=1e-300)
+        .log()
+    )
     metrics = found.fit(torch.arange(4), log_w)
     close(found.expected, torch.tensor([[-1.0], [1.0]]) / 1.25**0.5)
     assert metrics == {"skills/distance": pytest.approx(2 / 1.25**0.5)}
@@ -237,7 +264,9 @@ def test_a_force_that_continues_lies_where_its_problem_does() -> None:
     config = small_config(skills=2, diversity="van_der_waals")
     problem = build(table(np.arange(4.0)[:, None]), config)
     elsewhere = VanDerWaals(
-        replace(problem, discriminator_input=problem.discriminator_input.to("meta")), config, seeded()
+        replace(problem, discriminator_input=problem.discriminator_input.to("meta")),
+        config,
+        seeded(),
     )
     saved = force().state_dict()
     elsewhere.load_state_dict(saved)
@@ -268,4 +297,6 @@ def test_the_configuration_names_the_kind() -> None:
     config = options()
     problem = tabular(config)
     assert isinstance(make_diversity(problem, config, seeded()), Discriminator)
-    assert isinstance(make_diversity(problem, replace(config, diversity="van_der_waals"), seeded()), VanDerWaals)
+    assert isinstance(
+        make_diversity(problem, replace(config, diversity="van_der_waals"), seeded()), VanDerWaals
+    )

@@ -16,7 +16,11 @@ from solo_doi.algorithm.train_config import PolicyConfig, TrainConfig, ValueConf
 
 from .small import build, ragged, seeded, small_config
 
-QUICK = {"skills": 3, "subset": 100, "value": ValueConfig(hidden=8, updates=4, windows=4, window=8, initial_batch=4)}
+QUICK = {
+    "skills": 3,
+    "subset": 100,
+    "value": ValueConfig(hidden=8, updates=4, windows=4, window=8, initial_batch=4),
+}
 
 
 def doi(config: TrainConfig) -> Doi:
@@ -47,8 +51,12 @@ def test_policies_in_the_loop_are_weighted_by_the_ratios_of_the_divergence(
     monkeypatch.setattr(PolicyLearner, "weighted_step", weighted)
     policy = PolicyConfig(in_loop=True, hidden=8)
     doi(small_config(**QUICK, divergence=divergence, policy=policy, data_pull=0.1)).step()
-    ratio = partial(torch.softmax, dim=1) if divergence == "kl" else lambda delta: torch.relu(delta + 1)
-    scale = 32 if divergence == "kl" else 1  # rows of a minibatch: a softmax sums to one, ratios have mean one
+    ratio = (
+        partial(torch.softmax, dim=1) if divergence == "kl" else lambda delta: torch.relu(delta + 1)
+    )
+    scale = (
+        32 if divergence == "kl" else 1
+    )  # rows of a minibatch: a softmax sums to one, ratios have mean one
     assert len(weights) == len(differences) == 4
     for delta, eta in zip(differences, weights, strict=True):
         torch.testing.assert_close(eta, scale * ratio(delta), rtol=1e-4, atol=1e-6)
@@ -57,9 +65,15 @@ def test_policies_in_the_loop_are_weighted_by_the_ratios_of_the_divergence(
 
 def test_the_exponent_is_what_multiplies_log_odds_between_skills() -> None:
     """25 x (1 - 1/2) / 3 under a sigma of one half; 6 / 3 without constraint, whatever sigma and weight would be."""
-    constrained = doi(small_config(**QUICK, multipliers="fixed:0.5", diversity_weight=25.0)).weighing()
+    constrained = doi(
+        small_config(**QUICK, multipliers="fixed:0.5", diversity_weight=25.0)
+    ).weighing()
     torch.testing.assert_close(constrained["exponent"], torch.full((3,), 25 / 6))
-    free = doi(small_config(**QUICK, objective="unconstrained:6", multipliers="fixed:0.9", diversity_weight=99.0))
+    free = doi(
+        small_config(
+            **QUICK, objective="unconstrained:6", multipliers="fixed:0.9", diversity_weight=99.0
+        )
+    )
     torch.testing.assert_close(free.weighing()["exponent"], torch.full((3,), 2.0))
     log_q = torch.log_softmax(torch.randn(3, 2, generator=seeded(3)), dim=0)
     terms = equations.diversity_term(log_q, 3)

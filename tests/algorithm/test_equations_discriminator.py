@@ -22,7 +22,10 @@ def test_classifier_loss_by_hand() -> None:
 
 def test_a_sure_classifier_has_a_finite_loss() -> None:
     """Logits of +-1000 wrong way round: 1000 each, no logarithm of zero."""
-    close(equations.classifier_loss(torch.tensor([-1000.0]), torch.tensor([1000.0])), torch.tensor(2000.0))
+    close(
+        equations.classifier_loss(torch.tensor([-1000.0]), torch.tensor([1000.0])),
+        torch.tensor(2000.0),
+    )
 
 
 def test_best_classifier_is_the_log_ratio_of_the_distributions() -> None:
@@ -85,7 +88,9 @@ def test_disdain_bonus_by_hand() -> None:
 @given(st.integers(0, 10_000), st.floats(0, 50))
 def test_disdain_bonus_lies_between_nothing_and_log_z(seed: int, spread: float) -> None:
     """For members that agree or contradict each other."""
-    members = torch.log_softmax(spread * torch.randn(5, 4, 8, generator=seeded(seed), dtype=torch.float64), dim=1)
+    members = torch.log_softmax(
+        spread * torch.randn(5, 4, 8, generator=seeded(seed), dtype=torch.float64), dim=1
+    )
     bonus = equations.disdain_bonus(members)
     assert bonus.min() >= -1e-9
     assert bonus.max() <= log(4) + 1e-9

@@ -14,7 +14,11 @@ from .small import seeded
 
 def test_ratio_distances_by_hand() -> None:
     """1/2, 1/2, 0 from 1/4, 3/4, 0: 1/2. From the third row alone: 2. Rows are skills, others in order."""
-    skills = equations.log_weights(log_of(2, 2, 1e-300)), log_of(0.25, 0.75, 1e-300), log_of(1e-300, 1e-300, 1)
+    skills = (
+        equations.log_weights(log_of(2, 2, 1e-300)),
+        log_of(0.25, 0.75, 1e-300),
+        log_of(1e-300, 1e-300, 1),
+    )
     found = equations.ratio_distances(torch.stack(skills))
     close(found, torch.stack([tensor(0.5, 2), tensor(0.5, 2), tensor(2, 2)]))
     close(equations.ratio_distance(torch.stack(skills)), tensor(1.5)[0])
@@ -27,7 +31,9 @@ def test_ratio_distance_of_equal_skills_is_zero() -> None:
 
 
 @given(st.integers(2, 4), st.integers(1, 12), st.integers(0, 10_000), st.floats(0, 1e4))
-def test_ratio_distances_lie_between_zero_and_two(skills: int, rows: int, seed: int, spread: float) -> None:
+def test_ratio_distances_lie_between_zero_and_two(
+    skills: int, rows: int, seed: int, spread: float
+) -> None:
     """From weights all alike to one row each."""
     log_w = equations.log_weights(spread * torch.randn(skills, rows, generator=seeded(seed)))
     found = equations.ratio_distances(log_w)
@@ -48,7 +54,9 @@ def test_nearest_by_hand() -> None:
 
 def test_successor_reward_by_hand() -> None:
     """Feature (1, 2) along (-0.6, -0.8): -2.2, times strength 2; along (0.6, 0.8): 2.2; along (7, 6) / sqrt 85: 19."""
-    found = equations.successor_reward(torch.tensor([[1.0, 2.0]]), FEATURES, torch.tensor([2.0, 1.0, 1.0]))
+    found = equations.successor_reward(
+        torch.tensor([[1.0, 2.0]]), FEATURES, torch.tensor([2.0, 1.0, 1.0])
+    )
     close(found, torch.tensor([[-4.4], [2.2], [19 / 85**0.5]]))
 
 
@@ -60,4 +68,7 @@ def test_successor_reward_of_skills_in_one_place_is_zero() -> None:
 
 def test_van_der_waals_by_hand() -> None:
     """1 in one place, 1 - 1/8 half way, nothing at the reach, 1 - 8 at twice: attraction."""
-    close(equations.van_der_waals(torch.tensor([0.0, 1.5, 3.0, 6.0]), 3.0), torch.tensor([1.0, 0.875, 0.0, -7.0]))
+    close(
+        equations.van_der_waals(torch.tensor([0.0, 1.5, 3.0, 6.0]), 3.0),
+        torch.tensor([1.0, 0.875, 0.0, -7.0]),
+    )

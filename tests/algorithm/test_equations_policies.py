@@ -43,7 +43,9 @@ def test_tanh_gaussian_integrates_to_one(mean: float, log_std: float) -> None:
 
 def test_tanh_gaussian_agrees_with_the_library() -> None:
     """Torch's transformed distribution, summed over three actions; also far out, where 1 - tanh^2 is 1e-9."""
-    mean, log_std = (torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1))
+    mean, log_std = (
+        torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1)
+    )
     before = 4 * torch.randn(50, 3, generator=seeded(2), dtype=torch.float64).clamp(-2.5, 2.5)
     transform = TanhTransform(cache_size=1)  # type: ignore[no-untyped-call]
     action = transform(before)
@@ -54,7 +56,9 @@ def test_tanh_gaussian_agrees_with_the_library() -> None:
 
 def test_surprise_is_minus_the_log_density_of_the_action_drawn() -> None:
     """In value, and in slope with respect to mean and deviation, through the action as well."""
-    mean, log_std = (torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1))
+    mean, log_std = (
+        torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1)
+    )
     noise = torch.randn(50, 3, generator=seeded(2), dtype=torch.float64)
     parameters = mean.requires_grad_(), log_std.requires_grad_()
     found = equations.tanh_gaussian_surprise(mean, log_std, noise)
@@ -67,7 +71,9 @@ def test_surprise_is_minus_the_log_density_of_the_action_drawn() -> None:
 
 
 @given(st.floats(-0.999, 0.999), st.floats(-7.24, 7.24), st.floats(-5, 2))
-def test_policy_densities_are_finite_in_single_precision(action: float, mean: float, log_std: float) -> None:
+def test_policy_densities_are_finite_in_single_precision(
+    action: float, mean: float, log_std: float
+) -> None:
     """For every action the data can have and every output the policy may give, with finite gradients."""
     parameters = torch.tensor([mean, log_std], requires_grad=True)
     for density in (equations.tanh_gaussian_log_prob, equations.gaussian_log_prob):

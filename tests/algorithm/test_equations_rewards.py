@@ -67,19 +67,27 @@ def test_skill_reward_is_the_printed_combination() -> None:
 
 def test_skill_reward_without_the_datas_pull_is_the_lagrangian() -> None:
     """Weight 3, sigma 1/4: 3 x 0.4 x (3/4) / (1/4) - 2 = 1.6."""
-    close(equations.skill_reward(tensor(0.4)[None], tensor(-2), tensor(0.25), 3.0, 0.0), tensor(1.6)[None])
+    close(
+        equations.skill_reward(tensor(0.4)[None], tensor(-2), tensor(0.25), 3.0, 0.0),
+        tensor(1.6)[None],
+    )
 
 
 def test_skill_reward_between_the_two() -> None:
     """Weight 2, pull 1/2, sigma 1/4: (2 x 3/4 x 0.4 - 2/4) / (1/4 + 3/8) = 0.1 / 0.625."""
-    close(equations.skill_reward(tensor(0.4)[None], tensor(-2), tensor(0.25), 2.0, 0.5), tensor(0.16)[None])
+    close(
+        equations.skill_reward(tensor(0.4)[None], tensor(-2), tensor(0.25), 2.0, 0.5),
+        tensor(0.16)[None],
+    )
 
 
 @pytest.mark.parametrize("pull", [0.0, 0.3, 1.0])
 def test_full_multiplier_is_imitation_alone(pull: float) -> None:
     """sigma of 1: log eta_E, whatever the weight of diversity."""
     log_eta = torch.randn(6, generator=seeded(0))
-    found = equations.skill_reward(torch.randn(2, 6, generator=seeded(1)), log_eta, torch.ones(2), 25.0, pull)
+    found = equations.skill_reward(
+        torch.randn(2, 6, generator=seeded(1)), log_eta, torch.ones(2), 25.0, pull
+    )
     close(found, log_eta.expand(2, 6))
 
 
@@ -96,13 +104,17 @@ def test_terms_shared_by_all_skills_are_spread_over_them() -> None:
 @given(st.integers(0, 10_000), st.floats(0.05, 1), st.floats(0, 1), st.floats(0.1, 30))
 def test_what_a_skill_maximises(seed: int, sigma: float, pull: float, weight: float) -> None:
     """E[R] - KL(d || d_O), times the temperature, is the sum of diversity and two divergences of the docstring."""
-    skill, expert, data = torch.softmax(torch.randn(3, 7, generator=seeded(seed), dtype=torch.float64), dim=1)
+    skill, expert, data = torch.softmax(
+        torch.randn(3, 7, generator=seeded(seed), dtype=torch.float64), dim=1
+    )
     diversity = torch.randn(7, generator=seeded(seed + 1), dtype=torch.float64)
 
     def divergence(one: Tensor, other: Tensor) -> Tensor:
         return (one * (one / other).log()).sum()
 
-    reward = equations.skill_reward(diversity, (expert / data).log(), tensor(sigma), weight, pull)[0]
+    reward = equations.skill_reward(diversity, (expert / data).log(), tensor(sigma), weight, pull)[
+        0
+    ]
     maximised = (skill * reward).sum() - divergence(skill, data)
     expected = (
         weight * (1 - sigma) * (skill * diversity).sum()
@@ -126,7 +138,9 @@ def test_separation_exponent_is_what_a_round_does_to_log_odds(weight: float, pul
     sigma = torch.full((3,), 0.4, dtype=torch.float64)
     log_q = torch.log_softmax(torch.randn(3, 6, generator=seeded(0), dtype=torch.float64), dim=0)
     log_eta_expert = equations.log_ratios(torch.randn(6, generator=seeded(1), dtype=torch.float64))
-    reward = equations.skill_reward(equations.diversity_term(log_q, 3), log_eta_expert, sigma, weight, pull)
+    reward = equations.skill_reward(
+        equations.diversity_term(log_q, 3), log_eta_expert, sigma, weight, pull
+    )
     after = torch.log_softmax(equations.log_ratios(reward), dim=0)  # eta_z over the sum of all
 
     def odds(log_q: Tensor) -> Tensor:

@@ -71,7 +71,9 @@ def test_log_ratios_by_hand() -> None:
 
 def test_log_weights_by_hand() -> None:
     """1 and 3 over their sum 4, in double precision whatever comes in."""
-    close(equations.log_weights(torch.tensor([1.0, 3.0]).log()), log_of(0.25, 0.75), rtol=1e-6, atol=0)
+    close(
+        equations.log_weights(torch.tensor([1.0, 3.0]).log()), log_of(0.25, 0.75), rtol=1e-6, atol=0
+    )
     assert equations.log_weights(torch.zeros(2)).dtype == torch.float64
 
 
@@ -146,7 +148,9 @@ def test_truncated_by_hand() -> None:
 def test_truncation_is_of_each_skill_by_itself() -> None:
     """A skill of large ratios does not cap another."""
     x = torch.stack([tensor(1, 2, 3, 4), tensor(100, 200, 300, 400)])
-    close(equations.truncated(x, 0.5), torch.stack([tensor(1, 2, 2, 2), tensor(100, 200, 200, 200)]))
+    close(
+        equations.truncated(x, 0.5), torch.stack([tensor(1, 2, 2, 2), tensor(100, 200, 200, 200)])
+    )
 
 
 # --- Chi-square ----------------------------------------------------------------------------------
@@ -170,7 +174,10 @@ def test_chi_square_loss_by_hand() -> None:
 def test_chi_square_loss_with_exact_expectations_by_hand() -> None:
     """Initial states with 1/4 and 3/4: half of 3.5; f* of 1 and -1 with the same: 0.375 - 0.375."""
     probability = log_of(0.25, 0.75)
-    close(equations.chi_square_loss(tensor(2, 4), tensor(1, -1), 0.5, probability, probability), tensor(1.75)[0])
+    close(
+        equations.chi_square_loss(tensor(2, 4), tensor(1, -1), 0.5, probability, probability),
+        tensor(1.75)[0],
+    )
 
 
 def test_chi_square_ratios_by_hand() -> None:

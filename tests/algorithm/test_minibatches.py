@@ -43,7 +43,9 @@ def test_every_transition_is_drawn_as_often() -> None:
 
 
 @given(lengths, st.integers(1, 15))
-def test_every_place_of_a_piece_holds_every_transition_once(lengths: list[int], length: int) -> None:
+def test_every_place_of_a_piece_holds_every_transition_once(
+    lengths: list[int], length: int
+) -> None:
     """Over all transitions a piece can start from, exactly: no place favours the middle of trajectories."""
     problem = build(ragged(lengths))
     drawn = sample_windows(problem, 40 * problem.num_rows, length, seeded()).rows
@@ -56,7 +58,9 @@ def test_every_place_of_a_piece_holds_every_transition_once(lengths: list[int], 
 
 
 @given(lengths, st.integers(1, 15))
-def test_pieces_follow_their_trajectory_and_begin_again_at_its_end(lengths: list[int], length: int) -> None:
+def test_pieces_follow_their_trajectory_and_begin_again_at_its_end(
+    lengths: list[int], length: int
+) -> None:
     """Row after row, from the last of a trajectory to its first, and never into another."""
     problem = build(ragged(lengths))
     rows = sample_windows(problem, 30, length, seeded()).rows
@@ -74,7 +78,9 @@ def test_a_transition_has_its_own_next_state(lengths: list[int], length: int) ->
 
 
 @given(lengths, st.integers(1, 15))
-def test_a_transition_has_its_own_next_state_in_data_that_are_not_linked(lengths: list[int], length: int) -> None:
+def test_a_transition_has_its_own_next_state_in_data_that_are_not_linked(
+    lengths: list[int], length: int
+) -> None:
     """There the next transition's state is another one."""
     assert_joins_the_right_states(build(ragged(lengths, linked=False)), length)
 

@@ -24,7 +24,9 @@ def multipliers(**changes: object) -> Multipliers:
 def test_all_skills_start_alike() -> None:
     """sigma(0) = 1/2; sigma(log 3) = 3/4."""
     close(multipliers().sigma(), torch.tensor([0.5, 0.5]))
-    close(multipliers(multiplier=MultiplierConfig(initial=log(3))).sigma(), torch.tensor([0.75, 0.75]))
+    close(
+        multipliers(multiplier=MultiplierConfig(initial=log(3))).sigma(), torch.tensor([0.75, 0.75])
+    )
 
 
 def test_a_step_goes_up_where_a_skill_strays_and_down_where_it_does_not() -> None:
@@ -34,7 +36,9 @@ def test_a_step_goes_up_where_a_skill_strays_and_down_where_it_does_not() -> Non
     close(found.mu.detach(), torch.tensor([0.1, -0.1]), rtol=1e-4, atol=0)
 
 
-@pytest.mark.parametrize(("left", "share"), [(1.0, 1.0), (0.5, 0.5), (0.05, 0.05), (0.0, SMALLEST_STEP)])
+@pytest.mark.parametrize(
+    ("left", "share"), [(1.0, 1.0), (0.5, 0.5), (0.05, 0.05), (0.0, SMALLEST_STEP)]
+)
 def test_steps_become_smaller_towards_the_end(left: float, share: float) -> None:
     """By what is left of the hold, but never nothing; the next step without hold is whole again."""
     found = multipliers()

@@ -86,7 +86,9 @@ def test_ensemble_is_a_loop_over_its_members() -> None:
     assert found.shape == (MEMBERS, SKILLS, 7)
     for member in range(MEMBERS):
         hidden = x
-        for layer, (weights, biases) in enumerate(zip(ensemble.weights, ensemble.biases, strict=True)):
+        for layer, (weights, biases) in enumerate(
+            zip(ensemble.weights, ensemble.biases, strict=True)
+        ):
             hidden = hidden @ weights[member] + biases[member, 0]
             hidden = hidden.relu() if layer < 2 else hidden
         close(found[member], torch.log_softmax(hidden, dim=-1).T)
@@ -95,7 +97,9 @@ def test_ensemble_is_a_loop_over_its_members() -> None:
 def test_last_layer_and_its_gradients_are_those_of_a_plain_product() -> None:
     """Against finite differences, and transposed."""
     shapes = ((MEMBERS, 7, HIDDEN), (MEMBERS, HIDDEN, SKILLS), (MEMBERS, 1, SKILLS))
-    parts = [torch.randn(s, generator=seeded(), dtype=torch.float64, requires_grad=True) for s in shapes]
+    parts = [
+        torch.randn(s, generator=seeded(), dtype=torch.float64, requires_grad=True) for s in shapes
+    ]
     close(SampleLastLinear.apply(*parts), (parts[0] @ parts[1] + parts[2]).transpose(1, 2))  # type: ignore[no-untyped-call]
     assert torch.autograd.gradcheck(SampleLastLinear.apply, parts)
 

@@ -41,7 +41,9 @@ def test_an_unknown_term_is_named_with_what_there_is() -> None:
 @pytest.mark.parametrize("part", ["3", "xy", "yz", "w", "-1", "1.5", "X", "²"])
 def test_a_part_that_a_term_does_not_have_is_refused(part: str) -> None:
     """Nothing is guessed: two axes at once are not one of them."""
-    with pytest.raises(SoloError, match=r"velocity of the data has 3 numbers; expected one of them after the dot"):
+    with pytest.raises(
+        SoloError, match=r"velocity of the data has 3 numbers; expected one of them after the dot"
+    ):
         columns(TERMS, [f"velocity.{part}"], "the data")
 
 
@@ -59,15 +61,22 @@ def test_average_by_hand() -> None:
     assert found.dtype == np.float32
 
 
-@given(st.lists(st.integers(1, 8), min_size=1, max_size=5), st.integers(1, 10), st.integers(0, 1000))
+@given(
+    st.lists(st.integers(1, 8), min_size=1, max_size=5), st.integers(1, 10), st.integers(0, 1000)
+)
 def test_average_is_a_loop_over_what_came_before(lengths: list[int], steps: int, seed: int) -> None:
     """Row by row, over the same trajectory."""
     values = np.random.default_rng(seed).normal(size=(sum(lengths), 2)).astype(np.float32)
     starts = np.cumsum([0, *lengths[:-1]])
     expected = []
     for first, length in zip(starts, lengths, strict=True):
-        expected += [values[max(first, row - steps + 1) : row + 1].mean(0) for row in range(first, first + length)]
-    np.testing.assert_allclose(causal_average(values, starts, steps), expected, rtol=1e-5, atol=1e-6)
+        expected += [
+            values[max(first, row - steps + 1) : row + 1].mean(0)
+            for row in range(first, first + length)
+        ]
+    np.testing.assert_allclose(
+        causal_average(values, starts, steps), expected, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_average_does_not_lose_digits_over_many_rows() -> None:
@@ -80,4 +89,6 @@ def test_projected_chooses_and_averages() -> None:
     """The second of two numbers, 2, 4, 6, over two steps; over one it is left alone."""
     data = table(np.array([[1, 2], [3, 4], [5, 6]]), length=3)
     np.testing.assert_allclose(projected(data, ["observation.1"], 2, "the data"), [[2], [3], [5]])
-    np.testing.assert_array_equal(projected(data, ["observation.1"], 1, "the data"), [[2], [4], [6]])
+    np.testing.assert_array_equal(
+        projected(data, ["observation.1"], 1, "the data"), [[2], [4], [6]]
+    )

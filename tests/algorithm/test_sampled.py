@@ -64,7 +64,9 @@ def line_of_rooms(seed: int = 0) -> Mdp:
     return with_uniform_data(transition, np.full(states, 1 / states), GAMMA)
 
 
-def sampled(mdp: Mdp, policy: np.ndarray, trajectories: int, seed: int) -> tuple[Transitions, np.ndarray]:
+def sampled(
+    mdp: Mdp, policy: np.ndarray, trajectories: int, seed: int
+) -> tuple[Transitions, np.ndarray]:
     """Trajectories that end with chance 1 - gamma after every step: states come as often as in the occupancy."""
     rng = np.random.default_rng(seed)
     states, actions = mdp.shape
@@ -100,7 +102,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_d4rl(folder / "expert.hdf5", sampled(mdp, expert_policy(mdp), 2000, seed=2)[0])
     flags = [word for name, value in SETTINGS.items() for word in (f"--{name}", value)]
     program = [sys.executable, "-c", "from solo_doi.cli.train import train_main; train_main()"]
-    files = ["--data", str(folder / "data.hdf5"), "--expert", str(folder / "expert.hdf5"), "--out", str(folder / "run")]
+    files = [
+        "--data",
+        str(folder / "data.hdf5"),
+        "--expert",
+        str(folder / "expert.hdf5"),
+        "--out",
+        str(folder / "run"),
+    ]
     subprocess.run([*program, *files, *flags], check=True, capture_output=True, timeout=500)
     return folder / "run"
 
@@ -153,9 +162,13 @@ def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
         data, _ = sampled(mdp, uniform(mdp), 4000, seed=1)
         states = (np.eye(mdp.shape[0]) - data.observations.mean(0)) / data.observations.std(0)
         log_q = equations.ensemble_log_prob(network(torch.from_numpy(states.astype(np.float32))))
-        term = equations.diversity_term(log_q, 3, config.discriminator.log_floor).repeat_interleave(3, dim=1)
+        term = equations.diversity_term(log_q, 3, config.discriminator.log_floor).repeat_interleave(
+            3, dim=1
+        )
         sigma = torch.sigmoid(state["mu"])
-        reward = equations.skill_reward(term, torch.from_numpy(log_eta_expert).float(), sigma, config.diversity_weight)
+        reward = equations.skill_reward(
+            term, torch.from_numpy(log_eta_expert).float(), sigma, config.diversity_weight
+        )
     for skill in range(3):
         exact = newton_dual(mdp, reward[skill].double().numpy(), np.zeros(mdp.shape[0]))
         learned = by_pair(log_w[skill], pairs, mdp.data.size)
@@ -172,5 +185,8 @@ def test_constraints_are_kept_by_skills_that_differ(run: Path) -> None:
     phi = (np.exp(log_w) * (log_w - expert)).sum(1)
     assert (phi <= 1.1 * float(SETTINGS["eps"])).all()
     assert (phi >= 0.5 * float(SETTINGS["eps"])).all()
-    distance = [np.abs(np.exp(log_w[one]) - np.exp(log_w[other])).sum() for one, other in ((0, 1), (0, 2), (1, 2))]
+    distance = [
+        np.abs(np.exp(log_w[one]) - np.exp(log_w[other])).sum()
+        for one, other in ((0, 1), (0, 2), (1, 2))
+    ]
     assert min(distance) >= 0.5  # of 2; skills that are alike have none

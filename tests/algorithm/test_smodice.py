@@ -24,7 +24,14 @@ close = torch.testing.assert_close
 
 def classifying(**changes: object) -> TrainConfig:
     """A small, quick classifier, as printed but for the gradient penalty."""
-    settings = {"terms": EVERYTHING, "average": 1, "hidden": 32, "updates": 300, "batch": 512, "reward_scale": 1.0}
+    settings = {
+        "terms": EVERYTHING,
+        "average": 1,
+        "hidden": 32,
+        "updates": 300,
+        "batch": 512,
+        "reward_scale": 1.0,
+    }
     return small_config(classifier=ClassifierConfig(**(settings | changes)))  # type: ignore[arg-type]
 
 
@@ -44,7 +51,9 @@ def test_reward_scale_multiplies_the_logit() -> None:
     """Three times, and nothing else."""
     problem = build(ragged((5, 5)), expert=ragged((4,)))
     one, three = (
-        train_classifier(problem, classifying(updates=5, reward_scale=scale), seeded(), lambda _: None)
+        train_classifier(
+            problem, classifying(updates=5, reward_scale=scale), seeded(), lambda _: None
+        )
         for scale in (1.0, 3.0)
     )
     close(three, 3 * one)
@@ -96,7 +105,9 @@ def assert_step_is_of_the_dual_problem(problem: Problem, config: TrainConfig, sk
         here, there = values[:, problem.here[rows]], values[:, problem.there[rows]]
         expected = equations.td_error(reward[:, rows], here, there, 0.9)
         close(delta, expected)
-        initial = values[:, problem.here[problem.first]]  # one trajectory: all initial states are this one
+        initial = values[
+            :, problem.here[problem.first]
+        ]  # one trajectory: all initial states are this one
         dual = equations.chi_square_loss if config.divergence == "chi2" else equations.dual_loss
         assert loss == pytest.approx(float(dual(initial, expected, 0.9).sum()), rel=1e-5)
     assert not torch.equal(value.network.first, before.first)
@@ -146,7 +157,9 @@ def test_skills_share_a_minibatch_and_not_their_rewards() -> None:
 def quick() -> TrainConfig:
     """Classifier and value in about a second."""
     return small_config(
-        classifier=ClassifierConfig(terms=EVERYTHING, average=1, hidden=32, updates=150, reward_scale=1.0),
+        classifier=ClassifierConfig(
+            terms=EVERYTHING, average=1, hidden=32, updates=150, reward_scale=1.0
+        ),
         value=ValueConfig(hidden=32, lr=3e-3, expert_updates=150),
         truncation=1.0,
     )
@@ -179,9 +192,13 @@ def test_recovering_tells_of_every_update_and_is_repeatable() -> None:
         value=ValueConfig(hidden=8, windows=2, window=4, initial_batch=3, expert_updates=3),
     )
     problem, calls = build(ragged((5, 5)), config), []
-    one, same, other = (recover_expert(problem, config, seeded(seed), calls.append) for seed in (0, 0, 1))
+    one, same, other = (
+        recover_expert(problem, config, seeded(seed), calls.append) for seed in (0, 0, 1)
+    )
     assert len(calls) == 3 * updates(config)
-    assert [[*losses] for losses in calls[:7]] == 4 * [["loss/classifier"]] + 3 * [["loss/expert_value"]]
+    assert [[*losses] for losses in calls[:7]] == 4 * [["loss/classifier"]] + 3 * [
+        ["loss/expert_value"]
+    ]
     assert torch.equal(one.log_w, same.log_w)
     assert not torch.equal(one.log_w, other.log_w)
 

@@ -35,12 +35,15 @@ def recovered_expert(mdp: Mdp, seed: int = 5) -> np.ndarray:
     """Log ratios (S A,) of the policy that SMODICE would recover for a random preference of states."""
     states, actions = mdp.shape
     preference = 0.5 * np.random.default_rng(seed).normal(size=states)
-    return solve_dual(mdp, torch.from_numpy(preference).repeat_interleave(actions)[None])[0][0].numpy()
+    return solve_dual(mdp, torch.from_numpy(preference).repeat_interleave(actions)[None])[0][
+        0
+    ].numpy()
 
 
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 @pytest.mark.parametrize(
-    ("states", "actions", "gamma", "seed"), [(4, 2, 0.9, 0), (6, 3, 0.9, 1), (10, 4, 0.99, 2), (20, 3, 0.95, 3)]
+    ("states", "actions", "gamma", "seed"),
+    [(4, 2, 0.9, 0), (6, 3, 0.9, 1), (10, 4, 0.99, 2), (20, 3, 0.95, 3)],
 )
 def test_the_dual_equals_the_convex_program(
     states: int, actions: int, gamma: float, seed: int, divergence: str
@@ -66,7 +69,9 @@ def test_skills_solved_together_are_solved_as_if_alone() -> None:
     reward = torch.from_numpy(np.random.default_rng(4).normal(size=(3, 18)))
     together, _ = solve_dual(mdp, reward)
     for skill in range(3):
-        torch.testing.assert_close(together[skill], solve_dual(mdp, reward[skill : skill + 1])[0][0], atol=1e-6, rtol=0)
+        torch.testing.assert_close(
+            together[skill], solve_dual(mdp, reward[skill : skill + 1])[0][0], atol=1e-6, rtol=0
+        )
 
 
 def test_newton_finds_the_same_ratios() -> None:
@@ -74,7 +79,9 @@ def test_newton_finds_the_same_ratios() -> None:
     mdp = rooms_mdp()
     reward = np.random.default_rng(0).normal(size=mdp.data.size)
     fast = newton_dual(mdp, reward, np.zeros(mdp.shape[0]))
-    np.testing.assert_allclose(fast, solve_dual(mdp, torch.from_numpy(reward)[None])[0][0], atol=1e-6)
+    np.testing.assert_allclose(
+        fast, solve_dual(mdp, torch.from_numpy(reward)[None])[0][0], atol=1e-6
+    )
 
 
 def assert_solved(config: TrainConfig) -> None:
@@ -87,7 +94,9 @@ def assert_solved(config: TrainConfig) -> None:
 
 
 @pytest.mark.parametrize("eps", [0.7, 1.0])
-def test_the_default_preset_solves_the_constrained_problem_in_its_own_number_of_steps(eps: float) -> None:
+def test_the_default_preset_solves_the_constrained_problem_in_its_own_number_of_steps(
+    eps: float,
+) -> None:
     """120 outer steps; both are below log 3, where multipliers chase a moving discriminator until it is held.
 
     Of seeds 0 to 2, phi ends between 0.08 below and 0.002 above eps, with 94 to 99.7 % of the best information.
@@ -105,7 +114,9 @@ def test_without_pull_to_the_data_the_method_is_the_exact_lagrangian() -> None:
     """The derived reward reaches what the independent solver finds, and no more."""
     mdp = rooms_mdp()
     expert = recovered_expert(mdp)
-    outcome = train_exactly(mdp, expert, TrainConfig(eps=1.0, skills=SKILLS, outer=400, data_pull=0.0))
+    outcome = train_exactly(
+        mdp, expert, TrainConfig(eps=1.0, skills=SKILLS, outer=400, data_pull=0.0)
+    )
     assert outcome.information == pytest.approx(best(1.0), rel=0.01)
     np.testing.assert_allclose(outcome.phi, 1.0, atol=1e-2)
 
@@ -123,7 +134,9 @@ def test_the_printed_reward_contracts_to_identical_skills() -> None:
 def test_eps_zero_leaves_nothing_but_the_expert() -> None:
     """Multipliers go to one and every skill is the expert."""
     mdp = rooms_mdp()
-    outcome = train_exactly(mdp, recovered_expert(mdp), TrainConfig(eps=0.0, skills=SKILLS, outer=300))
+    outcome = train_exactly(
+        mdp, recovered_expert(mdp), TrainConfig(eps=0.0, skills=SKILLS, outer=300)
+    )
     assert outcome.sigma.min() > 0.9
     assert outcome.phi.max() < 1e-2
     assert outcome.information < 1e-2

@@ -31,10 +31,19 @@ from solo_doi.common.errors import SoloError, UnknownNameError
         ({"torch_threads": 0}, "torch_threads is 0"),
         ({"diversity_weight": math.nan}, "diversity_weight is nan: expected a finite number"),
         ({"multiplier": MultiplierConfig(lr=-1.0)}, "multiplier.lr is -1.0: expected above 0"),
-        ({"discriminator": DiscriminatorConfig(updates=0)}, "discriminator.updates is 0: expected 1 or more"),
-        ({"classifier": ClassifierConfig(average=0)}, "classifier.average is 0: expected 1 or more"),
+        (
+            {"discriminator": DiscriminatorConfig(updates=0)},
+            "discriminator.updates is 0: expected 1 or more",
+        ),
+        (
+            {"classifier": ClassifierConfig(average=0)},
+            "classifier.average is 0: expected 1 or more",
+        ),
         ({"reach": 0.0}, "reach is 0.0: expected above 0"),
-        ({"classifier": ClassifierConfig(terms=())}, r"classifier\.terms is \(\): expected one term or more"),
+        (
+            {"classifier": ClassifierConfig(terms=())},
+            r"classifier\.terms is \(\): expected one term or more",
+        ),
         ({"discriminator": DiscriminatorConfig(terms=())}, r"discriminator\.terms is \(\)"),
         ({"classifier": ClassifierConfig(batch=0)}, r"classifier\.batch is 0: expected 1 or more"),
         ({"value": ValueConfig(window=0)}, r"value\.window is 0"),
@@ -43,7 +52,10 @@ from solo_doi.common.errors import SoloError, UnknownNameError
         ({"policy": PolicyConfig(hidden=0)}, r"policy\.hidden is 0"),
         ({"value": ValueConfig(lr=0.0)}, r"value\.lr is 0\.0: expected above 0"),
         ({"policy": PolicyConfig(lr=float("nan"))}, r"policy\.lr is nan"),
-        ({"objective": "unconstrained:nan"}, "objective is unconstrained:nan: expected a finite weight"),
+        (
+            {"objective": "unconstrained:nan"},
+            "objective is unconstrained:nan: expected a finite weight",
+        ),
         ({"skills": 1}, "skills is 1: expected 2 or more; smodice needs 1"),
         ({"skills": 0, "objective": "smodice"}, "skills is 0"),
         ({"gamma": 1.0}, r"gamma is 1\.0: expected between 0 and 1"),
@@ -51,9 +63,15 @@ from solo_doi.common.errors import SoloError, UnknownNameError
         ({"outer": 0}, "outer is 0: expected 1 or more"),
         ({"truncation": 0.4}, r"truncation is 0\.4: expected between 0\.5 and 1"),
         ({"truncation": 1.1}, r"truncation is 1\.1"),
-        ({"multipliers": "fixed:1.5"}, r"multipliers is fixed:1\.5: expected a fixed sigma between 0 and 1"),
+        (
+            {"multipliers": "fixed:1.5"},
+            r"multipliers is fixed:1\.5: expected a fixed sigma between 0 and 1",
+        ),
         ({"multipliers": "fixed:nan"}, "multipliers is fixed:nan"),
-        ({"multipliers": "fixed"}, "'fixed': expected --multipliers learned or --multipliers fixed:0.5"),
+        (
+            {"multipliers": "fixed"},
+            "'fixed': expected --multipliers learned or --multipliers fixed:0.5",
+        ),
         ({"multipliers": "fixed:much"}, "'fixed:much': expected"),
         ({"multipliers": "free"}, "'free': expected"),
         ({"objective": "bc"}, "'bc': expected --objective doi, smodice or unconstrained:0.5"),
@@ -66,16 +84,25 @@ from solo_doi.common.errors import SoloError, UnknownNameError
         ({"save_every": 0}, "save_every is 0"),
         ({"checkpoints": -1}, "checkpoints is -1: expected 0 or more"),
         ({"full_passes": -1}, "full_passes is -1: expected 0 or more"),
-        ({"value": ValueConfig(weight_decay=-1.0)}, r"value\.weight_decay is -1\.0: expected 0 or more"),
+        (
+            {"value": ValueConfig(weight_decay=-1.0)},
+            r"value\.weight_decay is -1\.0: expected 0 or more",
+        ),
         (
             {"classifier": ClassifierConfig(gradient_penalty=-1.0)},
             r"classifier\.gradient_penalty is -1\.0: expected 0 or more",
         ),
-        ({"discriminator": DiscriminatorConfig(disdain=-0.1)}, r"discriminator\.disdain is -0\.1: expected 0 or more"),
+        (
+            {"discriminator": DiscriminatorConfig(disdain=-0.1)},
+            r"discriminator\.disdain is -0\.1: expected 0 or more",
+        ),
         ({"discriminator": DiscriminatorConfig(hold=1.0)}, r"discriminator\.hold is 1\.0"),
         ({"discriminator": DiscriminatorConfig(held_out=0.6)}, r"discriminator\.held_out is 0\.6"),
         ({"policy": PolicyConfig(updates=0)}, r"policy\.updates is 0: expected 1 or more"),
-        ({"policy": PolicyConfig(expert_updates=0)}, r"policy\.expert_updates is 0: expected 1 or more"),
+        (
+            {"policy": PolicyConfig(expert_updates=0)},
+            r"policy\.expert_updates is 0: expected 1 or more",
+        ),
         (
             {"policy": PolicyConfig(entropy=True)},
             r"policy\.entropy is True: expected off unless policy\.squashed is on",
@@ -138,7 +165,10 @@ def test_presets_differ_and_fit_their_task() -> None:
     assert preset("paper", "locomotion") == PAPER != TrainConfig()
     for name in ("default", "paper"):
         foreign = preset(name, "gym")
-        assert (foreign.classifier.terms, foreign.discriminator.terms) == (("observation",), ("observation",))
+        assert (foreign.classifier.terms, foreign.discriminator.terms) == (
+            ("observation",),
+            ("observation",),
+        )
         assert foreign.projection == ()
     assert preset("paper", "gym").policy == PAPER.policy
 
@@ -146,7 +176,8 @@ def test_presets_differ_and_fit_their_task() -> None:
 def test_an_unknown_preset_names_the_nearest() -> None:
     """And all there are."""
     with pytest.raises(
-        UnknownNameError, match=r"Unknown preset 'papper'\. Did you mean 'paper'\? Known: default, paper"
+        UnknownNameError,
+        match=r"Unknown preset 'papper'\. Did you mean 'paper'\? Known: default, paper",
     ):
         preset("papper", "locomotion")
 
@@ -160,7 +191,12 @@ def test_locomotion_presets_are_the_named_ones() -> None:
 def test_the_papers_preset_is_what_is_printed() -> None:
     """Printed equations: no factors of ours, one projection of three numbers for both, penalty 10, 350 steps."""
     assert (PAPER.outer, PAPER.skills) == (350, 5)
-    assert (PAPER.diversity_weight, PAPER.data_pull, PAPER.imitation_scale, PAPER.truncation) == (1, 1, 1, 1)
+    assert (PAPER.diversity_weight, PAPER.data_pull, PAPER.imitation_scale, PAPER.truncation) == (
+        1,
+        1,
+        1,
+        1,
+    )
     assert PAPER.projection == ("linear_velocity.x", "linear_velocity.y", "angular_velocity.z")
     assert (PAPER.classifier.gradient_penalty, PAPER.classifier.reward_scale) == (10, 1)
     assert PAPER.classifier.average == PAPER.discriminator.average == 1

@@ -42,7 +42,9 @@ def test_scale_by_hand() -> None:
 def test_an_input_that_never_changes_is_centred_and_not_blown_up() -> None:
     """A command of 0.7 becomes zero, and another command stays as far away as it is."""
     scale = Scale.of(np.full((1000, 1), 0.7, dtype=np.float32))
-    np.testing.assert_allclose(scale(np.array([[0.7], [0.9]], dtype=np.float32)), [[0], [0.2]], atol=1e-6)
+    np.testing.assert_allclose(
+        scale(np.array([[0.7], [0.9]], dtype=np.float32)), [[0], [0.2]], atol=1e-6
+    )
 
 
 def test_constant_columns_of_the_data_are_finite_in_every_input() -> None:
@@ -52,7 +54,12 @@ def test_constant_columns_of_the_data_are_finite_in_every_input() -> None:
     actions = np.random.default_rng(1).normal(size=(20, 2))
     actions[:, 0] = -0.3
     problem = build(table(states, actions, 5))
-    for inputs in (problem.states, problem.classifier_input, problem.expert_input, problem.discriminator_input):
+    for inputs in (
+        problem.states,
+        problem.classifier_input,
+        problem.expert_input,
+        problem.discriminator_input,
+    ):
         close(inputs[:, 1], torch.zeros(20 + 4 * (inputs is problem.states)), rtol=0, atol=1e-6)
         assert inputs.abs().max() < 5
     close(problem.actions[:, 0], torch.zeros(20))
@@ -71,7 +78,9 @@ def test_actions_fill_what_a_tanh_can_reach() -> None:
     problem = build(table(np.zeros((3, 1)), np.array([[-3.0], [1.0], [-1.0]])))
     close(problem.actions, torch.tensor([[-ACTION_RANGE], [ACTION_RANGE], [0.0]]))
     scale = problem.action_scale
-    np.testing.assert_allclose(problem.actions.numpy() * scale.std + scale.mean, [[-3], [1], [-1]], rtol=1e-6)
+    np.testing.assert_allclose(
+        problem.actions.numpy() * scale.std + scale.mean, [[-3], [1], [-1]], rtol=1e-6
+    )
 
 
 def test_expert_is_seen_in_the_datas_scale() -> None:
@@ -124,7 +133,12 @@ def test_draws_are_even_and_repeatable() -> None:
     problem = build(ragged(LENGTHS))
     rows = problem.draw(16_000, seeded(1))
     assert torch.equal(rows, problem.draw(16_000, seeded(1)))
-    close(torch.bincount(rows, minlength=8).double(), torch.full((8,), 2000.0).double(), rtol=0, atol=200)
+    close(
+        torch.bincount(rows, minlength=8).double(),
+        torch.full((8,), 2000.0).double(),
+        rtol=0,
+        atol=200,
+    )
 
 
 # --- What is seen --------------------------------------------------------------------------------
@@ -180,7 +194,10 @@ def test_an_expert_with_a_smaller_state_will_do_if_it_has_the_terms() -> None:
 
 def test_an_expert_without_a_term_is_one_clear_line() -> None:
     """Which term, of which data."""
-    data, expert = named_terms(ragged(LENGTHS)), replace(ragged(LENGTHS), terms={"height": slice(0, 1)})
+    data, expert = (
+        named_terms(ragged(LENGTHS)),
+        replace(ragged(LENGTHS), terms={"height": slice(0, 1)}),
+    )
     config = replace(small_config(), projection=("height", "velocity.x"))
     with pytest.raises(SoloError, match="Unknown observation term of the expert data 'velocity'"):
         build(data, config, expert)
@@ -188,14 +205,21 @@ def test_an_expert_without_a_term_is_one_clear_line() -> None:
 
 def test_a_term_of_another_size_is_one_clear_line() -> None:
     """A height of one number is not one of two."""
-    data, expert = named_terms(ragged(LENGTHS)), replace(ragged(LENGTHS), terms={"height": slice(0, 2)})
-    with pytest.raises(SoloError, match="height: 1 numbers in the coverage data, 2 in the expert data"):
+    data, expert = (
+        named_terms(ragged(LENGTHS)),
+        replace(ragged(LENGTHS), terms={"height": slice(0, 2)}),
+    )
+    with pytest.raises(
+        SoloError, match="height: 1 numbers in the coverage data, 2 in the expert data"
+    ):
         build(data, replace(small_config(), projection=("height",)), expert)
 
 
 def test_data_without_a_term_are_one_clear_line() -> None:
     """Foreign data have one term."""
-    with pytest.raises(SoloError, match=r"term of the coverage data 'linear_velocity'\. .*Known: observation"):
+    with pytest.raises(
+        SoloError, match=r"term of the coverage data 'linear_velocity'\. .*Known: observation"
+    ):
         build(ragged(LENGTHS), TrainConfig())
 
 
@@ -211,20 +235,29 @@ def test_coverage_data_without_actions_are_refused() -> None:
 def holding_out(share: float, seed: int = 1) -> Problem:
     """Three hundred trajectories of 1 to 5 transitions."""
     options = DiscriminatorConfig(terms=EVERYTHING, average=1, held_out=share)
-    return build(ragged([1 + number % 5 for number in range(300)]), small_config(discriminator=options, seed=seed))
+    return build(
+        ragged([1 + number % 5 for number in range(300)]),
+        small_config(discriminator=options, seed=seed),
+    )
 
 
 def test_whole_trajectories_are_held_out() -> None:
     """All rows of a trajectory or none; of 300, three tenths within four deviations of 8."""
     problem = holding_out(0.3)
-    rows = torch.zeros(300, dtype=torch.long).index_add(0, problem.trajectory, problem.held_out.long())
+    rows = torch.zeros(300, dtype=torch.long).index_add(
+        0, problem.trajectory, problem.held_out.long()
+    )
     assert ((rows == 0) | (rows == problem.length)).all()
     assert abs(int((rows > 0).sum()) - 90) <= 32
 
 
 def test_held_out_trajectories_depend_on_the_seed_alone() -> None:
     """A larger share holds out the same and more; nothing can be held out too."""
-    few, many, others = holding_out(0.1).held_out, holding_out(0.4).held_out, holding_out(0.1, seed=2).held_out
+    few, many, others = (
+        holding_out(0.1).held_out,
+        holding_out(0.4).held_out,
+        holding_out(0.1, seed=2).held_out,
+    )
     assert torch.equal(few, holding_out(0.1).held_out)
     assert not torch.equal(few, others)
     assert (few & many).sum() == few.sum() < many.sum()
@@ -235,7 +268,9 @@ def test_something_is_left_to_learn_from() -> None:
     """A single trajectory, which half of the seeds would hold out, is never held out."""
     options = DiscriminatorConfig(terms=EVERYTHING, average=1, held_out=0.5)
     for seed in range(10):
-        assert not build(ragged((5,)), small_config(discriminator=options, seed=seed)).held_out.any()
+        assert not build(
+            ragged((5,)), small_config(discriminator=options, seed=seed)
+        ).held_out.any()
 
 
 # --- Labels --------------------------------------------------------------------------------------
@@ -244,14 +279,27 @@ def test_something_is_left_to_learn_from() -> None:
 def test_transitions_have_no_place_for_a_label() -> None:
     """No skill, checkpoint or source: training cannot cheat by accident."""
     names = {field.name for field in fields(Transitions)}
-    expected = {"observations", "next_observations", "actions", "rewards", "terminals", "timeouts", "starts", "terms"}
+    expected = {
+        "observations",
+        "next_observations",
+        "actions",
+        "rewards",
+        "terminals",
+        "timeouts",
+        "starts",
+        "terms",
+    }
     assert names == expected
 
 
-def write(folder: Path, arrays: dict[str, np.ndarray], lengths: list[int], policy: str) -> Transitions:
+def write(
+    folder: Path, arrays: dict[str, np.ndarray], lengths: list[int], policy: str
+) -> Transitions:
     """Write a dataset of one shard and read it back as training does."""
     folder.mkdir()
-    arrays["episodes/crc32"] = checksums(arrays, arrays["episodes/start"], arrays["episodes/length"])
+    arrays["episodes/crc32"] = checksums(
+        arrays, arrays["episodes/start"], arrays["episodes/length"]
+    )
     write_shard(folder / "shard.h5", arrays)
     entry = ShardEntry("shard.h5", len(lengths), sum(lengths), file_hash(folder / "shard.h5"))
     replace(made_up_manifest([entry]), policies=({"name": policy},)).write(folder)
@@ -275,7 +323,11 @@ def test_labels_change_nothing(tmp_path: Path) -> None:
             write(tmp_path / "two", relabelled, lengths, "model_2000.pt"),
         )
     )
-    tensors = [field.name for field in fields(Problem) if isinstance(getattr(one, field.name), torch.Tensor)]
+    tensors = [
+        field.name
+        for field in fields(Problem)
+        if isinstance(getattr(one, field.name), torch.Tensor)
+    ]
     assert len(tensors) == 11
     for name in tensors:
         assert torch.equal(getattr(one, name), getattr(two, name)), name

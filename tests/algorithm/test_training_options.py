@@ -28,7 +28,10 @@ def ratios(config: TrainConfig, data: Data, path: Path) -> np.ndarray:
 @pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
 def test_fixed_multipliers_stay(data: Data, tmp_path: Path, sigma: float) -> None:
     """Throughout, whatever eps is."""
-    one, other = (ratios(tiny(multipliers=f"fixed:{sigma}", eps=eps), data, tmp_path / str(eps)) for eps in (0.0, 9.0))
+    one, other = (
+        ratios(tiny(multipliers=f"fixed:{sigma}", eps=eps), data, tmp_path / str(eps))
+        for eps in (0.0, 9.0)
+    )
     for line in metrics_of(tmp_path / "0.0"):
         assert [line[f"sigma/{skill}"] for skill in range(3)] == [sigma] * 3
     assert summary_of(tmp_path / "0.0")["sigma"] == [sigma] * 3
@@ -74,7 +77,9 @@ def test_without_constraint_multipliers_play_no_part(data: Data, tmp_path: Path)
         np.testing.assert_array_equal(learned, ratios(config, data, tmp_path / multipliers))
     assert (learned != ratios(tiny(objective="unconstrained:0"), data, tmp_path / "none")).any()
     summary = summary_of(tmp_path / "learned")
-    assert not any("sigma" in name for told in (summary, *metrics_of(tmp_path / "learned")) for name in told)
+    assert not any(
+        "sigma" in name for told in (summary, *metrics_of(tmp_path / "learned")) for name in told
+    )
     assert summary["exponent"] == pytest.approx([5 / 3] * 3)
 
 
@@ -124,7 +129,12 @@ def test_truncation_caps_the_largest_ratios(data: Data, tmp_path: Path) -> None:
 def test_the_discriminator_is_held_in_the_last_steps(data: Data, tmp_path: Path) -> None:
     """Half of four steps."""
     ratios(changed(tiny(), "discriminator", hold=0.5), data, tmp_path)
-    assert ["loss/discriminator" in line for line in metrics_of(tmp_path)] == [True, True, False, False]
+    assert ["loss/discriminator" in line for line in metrics_of(tmp_path)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 POLICIES = {
@@ -176,22 +186,34 @@ def test_the_experts_policy_has_updates_of_its_own_where_skills_are_trained_in_t
 ) -> None:
     """More of the kind that counts give another expert, more of the other change nothing."""
     experts = []
-    for name, updates in (("both", {}), ("after", {"updates": 9}), ("expert", {"expert_updates": 9})):
-        train(changed(tiny(objective=objective), "policy", in_loop=in_loop, **updates), *data, tmp_path / name)
+    for name, updates in (
+        ("both", {}),
+        ("after", {"updates": 9}),
+        ("expert", {"expert_updates": 9}),
+    ):
+        train(
+            changed(tiny(objective=objective), "policy", in_loop=in_loop, **updates),
+            *data,
+            tmp_path / name,
+        )
         experts.append(arrays_of(tmp_path / name / "expert.h5")["head"])
     both, after, expert = experts
     assert np.array_equal(both, after) == in_loop
     assert np.array_equal(both, expert) != in_loop
 
 
-def test_the_expert_beside_skills_in_the_loop_is_cloned_from_its_own_ratios(data: Data, tmp_path: Path) -> None:
+def test_the_expert_beside_skills_in_the_loop_is_cloned_from_its_own_ratios(
+    data: Data, tmp_path: Path
+) -> None:
     """The same policy by hand, from the state the loop ended in."""
     config = changed(tiny(), "policy", in_loop=True, expert_updates=9)
     train(config, *data, tmp_path)
     training = Training(config, *data, tmp_path)
     expert = training.load(tmp_path / "state.pt").expert
     options = replace(config.policy, updates=9)
-    network = clone(training.problem, expert.log_w[None], options, training.generator, lambda _: None)
+    network = clone(
+        training.problem, expert.log_w[None], options, training.generator, lambda _: None
+    )
     training.policy(network, slice(None)).write(tmp_path / "by_hand.h5")
     written = arrays_of(tmp_path / "expert.h5")
     for name, array in arrays_of(tmp_path / "by_hand.h5").items():

@@ -26,9 +26,24 @@ def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
     for config, one, other, message in (
         (tiny(), expert, expert, "coverage data have no actions"),
         (tiny(projection=("linear_velocty",)), coverage, expert, "Did you mean 'linear_velocity'"),
-        (tiny(projection=("gravity",)), coverage, expert, "term of the expert data 'gravity'. Known: angular"),
-        (tiny(projection=("linear_velocity.w",)), coverage, expert, "has 3 numbers; expected one of them"),
-        (tiny(projection=("linear_velocity",)), coverage, fewer, "3 numbers in the coverage data, 2 in the expert"),
+        (
+            tiny(projection=("gravity",)),
+            coverage,
+            expert,
+            "term of the expert data 'gravity'. Known: angular",
+        ),
+        (
+            tiny(projection=("linear_velocity.w",)),
+            coverage,
+            expert,
+            "has 3 numbers; expected one of them",
+        ),
+        (
+            tiny(projection=("linear_velocity",)),
+            coverage,
+            fewer,
+            "3 numbers in the coverage data, 2 in the expert",
+        ),
     ):
         with pytest.raises(SoloError, match=message):
             Training(config, one, other, tmp_path / "run")
@@ -38,10 +53,30 @@ def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
 def test_training_that_diverges_ends_with_what_to_change(data: Data, tmp_path: Path) -> None:
     """NaN does not spread into a policy, nor come from its own training, in the loop or after it."""
     for name, part, changes, found in (
-        ("value", "value", {"lr": 1e30}, r"loss/expert_value became nan in update 2\. Lower value\.lr"),
-        ("logit", "classifier", {"reward_scale": math.nan}, r"became nan.* Lower .*classifier\.reward_scale"),
-        ("policy", "policy", {"lr": 1e30}, r"loss/policy became (nan|inf) in update . of cloning\. Lower policy\.lr"),
-        ("loop", "policy", {"lr": 1e30, "in_loop": True}, r"loss/policy became .* in outer step 1\. Lower policy\.lr"),
+        (
+            "value",
+            "value",
+            {"lr": 1e30},
+            r"loss/expert_value became nan in update 2\. Lower value\.lr",
+        ),
+        (
+            "logit",
+            "classifier",
+            {"reward_scale": math.nan},
+            r"became nan.* Lower .*classifier\.reward_scale",
+        ),
+        (
+            "policy",
+            "policy",
+            {"lr": 1e30},
+            r"loss/policy became (nan|inf) in update . of cloning\. Lower policy\.lr",
+        ),
+        (
+            "loop",
+            "policy",
+            {"lr": 1e30, "in_loop": True},
+            r"loss/policy became .* in outer step 1\. Lower policy\.lr",
+        ),
     ):
         path = tmp_path / name
         with pytest.raises(TrainingError, match=found):
@@ -51,11 +86,18 @@ def test_training_that_diverges_ends_with_what_to_change(data: Data, tmp_path: P
         train(tiny(diversity_weight=math.nan), *data, tmp_path / "diversity")
 
 
-def test_something_remains_to_learn_from_if_all_would_be_held_out(tmp_path: Path, data: Data) -> None:
+def test_something_remains_to_learn_from_if_all_would_be_held_out(
+    tmp_path: Path, data: Data
+) -> None:
     """One trajectory, of which half is to be held out: it is not, whatever the seed."""
     one = read_transitions(write_made_up(tmp_path / "one", lengths=((60,),)))
     for seed in range(4):
-        config = tiny(seed=seed, outer=1, checkpoints=0, discriminator=DiscriminatorConfig(held_out=0.5, updates=1))
+        config = tiny(
+            seed=seed,
+            outer=1,
+            checkpoints=0,
+            discriminator=DiscriminatorConfig(held_out=0.5, updates=1),
+        )
         assert not Training(config, one, data[1], tmp_path).problem.held_out.any()
 
 

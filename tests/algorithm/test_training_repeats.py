@@ -34,14 +34,22 @@ def test_another_seed_trains_other_weights(data: Data, run: Path, tmp_path: Path
         one, other = arrays_of(run / name), arrays_of(tmp_path / name)
         for array in ("first", "skill", "second", "head"):
             assert not np.array_equal(one[array], other[array]), array
-    assert (arrays_of(run / "ratios.h5")["log_w_expert"] != arrays_of(tmp_path / "ratios.h5")["log_w_expert"]).any()
+    assert (
+        arrays_of(run / "ratios.h5")["log_w_expert"]
+        != arrays_of(tmp_path / "ratios.h5")["log_w_expert"]
+    ).any()
 
 
 def test_labels_play_no_part(data: Data, run: Path, tmp_path: Path) -> None:
     """Other skills, checkpoints, positions and falls beside the same transitions: the same weights."""
     other = write_made_up(tmp_path / "coverage", label_seed=1)
     original = write_made_up(tmp_path / "original", label_seed=0)
-    for name in ("episodes/skill", "episodes/checkpoint", "episodes/command", "infos/base_position"):
+    for name in (
+        "episodes/skill",
+        "episodes/checkpoint",
+        "episodes/command",
+        "infos/base_position",
+    ):
         assert (Dataset(other).column(name) != Dataset(original).column(name)).any(), name
     train(tiny(), read_transitions(other), data[1], tmp_path / "run")
     assert_same_run(run, tmp_path / "run")
@@ -80,7 +88,9 @@ class StoppingLog(TrainLog):
             raise Stopped
 
 
-PRINTED = PolicyConfig(squashed=True, entropy=True, in_loop=True, expert_updates=5, hidden=8, batch=32)
+PRINTED = PolicyConfig(
+    squashed=True, entropy=True, in_loop=True, expert_updates=5, hidden=8, batch=32
+)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,12 @@ def test_ratios_are_in_the_order_of_the_data(data: Data, tmp_path: Path) -> None
     demonstrated[:, expert.terms["linear_velocity"]] = 3.0
     config = tiny(objective="smodice", projection=("linear_velocity",))
     config = changed(config, "classifier", average=1, updates=200, reward_scale=20.0)
-    train(config, replace(coverage, observations=seen), replace(expert, observations=demonstrated), tmp_path)
+    train(
+        config,
+        replace(coverage, observations=seen),
+        replace(expert, observations=demonstrated),
+        tmp_path,
+    )
     log_w = arrays_of(tmp_path / "ratios.h5")["log_w_expert"]
     assert log_w[alike].min() > log_w[~alike].max()
 
@@ -88,7 +93,11 @@ def test_the_summary_says_what_the_ratios_say(data: Data, run: Path) -> None:
         assert summary[name] == [last[f"{name}/{skill}"] for skill in range(3)]
         assert summary[f"{name}_mean"] == pytest.approx(np.mean(summary[name]))
     assert 0 <= summary["held_out_accuracy"] <= 1
-    assert {name: summary[name] for name in ("eps", "skills", "seed")} == {"eps": 2.0, "skills": 3, "seed": 1}
+    assert {name: summary[name] for name in ("eps", "skills", "seed")} == {
+        "eps": 2.0,
+        "skills": 3,
+        "seed": 1,
+    }
 
 
 @pytest.mark.parametrize("objective", ["doi", "smodice"])
@@ -147,7 +156,9 @@ def test_policies_act_within_the_range_of_the_data(data: Data, run: Path) -> Non
         (7, 1, [7]),
     ],
 )
-def test_checkpoints_are_evenly_spaced_and_end_with_the_run(outer: int, count: int, expected: list[int]) -> None:
+def test_checkpoints_are_evenly_spaced_and_end_with_the_run(
+    outer: int, count: int, expected: list[int]
+) -> None:
     """No more of them than asked for."""
     assert sorted(kept_steps(outer, count)) == expected
 
@@ -172,7 +183,9 @@ def test_full_passes_are_logged(data: Data, run: Path, tmp_path: Path) -> None:
     """At both checkpoints what the saved state says of all data, at the last what the summary says; or not at all."""
     summary, lines = summary_of(run), metrics_of(run)
     assert [line["outer"] for line in lines if "full/phi_mean" in line] == [2, 4]
-    assert {lines[-1][f"full/{name}"] == summary[name] for name in ("phi_mean", "ratio_l1_trajectory")} == {True}
+    assert {
+        lines[-1][f"full/{name}"] == summary[name] for name in ("phi_mean", "ratio_l1_trajectory")
+    } == {True}
     training = Training(tiny(), *data, run)
     doi = training.load(run / "checkpoints" / "outer_0002.pt")
     found = describe(doi.full_log_weights(), doi.expert.log_w, training.problem)
@@ -185,7 +198,10 @@ def test_full_passes_are_logged(data: Data, run: Path, tmp_path: Path) -> None:
 
 def test_checkpoints_hold_training_as_it_was(data: Data, run: Path) -> None:
     """From the first of two, the second is reached bit for bit."""
-    assert sorted(path.name for path in run.glob("checkpoints/*")) == ["outer_0002.pt", "outer_0004.pt"]
+    assert sorted(path.name for path in run.glob("checkpoints/*")) == [
+        "outer_0002.pt",
+        "outer_0004.pt",
+    ]
     doi = Training(tiny(), *data, run).load(run / "checkpoints" / "outer_0002.pt")
     assert doi.outer == 2
     for line in metrics_of(run)[2:]:

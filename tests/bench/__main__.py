@@ -33,14 +33,18 @@ def main() -> int:
     """Print figures; the exit code is 1 if one misses its target, 2 if a name is unknown."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
-    parser.add_argument("--markdown", action="store_true", help="print a table, as README.md in this folder has it")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print a table, as README.md in this folder has it"
+    )
     parser.add_argument("--list", action="store_true", help="list benchmarks and leave")
     arguments = parser.parse_args()
     if arguments.list:
         for name, one in BENCHMARKS.items():
             print(f"{name:24} {one.summary}")
         return 0
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # `&` in a script has it ignored, by children too
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # `&` in a script has it ignored, by children too
     try:
         benchmarks = chosen(arguments.names)
     except SoloError as error:

@@ -30,10 +30,18 @@ class BareLoop:
         package = Path(mujoco.__file__).parent
         library = next(package.glob("libmujoco.so*"), None)
         if library is None:
-            raise SoloError(f"No libmujoco.so in {package}: this benchmark needs MuJoCo's wheel for Linux.")
+            raise SoloError(
+                f"No libmujoco.so in {package}: this benchmark needs MuJoCo's wheel for Linux."
+            )
         with tempfile.TemporaryDirectory() as folder:
             loop = Path(folder) / "mj_step_loop.so"
-            linked = ["-L", str(package), f"-l:{library.name}", f"-Wl,-rpath,{package}", "-lpthread"]
+            linked = [
+                "-L",
+                str(package),
+                f"-l:{library.name}",
+                f"-Wl,-rpath,{package}",
+                "-lpthread",
+            ]
             flags = ["-O3", "-shared", "-fPIC", "-I", str(package / "include")]
             subprocess.run(["cc", *flags, SOURCE, "-o", loop, *linked], check=True)
             self._function = ctypes.CDLL(str(loop)).mj_step_loop
@@ -46,5 +54,7 @@ class BareLoop:
         arrays = [np.ascontiguousarray(array).ctypes.data_as(DOUBLES) for array in (place, targets)]
         lag = round(MOTOR_LAG / self._config.physics_dt)
         counts = [ctypes.c_int(n) for n in (robots, steps, self._config.decimation, lag, threads)]
-        self._function(ctypes.c_void_p(self._model._address), *arrays, final.ctypes.data_as(DOUBLES), *counts)
+        self._function(
+            ctypes.c_void_p(self._model._address), *arrays, final.ctypes.data_as(DOUBLES), *counts
+        )
         return final

@@ -33,7 +33,9 @@ class SoakRig(BoardRig):
         super().tick(now)
         ticks = self.loop.report.ticks
         if ticks and ticks % MINUTE == 0:
-            sys.stderr.write(f"{ticks // MINUTE} min: {self.controller.state.name}, skill {self.controller.skill}\n")
+            sys.stderr.write(
+                f"{ticks // MINUTE} min: {self.controller.state.name}, skill {self.controller.skill}\n"
+            )
 
 
 @benchmark(unit="MB", at_most=1.05)

@@ -97,8 +97,15 @@ def cycles() -> list[tuple[float, float]]:
                     works.append(1e-9 * (time.time_ns() - robot.board.newest))
                 seen.append([*robot.board.seen])
                 bare.append(loop.result())
-        sent = {one.packet.index: one.time_ns for one in replay(recording) if isinstance(one.packet, SensorPacket)}
-    late = [np.array([1e-9 * (when - sent[index]) for index, when in part if index in sent]) for part in seen]
+        sent = {
+            one.packet.index: one.time_ns
+            for one in replay(recording)
+            if isinstance(one.packet, SensorPacket)
+        }
+    late = [
+        np.array([1e-9 * (when - sent[index]) for index, when in part if index in sent])
+        for part in seen
+    ]
     _tell("cycle lateness", np.concatenate(late))
     _tell("cycle work", np.array(works))
     _tell("bare C loop, lateness", np.concatenate(bare))
@@ -162,7 +169,11 @@ class _MotorsOff:
     def sense(self) -> Sensors | None:
         """Return what was measured."""
         packet = self._session.receive()
-        return None if packet is None else sensors_of(packet, self._session, offset=np.zeros(NUM_JOINTS), follows=False)
+        return (
+            None
+            if packet is None
+            else sensors_of(packet, self._session, offset=np.zeros(NUM_JOINTS), follows=False)
+        )
 
     def drive(self, command: JointCommand, observed: float) -> float:
         """Send what costs as much as a command."""
@@ -209,7 +220,9 @@ def _ages(recording: Path) -> np.ndarray:
 def _board(clock: str) -> Iterator[None]:
     """Run a board on a cable of its own."""
     words = ["-m", "deploy.robots.virtual_board", "--veth", "--clock", clock]
-    with _interrupted(subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True)) as board:
+    with _interrupted(
+        subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True)
+    ) as board:
         assert board.stdout is not None
         board.stdout.readline()  # it has the cable now
         yield
@@ -250,11 +263,15 @@ def in_network(*command: str) -> str:
     """Run a command in a network of its own and return what it prints; who is root keeps real-time scheduling."""
     unshare = ["unshare", "-n" if os.geteuid() == 0 else "-Urn"]
     script = f'{LOOPBACK} && exec "$0" "$@"'
-    ran = subprocess.run([*unshare, "sh", "-c", script, *command], stdout=subprocess.PIPE, text=True, check=False)
+    ran = subprocess.run(
+        [*unshare, "sh", "-c", script, *command], stdout=subprocess.PIPE, text=True, check=False
+    )
     return ran.stdout
 
 
 def _figures(call: str) -> list[Any]:
     """Call a function of this module in a network of its own."""
-    program = f"import json; from tests.bench import board_wall; print(json.dumps(board_wall.{call}))"
+    program = (
+        f"import json; from tests.bench import board_wall; print(json.dumps(board_wall.{call}))"
+    )
     return json.loads(in_network(sys.executable, "-c", program).splitlines()[-1])  # others greet

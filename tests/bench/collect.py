@@ -61,16 +61,30 @@ def collect_shard() -> Pairs:
         source = SourceCollector(config, "offline", out)
 
         def make() -> float:
-            return ROBOTS * SHARD_STEPS / seconds(lambda: make_shard(source.job(0, 1), source.shard_path(0)))
+            return (
+                ROBOTS
+                * SHARD_STEPS
+                / seconds(lambda: make_shard(source.job(0, 1), source.shard_path(0)))
+            )
 
         make()
-        arrays = map_shard(source.shard_path(0), FIELDS)  # the same robots and targets, so that they fall alike
-        targets = joint_target(arrays["actions"].reshape(ROBOTS, SHARD_STEPS, -1).swapaxes(0, 1), SETUP)
-        simulator.set_domain(Domain(**{name: np.array(arrays[f"episodes/domain/{name}"]) for name in NOMINAL}))
+        arrays = map_shard(
+            source.shard_path(0), FIELDS
+        )  # the same robots and targets, so that they fall alike
+        targets = joint_target(
+            arrays["actions"].reshape(ROBOTS, SHARD_STEPS, -1).swapaxes(0, 1), SETUP
+        )
+        simulator.set_domain(
+            Domain(**{name: np.array(arrays[f"episodes/domain/{name}"]) for name in NOMINAL})
+        )
 
         def simulate() -> float:
             simulator.reset(standing(SETUP, ROBOTS))
-            return ROBOTS * SHARD_STEPS / seconds(lambda: [simulator.step(target) for target in targets])
+            return (
+                ROBOTS
+                * SHARD_STEPS
+                / seconds(lambda: [simulator.step(target) for target in targets])
+            )
 
         return interleaved(make, simulate)
 
@@ -87,7 +101,12 @@ def random_batch() -> Pairs:
             return seconds(lambda: [dataset.batch(chosen) for chosen in rows]) / REPEATS
 
         def look_up() -> float:
-            return seconds(lambda: [{name: maps[name][chosen] for name in BATCH_FIELDS} for chosen in rows]) / REPEATS
+            return (
+                seconds(
+                    lambda: [{name: maps[name][chosen] for name in BATCH_FIELDS} for chosen in rows]
+                )
+                / REPEATS
+            )
 
         for name, values in dataset.batch(rows[0]).items():
             np.testing.assert_array_equal(values, maps[name][rows[0]])  # the same work
@@ -127,21 +146,30 @@ def million_rows(folder: Path) -> tuple[Dataset, dict[str, np.ndarray]]:
         Field("episodes/start", (), "<i8", "first row"),
     )
     whole = {
-        field.name: np.memmap(folder / field.name, dtype=np.float32, mode="w+", shape=(ROWS, *field.shape))
+        field.name: np.memmap(
+            folder / field.name, dtype=np.float32, mode="w+", shape=(ROWS, *field.shape)
+        )
         for field in fields[:3]
     }
     entries = []
     for number in range(SHARDS):
-        arrays = {field.name: rng.random((size, *field.shape), dtype=np.float32) for field in fields[:3]}
+        arrays = {
+            field.name: rng.random((size, *field.shape), dtype=np.float32) for field in fields[:3]
+        }
         for name, array in arrays.items():
             whole[name][number * size : (number + 1) * size] = array
-        write_shard(folder / f"{number}.h5", {**arrays, "episodes/start": np.arange(0, size, STEPS)})
+        write_shard(
+            folder / f"{number}.h5", {**arrays, "episodes/start": np.arange(0, size, STEPS)}
+        )
         entries.append(ShardEntry(f"{number}.h5", size // STEPS, size, ""))
     Manifest(
         name="random", task="locomotion", fields=fields, layout=(), joint_names=(), control_dt=0.02, seed=0, origin={},
         policies=(), shards=tuple(entries), complete=True,
     ).write(folder)  # fmt: skip
-    maps = {name: np.memmap(folder / name, np.float32, "r", shape=array.shape) for name, array in whole.items()}
+    maps = {
+        name: np.memmap(folder / name, np.float32, "r", shape=array.shape)
+        for name, array in whole.items()
+    }
     return Dataset(folder), maps
 
 
@@ -162,7 +190,9 @@ def peak_bytes(shards: int) -> int:
             replace(config.expert, trajectories=count, steps=50),
             replace(config.offline, trajectories=count, steps=50),
         )
-        collect(replace(config, expert=few[0], offline=few[1], shard_trajectories=50), out, workers=1)
+        collect(
+            replace(config, expert=few[0], offline=few[1], shard_trajectories=50), out, workers=1
+        )
     over.set()
     thread.join()
     return peak
@@ -184,13 +214,22 @@ def _family_memory() -> int:
         pid = waiting.pop()
         try:
             rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-            waiting += [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            waiting += [
+                int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            ]
         except OSError:  # it has just ended
             continue
-        total += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss_Anon:")) * 1024
+        total += (
+            next(
+                int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss_Anon:")
+            )
+            * 1024
+        )
     return total
 
 
 def _in_new_process(program: str) -> str:
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     return result.stdout.splitlines()[-1]

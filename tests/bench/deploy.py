@@ -93,7 +93,10 @@ def authentication() -> Pairs:
     """Signing and checking a joint command against the median round trip over LCM that it is part of."""
     authority, data = Authority(bytes(32)), bytes(234)
     trip = float(np.median(_latencies()))
-    return [(float(np.median(_timed(lambda: authority.genuine(authority.sign(data)), CALLS))), trip) for _ in range(5)]
+    return [
+        (float(np.median(_timed(lambda: authority.genuine(authority.sign(data)), CALLS))), trip)
+        for _ in range(5)
+    ]
 
 
 @benchmark(unit="MB", at_most=1.05)
@@ -101,7 +104,19 @@ def soak() -> Pairs:
     """Memory after ten minutes of walking in lock-step, without a fault, against that after the first; 5 skills."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "soak"
-        words = ["--headless", "--fast", "--seconds", "120", "--skill", "0", "--then", "1", "2", "3", "4"]
+        words = [
+            "--headless",
+            "--fast",
+            "--seconds",
+            "120",
+            "--skill",
+            "0",
+            "--then",
+            "1",
+            "2",
+            "3",
+            "4",
+        ]
         _walked(*words, "--out", str(out))
         summary = json.loads((out / SUMMARY_FILE).read_text())
     if summary["problems"]:
@@ -116,10 +131,14 @@ def _inference(percentile: float = 99) -> tuple[Callable[[], float], Callable[[]
     feed = {"observation": observation, "skill": skill}
 
     def ours() -> float:
-        return float(np.percentile(_timed(lambda: bundle.run_one(observation[0], 2), CALLS), percentile))
+        return float(
+            np.percentile(_timed(lambda: bundle.run_one(observation[0], 2), CALLS), percentile)
+        )
 
     def plain() -> float:
-        return float(np.percentile(_timed(lambda: bundle._session.run(None, feed), CALLS), percentile))
+        return float(
+            np.percentile(_timed(lambda: bundle._session.run(None, feed), CALLS), percentile)
+        )
 
     return ours, plain
 
@@ -157,7 +176,9 @@ def _work(states: list[bytes]) -> np.ndarray:
         durations.append(time.perf_counter() - begun)
     ring.close(unlink=True)
     if controller.state is not State.WALK:
-        raise RuntimeError(f"nothing was measured: the controller ended in {controller.state.name}, {controller.fault}")
+        raise RuntimeError(
+            f"nothing was measured: the controller ended in {controller.state.name}, {controller.fault}"
+        )
     return 1e6 * np.array(durations[3200:])
 
 
@@ -210,7 +231,9 @@ def _fifo_pairs() -> list[tuple[float, float]]:
 def _latencies(count: int = CALLS) -> np.ndarray:
     """Round trips of state and command between two processes [us]."""
     url = URL.format(port=os.getpid() % 900 + 100)
-    echo = subprocess.Popen([sys.executable, "-c", f"from tests.bench.deploy import _echo; _echo({url!r})"])
+    echo = subprocess.Popen(
+        [sys.executable, "-c", f"from tests.bench.deploy import _echo; _echo({url!r})"]
+    )
     link = Link(Authority(bytes(32)), url)
     arrived: list[int] = []
     link.subscribe(COMMAND, lambda message, data: arrived.append(message.state_sequence))

@@ -14,7 +14,11 @@ GAMMA, LEARNING_RATE = 0.99, 3e-4
 def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     """Two hidden layers of ReLU."""
     return nn.Sequential(
-        nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, outputs)
+        nn.Linear(inputs, hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, outputs),
     )
 
 
@@ -28,14 +32,18 @@ class EagerLoop:
         self.states, self.next_states = problem.states[problem.here], problem.states[problem.there]
         self.initial_states = self.states[problem.first]
         self.actions, self.told = problem.actions, problem.discriminator_input
-        self.label = torch.softmax(torch.randn(problem.num_rows, config.skills), dim=1)  # how likely each skill is
+        self.label = torch.softmax(
+            torch.randn(problem.num_rows, config.skills), dim=1
+        )  # how likely each skill is
         inputs, outputs = self.states.shape[1], 2 * self.actions.shape[1]
         self.values = [mlp(inputs, config.value.hidden, 1) for _ in range(config.skills)]
         self.policies = [mlp(inputs, config.policy.hidden, outputs) for _ in range(config.skills)]
         told, members = self.told.shape[1], range(config.discriminator.members)
         self.members = [mlp(told, config.discriminator.hidden, config.skills) for _ in members]
         networks = (*self.values, *self.policies, *self.members)
-        self.optimisers = {net: torch.optim.Adam(net.parameters(), lr=LEARNING_RATE) for net in networks}
+        self.optimisers = {
+            net: torch.optim.Adam(net.parameters(), lr=LEARNING_RATE) for net in networks
+        }
 
     def update(self) -> None:
         """One update of values, policy and discriminator of all skills."""
@@ -43,7 +51,9 @@ class EagerLoop:
             rows = torch.randint(len(self.states), (self.batch,))
             eta = self._value_step(skill, rows)
             mean, log_std = self.policies[skill](self.states[rows]).chunk(2, -1)
-            self._descend(self.policies[skill], -(eta * log_prob(mean, log_std, self.actions[rows])).mean())
+            self._descend(
+                self.policies[skill], -(eta * log_prob(mean, log_std, self.actions[rows])).mean()
+            )
         self._discriminator_steps()
 
     def _value_step(self, skill: int, rows: Tensor) -> Tensor:
@@ -51,7 +61,9 @@ class EagerLoop:
         reward = self._reward(rows)[:, skill]
         initial = torch.randint(len(self.initial_states), (self.config.value.initial_batch,))
         value = self.values[skill]
-        delta = reward + GAMMA * value(self.next_states[rows])[:, 0] - value(self.states[rows])[:, 0]
+        delta = (
+            reward + GAMMA * value(self.next_states[rows])[:, 0] - value(self.states[rows])[:, 0]
+        )
         loss = (1 - GAMMA) * value(self.initial_states[initial]).mean() + torch.logsumexp(delta, 0)
         self._descend(value, loss)
         return torch.softmax(delta.detach(), 0) * len(rows)
@@ -82,9 +94,14 @@ class SharedEagerLoop(EagerLoop):
         """One network for all skills, of the same widths."""
         super().__init__(problem, config)
         inputs, outputs = self.states.shape[1] + config.skills, 2 * self.actions.shape[1]
-        self.values, self.policies = [mlp(inputs, config.value.hidden, 1)], [mlp(inputs, config.policy.hidden, outputs)]
+        self.values, self.policies = (
+            [mlp(inputs, config.value.hidden, 1)],
+            [mlp(inputs, config.policy.hidden, outputs)],
+        )
         networks = (self.values[0], self.policies[0])
-        self.optimisers |= {net: torch.optim.Adam(net.parameters(), lr=LEARNING_RATE) for net in networks}
+        self.optimisers |= {
+            net: torch.optim.Adam(net.parameters(), lr=LEARNING_RATE) for net in networks
+        }
 
     def update(self) -> None:
         """One update of values, policy and discriminator of all skills."""
@@ -93,7 +110,9 @@ class SharedEagerLoop(EagerLoop):
         batches = self.states[rows], self.next_states[rows], self.initial_states[initial]
         reward, value_loss, policy_loss = self._reward(rows), torch.zeros(()), torch.zeros(())
         for skill in range(self.config.skills):
-            value, following, first = (self.values[0](self._with(states, skill))[:, 0] for states in batches)
+            value, following, first = (
+                self.values[0](self._with(states, skill))[:, 0] for states in batches
+            )
             delta = reward[:, skill] + GAMMA * following - value
             value_loss = value_loss + (1 - GAMMA) * first.mean() + torch.logsumexp(delta, 0)
             mean, log_std = self.policies[0](self._with(batches[0], skill)).chunk(2, -1)
@@ -116,4 +135,8 @@ def entropy(q: Tensor) -> Tensor:
 
 def log_prob(mean: Tensor, log_std: Tensor, action: Tensor) -> Tensor:
     """Log density of actions before their tanh, up to a constant of the data."""
-    return torch.distributions.Normal(mean, log_std.clamp(-5, 2).exp()).log_prob(action.atanh()).sum(-1)
+    return (
+        torch.distributions.Normal(mean, log_std.clamp(-5, 2).exp())
+        .log_prob(action.atanh())
+        .sum(-1)
+    )

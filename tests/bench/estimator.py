@@ -26,4 +26,7 @@ def estimator_error() -> Pairs:
 @benchmark(unit="m/s", at_least=0.95)
 def estimator_walk() -> Pairs:
     """Velocity of each skill with the estimator in the loop against that with the truth."""
-    return [(ours.velocity, true.velocity) for ours, true in zip(walks(truth=False), walks(truth=True), strict=True)]
+    return [
+        (ours.velocity, true.velocity)
+        for ours, true in zip(walks(truth=False), walks(truth=True), strict=True)
+    ]

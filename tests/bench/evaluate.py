@@ -16,4 +16,6 @@ def eval_rollouts() -> Pairs:
     """5 skills x 30 rollouts x 250 steps, the expert's, every number but the map's silhouette, against 30 seconds."""
     policy, expert = SkillPolicy.read(SHIPPED / "policy.h5"), read_policy(shipped_expert())
     config = EvalConfig(pictures=False)
-    return [(seconds(lambda: describe_skills(evaluate(policy, expert, config))), 30.0) for _ in range(5)]
+    return [
+        (seconds(lambda: describe_skills(evaluate(policy, expert, config))), 30.0) for _ in range(5)
+    ]

@@ -69,7 +69,9 @@ class Benchmark:
         """Measure and judge."""
         pairs = self.measure()
         if len(pairs) < MIN_PAIRS:
-            raise ValueError(f"Benchmark {name!r} measured {len(pairs)} pairs, expected at least {MIN_PAIRS}.")
+            raise ValueError(
+                f"Benchmark {name!r} measured {len(pairs)} pairs, expected at least {MIN_PAIRS}."
+            )
         ratios = [value / reference for value, reference in pairs]
         ratio, target, ok = median(ratios), None, None
         if self.at_least is not None:
@@ -78,7 +80,9 @@ class Benchmark:
             target, ok = f"<= {self.at_most}", ratio <= self.at_most
         values, references = zip(*pairs, strict=True)
         spread = (min(ratios), max(ratios))
-        return Figure(name, median(values), self.unit, median(references), ratio, target, ok, spread)
+        return Figure(
+            name, median(values), self.unit, median(references), ratio, target, ok, spread
+        )
 
 
 HEADER = "| figure | value | reference | ratio | least to most | target | |\n|---|---|---|---|---|---|---|"

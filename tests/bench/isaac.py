@@ -36,7 +36,10 @@ def isaac_overhead() -> Pairs:
     with tempfile.TemporaryDirectory() as folder:
         python = plain_interpreter(Path(folder))
         config = SimConfig(num_robots=ROBOTS, isaac=double(python))
-        with make_simulator("isaacgym", config) as simulator, in_one_process(python, config) as worker:
+        with (
+            make_simulator("isaacgym", config) as simulator,
+            in_one_process(python, config) as worker,
+        ):
             assert isinstance(simulator, IsaacSimulator)
             schedule = np.repeat(random_targets(ROBOTS, 1)[0][:, None], config.decimation, axis=1)
             pairs = interleaved(lambda: through_client(simulator, schedule), lambda: asked(worker))

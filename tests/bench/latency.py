@@ -32,7 +32,9 @@ from .harness import Pairs, benchmark
 PARTS, TICKS = 5, 1000
 START = 60.0
 """How long the controller has until it walks [s]."""
-PATIENT = ControllerConfig(safety=SafetyConfig(state_age=0.5, frozen=0.5, bad_share=500, gap_share=100))
+PATIENT = ControllerConfig(
+    safety=SafetyConfig(state_age=0.5, frozen=0.5, bad_share=500, gap_share=100)
+)
 """A machine that stands still for 10 ms shall be seen in the p99, not end the walk."""
 ANSWERED = 0.5
 """Share of states that must have an answer; where both clocks meet, two states between two ticks often have one."""
@@ -42,7 +44,9 @@ ANSWERED = 0.5
 def command_latency() -> Pairs:
     """Median from a state published to its joint command received, the controller walking; its p99 is the reference."""
     program = "import json; from tests.bench import latency; print(json.dumps(latency.latencies()))"
-    ran = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)  # urgency ends with it
+    ran = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, check=True
+    )  # urgency ends with it
     return [(value, reference) for value, reference in json.loads(ran.stdout.splitlines()[-1])]
 
 
@@ -50,10 +54,14 @@ def latencies() -> list[tuple[float, float]]:
     """p50 and p99 of five parts of a walk [us]."""
     with tempfile.TemporaryDirectory() as name:
         folder, url = Path(name), URL.format(port=os.getpid() % 900 + 100)
-        config = DeployConfig(robot="mock", skill=2, seconds=10 * START, url=url, controller=PATIENT)
+        config = DeployConfig(
+            robot="mock", skill=2, seconds=10 * START, url=url, controller=PATIENT
+        )
         (folder / CONFIG_FILE).write_text(settings.to_yaml(config))
         write_key(folder / KEY_FILE)
-        controller = subprocess.Popen([sys.executable, "-m", "deploy.controller.controller_process", str(folder)])
+        controller = subprocess.Popen(
+            [sys.executable, "-m", "deploy.controller.controller_process", str(folder)]
+        )
         try:
             prepare(PRIORITY)  # the controller, which is less urgent, has started by then
             return _Robot(TimedLink(read_key(folder / KEY_FILE), url)).parts()
@@ -65,25 +73,29 @@ def latencies() -> list[tuple[float, float]]:
 class TimedLink(Link):
     """Remembers when states left, and how long their first answers took, if a skill walks."""
 
-    def __init__(self, *how: Any) -> None:  # noqa: ANN401
+    def __init__(self, *how: Any) -> None:
         """Connect."""
         super().__init__(*how)
         self._left: dict[int, float] = {}
         self.answered: dict[int, float] = {}
         """Number of a state, and the time until its command came [s]."""
 
-    def publish(self, channel: str, message: Any) -> bytes:  # noqa: ANN401  # generated classes have no types
+    def publish(self, channel: str, message: Any) -> bytes:  # generated classes have no types
         """Send a message."""
         if channel == STATE:
             self._left[message.sequence] = time.perf_counter()
         return super().publish(channel, message)
 
-    def subscribe(self, channel: str, handler: Callable[[Any, bytes], None], queue: int = 30) -> None:
+    def subscribe(
+        self, channel: str, handler: Callable[[Any, bytes], None], queue: int = 30
+    ) -> None:
         """Call `handler` with every genuine message."""
 
-        def timed(message: Any, data: bytes) -> None:  # noqa: ANN401
+        def timed(message: Any, data: bytes) -> None:
             if channel == COMMAND and message.skill >= 0 and message.state_sequence in self._left:
-                self.answered[message.state_sequence] = time.perf_counter() - self._left.pop(message.state_sequence)
+                self.answered[message.state_sequence] = time.perf_counter() - self._left.pop(
+                    message.state_sequence
+                )
             handler(message, data)
 
         super().subscribe(channel, timed, queue)

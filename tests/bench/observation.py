@@ -39,7 +39,9 @@ def inputs_of(state: RobotState, terrain: Terrain | None) -> Inputs:
         motion=state,
         previous_action=np.zeros((NUM_ROBOTS, 12)),
         command=np.zeros((NUM_ROBOTS, 3)),
-        scan_height=np.zeros((NUM_ROBOTS, 121)) if terrain is None or points is None else terrain.height(points),
+        scan_height=np.zeros((NUM_ROBOTS, 121))
+        if terrain is None or points is None
+        else terrain.height(points),
         target=np.zeros((NUM_ROBOTS, 4)),
         time_left=np.zeros((NUM_ROBOTS, 1)),
     )

@@ -27,7 +27,9 @@ MEMORY_PROGRAM = "from tests.bench.sim import resident_bytes; print(resident_byt
 
 def random_targets(num_robots: int, num_steps: int = STEPS) -> Array:
     """Targets (steps, robots, 12) around the default pose with 0.25 rad of noise, within the training limits."""
-    actions = np.random.default_rng(0).normal(0, 0.25 / ACTION_SCALE, (num_steps, num_robots, NUM_JOINTS))
+    actions = np.random.default_rng(0).normal(
+        0, 0.25 / ACTION_SCALE, (num_steps, num_robots, NUM_JOINTS)
+    )
     return joint_target(actions, SETUP)
 
 
@@ -54,7 +56,9 @@ def mujoco_batch() -> Pairs:
     with make_simulator("mujoco", config) as simulator:
         pairs = interleaved(control_rate(simulator, targets), bare_rate)
         # The same work was done if all robots ended in the same place, to the last bit.
-        np.testing.assert_array_equal(simulator.state().joint_position, bare.run(start, targets, NUM_CORES)[:, 7:])
+        np.testing.assert_array_equal(
+            simulator.state().joint_position, bare.run(start, targets, NUM_CORES)[:, 7:]
+        )
         return pairs
 
 
@@ -90,4 +94,6 @@ def resident_bytes(num_robots: int) -> int:
 
 
 def _in_new_process(program: str) -> str:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout

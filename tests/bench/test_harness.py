@@ -10,7 +10,13 @@ from solo_doi.common.errors import UnknownNameError
 
 from .harness import BENCHMARKS, Benchmark, Pairs, benchmark, chosen, interleaved
 
-PAIRS = [(8.0, 10.0), (9.0, 10.0), (7.0, 10.0), (30.0, 10.0), (9.0, 10.0)]  # ratios 0.8 0.9 0.7 3.0 0.9
+PAIRS = [
+    (8.0, 10.0),
+    (9.0, 10.0),
+    (7.0, 10.0),
+    (30.0, 10.0),
+    (9.0, 10.0),
+]  # ratios 0.8 0.9 0.7 3.0 0.9
 
 
 def measured() -> Pairs:
@@ -38,7 +44,12 @@ def test_a_figure_is_the_median_of_ratios_with_its_spread() -> None:
 
 @pytest.mark.parametrize(
     ("target", "ok"),
-    [({"at_least": 0.95}, False), ({"at_most": 0.95}, True), ({"at_most": 0.85}, False), ({}, None)],
+    [
+        ({"at_least": 0.95}, False),
+        ({"at_most": 0.95}, True),
+        ({"at_most": 0.85}, False),
+        ({}, None),
+    ],
 )
 def test_targets_have_a_direction(target: dict[str, float], ok: bool | None) -> None:
     """Speeds should be high, costs low; without a target a figure is only reported."""
@@ -79,6 +90,8 @@ def test_benchmarks_register_and_are_chosen_by_name(monkeypatch: pytest.MonkeyPa
     benchmark(unit="s")(measured)
     assert list(chosen([])) == ["measured"]
     assert chosen(["measured"])["measured"].summary == "Made-up measurements."
-    with pytest.raises(UnknownNameError, match=r"Unknown benchmark 'mesured'. Did you mean 'measured'\?"):
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown benchmark 'mesured'. Did you mean 'measured'\?"
+    ):
         chosen(["mesured"])
     monkeypatch.delitem(BENCHMARKS, "measured")

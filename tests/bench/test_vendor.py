@@ -11,7 +11,9 @@ from tests.deploy.robots.odri.vendor_demo import DemoRun
 
 from .vendor import ANGLES, check
 
-GOOD = DemoRun(np.zeros(1), 0, 0, "ACTIVE", ANGLES, "", command_gap=0.0512, sensor_gap=0.003, stolen=0.25)
+GOOD = DemoRun(
+    np.zeros(1), 0, 0, "ACTIVE", ANGLES, "", command_gap=0.0512, sensor_gap=0.003, stolen=0.25
+)
 
 
 def test_a_run_without_losses_is_good() -> None:
@@ -28,5 +30,8 @@ def test_a_run_without_losses_is_good() -> None:
 )  # fmt: skip
 def test_anything_lost_or_wrong_is_told_with_what_the_machine_did(bad: dict[str, float]) -> None:
     """A stall of the machine can be told from a fault of ours."""
-    with pytest.raises(RuntimeError, match=r"51\.2 ms between commands, 3\.0 ms between sensor packets; 250 ms stolen"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"51\.2 ms between commands, 3\.0 ms between sensor packets; 250 ms stolen",
+    ):
         check(replace(GOOD, **bad))  # type: ignore[arg-type]  # any field

@@ -48,7 +48,9 @@ def test_a_stall_that_the_bare_loop_felt_is_the_machine_s() -> None:
 
 def test_stalls_add_up() -> None:
     """A simulated robot that loses two milliseconds three times is behind by six; by four it still copes."""
-    assert blame(looks(0.002, 3), 0.25).startswith("the machine: C loops stalled for 6.0 ms, 3 ticks")
+    assert blame(looks(0.002, 3), 0.25).startswith(
+        "the machine: C loops stalled for 6.0 ms, 3 ticks"
+    )
     assert blame(looks(0.002, 2), 0.25).startswith("ours: ")
 
 
@@ -80,7 +82,9 @@ def test_a_process_that_waits_while_the_bare_loop_does_not_is_kept_by_other_prog
 
 def test_what_nobody_else_explains_is_ours() -> None:
     """A punctual loop, and processors for all who wanted one."""
-    assert blame(looks(0.0004, waited=0.004), 0.25).startswith("ours: C loops stalled for 0.0 ms, 0 ticks")
+    assert blame(looks(0.0004, waited=0.004), 0.25).startswith(
+        "ours: C loops stalled for 0.0 ms, 0 ticks"
+    )
 
 
 def test_a_stall_long_before_or_after_explains_nothing() -> None:
@@ -98,10 +102,14 @@ def test_nothing_is_blamed_without_a_look() -> None:
 
 def test_how_often_the_machine_was_as_bad_is_said() -> None:
     """Whoever is always to blame may not be."""
-    quiet = [Look(0, 0.1 * look, 0.1 * look + 0.1, np.zeros(CHUNK), 0.0, USUAL) for look in range(8)]
+    quiet = [
+        Look(0, 0.1 * look, 0.1 * look + 0.1, np.zeros(CHUNK), 0.0, USUAL) for look in range(8)
+    ]
     late = np.zeros(CHUNK)
     late[0] = 0.012
-    found = blame([*quiet, Look(0, 0.85, 0.95, late, 0.0, USUAL), Look(0, 0.95, 1.05, late, 0.0, USUAL)], 1.1)
+    found = blame(
+        [*quiet, Look(0, 0.85, 0.95, late, 0.0, USUAL), Look(0, 0.95, 1.05, late, 0.0, USUAL)], 1.1
+    )
     assert found.endswith("in 20 % of the run the same could be said")
     assert blame(quiet, 0.75).endswith("in 100 % of the run the same could be said")
 
@@ -130,7 +138,10 @@ def test_a_child_s_child_is_followed() -> None:
         deadline = time.monotonic() + 10
         while len(found := descendants(family.pid)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
-        parents = [int(Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()[1]) for pid in found]
+        parents = [
+            int(Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()[1])
+            for pid in found
+        ]
         assert parents == [family.pid, found[0]]
     finally:
         os.killpg(family.pid, 9)
@@ -148,7 +159,9 @@ def test_a_stall_that_began_before_a_look_is_not_counted_in_it() -> None:
 def test_nothing_of_ours_makes_the_bare_loop_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is more urgent than the virtual board, too."""
     asked = []
-    monkeypatch.setattr(os, "sched_setscheduler", lambda _, kind, given: asked.append((kind, given.sched_priority)))
+    monkeypatch.setattr(
+        os, "sched_setscheduler", lambda _, kind, given: asked.append((kind, given.sched_priority))
+    )
     with Beside():
         time.sleep(0.05)
     assert {kind for kind, _ in asked} == {os.SCHED_FIFO}

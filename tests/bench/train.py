@@ -91,7 +91,9 @@ def _building_minutes(config: TrainConfig, timer: Timer) -> float:
     return timer(lambda: Problem.build(data, expert, config, torch.device("cpu"))) / 60
 
 
-def _extrapolated(work: Callable[[int], object], updates: int, timer: Timer, few: int = 100) -> float:
+def _extrapolated(
+    work: Callable[[int], object], updates: int, timer: Timer, few: int = 100
+) -> float:
     """Minutes of `work` with so many updates, from one and from a few: what is done once is not multiplied."""
     once, some = timer(lambda: work(1)), timer(lambda: work(few))
     return (once + (updates - 1) * (some - once) / (few - 1)) / 60
@@ -99,7 +101,10 @@ def _extrapolated(work: Callable[[int], object], updates: int, timer: Timer, few
 
 def _expert_minutes(config: TrainConfig, timer: Timer) -> float:
     data, generator = problem(1_000_000, config), torch.Generator().manual_seed(0)
-    value, logit = DualValue(data, 1, config, generator), torch.randn(1_000_000, generator=generator)
+    value, logit = (
+        DualValue(data, 1, config, generator),
+        torch.randn(1_000_000, generator=generator),
+    )
 
     def classify(updates: int) -> None:
         some = replace(config, classifier=replace(config.classifier, updates=updates))
@@ -117,7 +122,9 @@ def _expert_minutes(config: TrainConfig, timer: Timer) -> float:
 def _full_pass_minutes(doi: Doi, timer: Timer) -> float:
     """Minutes of all full passes of a run: the last one is also that of the end, which there is in any case."""
     passes = max(1, len(full_steps(doi.config)))
-    return passes * timer(lambda: describe(doi.full_log_weights(), doi.expert.log_w, doi.problem)) / 60
+    return (
+        passes * timer(lambda: describe(doi.full_log_weights(), doi.expert.log_w, doi.problem)) / 60
+    )
 
 
 def _clone_minutes(doi: Doi, timer: Timer) -> float:
@@ -145,7 +152,9 @@ def train_full_pass() -> Pairs:
     """Ratios of all of 1 M transitions against all of 100 000, per row: the cost of a full pass is linear."""
     small, large = trainer(100_000, DEFAULT), trainer(1_000_000, DEFAULT)
     return interleaved(
-        lambda: seconds(large.full_log_weights) / 1e6, lambda: seconds(small.full_log_weights) / 1e5, num_pairs=5
+        lambda: seconds(large.full_log_weights) / 1e6,
+        lambda: seconds(small.full_log_weights) / 1e5,
+        num_pairs=5,
     )
 
 
@@ -155,7 +164,9 @@ def train_memory() -> Pairs:
     code = "from tests.bench.train import peak_memory; print(*peak_memory())"
     pairs = []
     for _ in range(5):
-        text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
         peak, data = map(float, text.split())
         pairs.append((peak, data + 2048))
     return pairs
@@ -164,7 +175,9 @@ def train_memory() -> Pairs:
 def peak_memory() -> tuple[float, float]:
     """Return the process's peak memory and the size of the dataset [MiB]."""
     data = random_data(1_000_000)
-    size = sum(array.nbytes for array in vars(data).values() if isinstance(array, np.ndarray)) / 2**20
+    size = (
+        sum(array.nbytes for array in vars(data).values() if isinstance(array, np.ndarray)) / 2**20
+    )
     built = Problem.build(data, random_data(50 * LENGTH), DEFAULT, torch.device("cpu"))
     generator = torch.Generator().manual_seed(0)
     log_w = equations.log_weights(torch.randn(built.num_rows, generator=generator))

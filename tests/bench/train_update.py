@@ -56,7 +56,11 @@ def train_update_shared_one_core() -> Pairs:
 def train_matmul() -> Pairs:
     """Bare matrix products of the same shapes, forward and backward, against our joint update, one core."""
     products = bare_products(trainer(ROWS, PLAIN))
-    return interleaved(lambda: seconds(lambda: [products() for _ in range(UPDATES)]) / UPDATES, _joint_update(), PAIRS)
+    return interleaved(
+        lambda: seconds(lambda: [products() for _ in range(UPDATES)]) / UPDATES,
+        _joint_update(),
+        PAIRS,
+    )
 
 
 def _on_two_cores(kind: type[EagerLoop]) -> Pairs:
@@ -70,7 +74,9 @@ def _on_two_cores(kind: type[EagerLoop]) -> Pairs:
 
     with _plain_pytorch() as peer:
         pairs = interleaved(
-            lambda: peer.submit(eager_update, kind, CORES, config.value.updates).result(), ours, num_pairs=7
+            lambda: peer.submit(eager_update, kind, CORES, config.value.updates).result(),
+            ours,
+            num_pairs=7,
         )
     torch.set_num_threads(1)
     return pairs
@@ -78,7 +84,9 @@ def _on_two_cores(kind: type[EagerLoop]) -> Pairs:
 
 def _on_one_core(kind: type[EagerLoop]) -> Pairs:
     with _plain_pytorch() as peer:
-        return interleaved(lambda: peer.submit(eager_update, kind, 1, UPDATES).result(), _joint_update(), PAIRS)
+        return interleaved(
+            lambda: peer.submit(eager_update, kind, 1, UPDATES).result(), _joint_update(), PAIRS
+        )
 
 
 def _plain_pytorch() -> ProcessPoolExecutor:
@@ -120,7 +128,10 @@ def _joint_update() -> Callable[[], float]:
 def bare_products(doi: Doi) -> Callable[[], None]:
     """Return the products that a joint update cannot do without: once forward, twice backward."""
     config, skills = doi.config, doi.config.skills
-    value, states = config.value, config.value.windows * (config.value.window + 2) + config.value.initial_batch
+    value, states = (
+        config.value,
+        config.value.windows * (config.value.window + 2) + config.value.initial_batch,
+    )
     batch, hidden = value.windows * value.window, value.hidden
     inputs, told = doi.problem.states.shape[1], doi.problem.discriminator_input.shape[1]
     members, actions = config.discriminator.members, 2 * doi.problem.actions.shape[1]
@@ -129,7 +140,9 @@ def bare_products(doi: Doi) -> Callable[[], None]:
         (1, batch, inputs, hidden, 2), (1, skills * batch, hidden, hidden, 3), (1, skills * batch, hidden, actions, 3),
         *[(members, batch, a, b, n) for n in (1, 3) for a, b in ((told, hidden), (hidden, hidden), (hidden, skills))],
     ]  # fmt: skip
-    pairs = [(torch.randn(k, n, i), torch.randn(k, i, o), repeats) for k, n, i, o, repeats in shapes]
+    pairs = [
+        (torch.randn(k, n, i), torch.randn(k, i, o), repeats) for k, n, i, o, repeats in shapes
+    ]
 
     def products() -> None:
         for left, right, repeats in pairs:

@@ -27,7 +27,9 @@ def vendor_demo() -> Pairs:
     """Commands of the vendor's demo program in five parts of a minute, against 1 kHz; no loss, angles to 0.002 rad."""
     python = sdk_python()
     if python is None:
-        raise SoloError(f"No interpreter with the vendor's wheels: run solo-deploy install-robot, set {SDK_PYTHON}.")
+        raise SoloError(
+            f"No interpreter with the vendor's wheels: run solo-deploy install-robot, set {SDK_PYTHON}."
+        )
     with tempfile.TemporaryDirectory() as folder:
         run = run_demo(Path(python), Path(folder), SECONDS)
     sys.stdout.write(

@@ -101,7 +101,9 @@ class Beside:
         self.followed: list[int] = []
         """Processes whose waiting is looked at."""
         self._samples: list[Sample] = []
-        self._late = {cpu: np.zeros(round(LONGEST / TICK), dtype=np.int64) for cpu in os.sched_getaffinity(0)}
+        self._late = {
+            cpu: np.zeros(round(LONGEST / TICK), dtype=np.int64) for cpu in os.sched_getaffinity(0)
+        }
         self._begun: dict[int, float] = {}
         self._made: dict[int, int] = {}
         self._stop, self._over = ctypes.c_int(0), threading.Event()
@@ -121,7 +123,9 @@ class Beside:
         for thread in self._threads:
             thread.join()
         self.looks = [
-            self._between(cpu, before, after) for before, after in pairwise(self._samples) for cpu in self._late
+            self._between(cpu, before, after)
+            for before, after in pairwise(self._samples)
+            for cpu in self._late
         ]
 
     def _run(self, cpu: int) -> None:
@@ -133,13 +137,19 @@ class Beside:
 
     def _look(self) -> None:
         while not self._over.wait(LOOK):
-            steals, waited = {cpu: steal(cpu) for cpu in self._late}, {pid: waiting(pid) for pid in self.followed}
+            steals, waited = (
+                {cpu: steal(cpu) for cpu in self._late},
+                {pid: waiting(pid) for pid in self.followed},
+            )
             self._samples.append(Sample(time.monotonic(), steals, waited))
 
     def _between(self, cpu: int, before: Sample, after: Sample) -> Look:
         first, last = (round((sample.time - self._begun[cpu]) / TICK) for sample in (before, after))
         late = self._late[cpu][: self._made[cpu]] * 1e-9
-        longest = max((total - before.waited.get(pid, total) for pid, total in after.waited.items()), default=0.0)
+        longest = max(
+            (total - before.waited.get(pid, total) for pid, total in after.waited.items()),
+            default=0.0,
+        )
         stolen = after.steal[cpu] - before.steal[cpu]
         carried = float(late[first - 1]) if first > 0 else 0.0
         return Look(cpu, before.time, after.time, late[first:last], stolen, longest, carried)
@@ -185,7 +195,9 @@ def blame(looks: list[Look], when: float) -> str:
     who, seen = judge(looks, when)
     moments = {look.ended for look in looks if look.ended <= when}
     as_bad = [judge(looks, moment)[0] == who for moment in moments]
-    often = f"; in {100 * np.mean(as_bad):.0f} % of the run the same could be said" if as_bad else ""
+    often = (
+        f"; in {100 * np.mean(as_bad):.0f} % of the run the same could be said" if as_bad else ""
+    )
     return f"{who}: {seen}{often}" if who else seen
 
 
@@ -194,10 +206,14 @@ def judge(looks: list[Look], when: float) -> tuple[str, str]:
     near = [look for look in looks if look.ended >= when - BEFORE and look.begun <= when]
     if not near:
         return "", "nobody looked at the machine then"
-    stalled = max(sum(look.stalled for look in near if look.cpu == cpu) for cpu in {look.cpu for look in near})
+    stalled = max(
+        sum(look.stalled for look in near if look.cpu == cpu) for cpu in {look.cpu for look in near}
+    )
     late = sum(int((look.lateness > TICK).sum()) for look in near)
     stolen, waited = sum(look.steal for look in near), max(look.waited for look in near)
-    usual = float(np.quantile([look.waited for look in looks], USUAL))  # they wait for each other all the time
+    usual = float(
+        np.quantile([look.waited for look in looks], USUAL)
+    )  # they wait for each other all the time
     machine, others = stalled >= STALL or late >= LATE_TICKS, waited - usual >= STALL
     who = "the machine" if machine else "other programs" if others else "ours"
     return who, (
@@ -230,7 +246,9 @@ def wall(robot: str) -> Pairs:
             if ours := summary["timing"]["lateness"]:
                 pairs.append((ours["p99_us"], 1e6 * float(np.percentile(late, 99))))
     blamed = ", ".join(f"{who} {count}" for who, count in guilty.most_common())
-    sys.stdout.write(f"walked {walked:.0f} s of {SECONDS * len(SKILLS)}; to blame for trips: {blamed or 'nobody'}\n\n")
+    sys.stdout.write(
+        f"walked {walked:.0f} s of {SECONDS * len(SKILLS)}; to blame for trips: {blamed or 'nobody'}\n\n"
+    )
     return pairs
 
 
@@ -248,8 +266,18 @@ def _tell(skill: int, summary: dict[str, Any], beside: Beside, verdicts: list[st
 def _walk(robot: str, skill: int, seconds: float, beside: Beside) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        words = ["--robot", robot, "--headless", "--seconds", f"{seconds:.0f}", "--skill", str(skill)]
-        process = solo_deploy(*words, "--out", str(out), "--url", URL.format(port=os.getpid() % 900 + 100))
+        words = [
+            "--robot",
+            robot,
+            "--headless",
+            "--seconds",
+            f"{seconds:.0f}",
+            "--skill",
+            str(skill),
+        ]
+        process = solo_deploy(
+            *words, "--out", str(out), "--url", URL.format(port=os.getpid() % 900 + 100)
+        )
         while process.poll() is None:
             beside.followed = descendants(process.pid)  # the robot process may be a board's child
             time.sleep(0.5)

@@ -26,6 +26,8 @@ def here(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def command(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> SoloTrain:
+def command(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> SoloTrain:
     """The command solo-train, started in `here`."""
     return SoloTrain(monkeypatch, capsys)

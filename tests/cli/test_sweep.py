@@ -30,7 +30,9 @@ from tests.command import Command
 
 from .solo_train import with_this_project
 
-SETTINGS = {name: value for name, value in settings.to_dict(tiny()).items() if name not in ("eps", "seed")}
+SETTINGS = {
+    name: value for name, value in settings.to_dict(tiny()).items() if name not in ("eps", "seed")
+}
 """What makes a run take a fraction of a second, as a variant."""
 
 
@@ -56,7 +58,9 @@ def started(here: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-def replace_processes(monkeypatch: pytest.MonkeyPatch, run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def replace_processes(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     """Have the sweep, and nothing else, call a function where it would start a process."""
     monkeypatch.setattr(sweeping, "subprocess", SimpleNamespace(run=run, STDOUT=subprocess.STDOUT))
 
@@ -64,7 +68,9 @@ def replace_processes(monkeypatch: pytest.MonkeyPatch, run: Callable[..., subpro
 def variants(**changes: dict[str, Any] | None) -> Path:
     """A file of tiny variants, each with something changed."""
     path = Path("variants.yaml")
-    path.write_text(yaml.safe_dump({name: SETTINGS | (change or {}) for name, change in changes.items()}))
+    path.write_text(
+        yaml.safe_dump({name: SETTINGS | (change or {}) for name, change in changes.items()})
+    )
     return path
 
 
@@ -104,7 +110,9 @@ def test_every_run_has_a_directory_of_its_own(here: Path) -> None:
     """Names with slashes make no folders, nearby numbers stay apart, and a number given twice is one run."""
     path = here / "variants.yaml"
     path.write_text("imitation / 5: {imitation_scale: 0.2}\n")
-    jobs = grid(SweepCommand(eps=(1.0, 1.0000001, 1.0), seeds=(1, 1), variants=path, out=Path("out")))
+    jobs = grid(
+        SweepCommand(eps=(1.0, 1.0000001, 1.0), seeds=(1, 1), variants=path, out=Path("out"))
+    )
     assert [job.run.parent for job in jobs] == [Path("out")] * 2
     assert jobs[0].run != jobs[1].run
     assert {job.variant for job in jobs} == {"imitation / 5"}
@@ -177,7 +185,9 @@ def test_tables_say_what_the_summaries_say(started: list[list[str]], sweep: Comm
         assert float(row["phi max"]) == max(summary["phi"])
         assert float(row["effective share"]) == summary["effective_share_mean"]
         if row["variant"] == "expert":
-            assert [row[name] for name in ("sigma min", "sigma max", "l1", "skills named")] == [""] * 4
+            assert [row[name] for name in ("sigma min", "sigma max", "l1", "skills named")] == [
+                ""
+            ] * 4
         else:
             assert float(row["sigma min"]) == min(summary["sigma"])
             assert float(row["sigma max"]) == max(summary["sigma"])
@@ -226,7 +236,16 @@ def test_runs_are_what_solo_train_would_have_made(
 ) -> None:
     """With the data that were named, and the variant's settings."""
     data = task / "datasets" / "locomotion"
-    words = ("--data", data / "coverage", "--expert", data / "demonstrations", "--seeds", 4, "--eps", 1.5)
+    words = (
+        "--data",
+        data / "coverage",
+        "--expert",
+        data / "demonstrations",
+        "--seeds",
+        4,
+        "--eps",
+        1.5,
+    )
     assert sweep("--variants", variants(doi={"gamma": 0.9}), *words, "--out", "out")[0] == 0
     run = Path("out/doi-eps1.5-seed4")
     config = settings.read(RunConfig, run / "config.yaml")
@@ -238,13 +257,17 @@ def test_runs_are_what_solo_train_would_have_made(
     assert_same_run(Path("alone"), run)
 
 
-def test_a_run_of_other_settings_is_not_taken_for_this_one(started: list[list[str]], sweep: Command) -> None:
+def test_a_run_of_other_settings_is_not_taken_for_this_one(
+    started: list[list[str]], sweep: Command
+) -> None:
     """A variant that was changed since would stand in the table with old numbers."""
     words = ("--seeds", 1, "--out", "out")
     assert sweep("--variants", variants(doi={}), *words)[0] == 0
     code, _, errors = sweep("--variants", variants(doi={"gamma": 0.5}), *words)
     assert (code, errors.count("\n")) == (1, 1)
-    assert "doi-eps2-seed1.yaml: the run was begun with other settings. Choose another --out" in errors
+    assert (
+        "doi-eps2-seed1.yaml: the run was begun with other settings. Choose another --out" in errors
+    )
     assert len(started) == 1
 
 
@@ -253,7 +276,11 @@ def test_a_run_of_other_defaults_is_not_taken_for_this_one(
 ) -> None:
     """What a variant does not set may have changed since the run was trained; the table would mix both."""
     path = Path("variants.yaml")
-    path.write_text(yaml.safe_dump({"doi": {name: value for name, value in SETTINGS.items() if name != "reach"}}))
+    path.write_text(
+        yaml.safe_dump(
+            {"doi": {name: value for name, value in SETTINGS.items() if name != "reach"}}
+        )
+    )
     words = ("--variants", path, "--seeds", 1, "--out", "out")
     assert sweep(*words)[0] == 0
     monkeypatch.setattr(presets, "DEFAULT", replace(presets.DEFAULT, reach=9.0))
@@ -264,7 +291,9 @@ def test_a_run_of_other_defaults_is_not_taken_for_this_one(
     assert len(started) == 1
 
 
-def test_settings_that_are_newer_or_older_than_a_run(started: list[list[str]], sweep: Command) -> None:
+def test_settings_that_are_newer_or_older_than_a_run(
+    started: list[list[str]], sweep: Command
+) -> None:
     """A new one has the value of now, as when a run is continued; one that is gone cannot be kept to."""
     words = ("--variants", variants(doi={}), "--seeds", 1, "--out", "out")
     assert sweep(*words)[0] == 0
@@ -287,7 +316,10 @@ def test_settings_that_are_newer_or_older_than_a_run(started: list[list[str]], s
         ("--seeds 1 -1", "variant 'default': seed is -1: expected 0 or more, and below 2^63."),
         ("--workers 0", "--workers 0: expected 1 or more."),
         ("--workers -2", "--workers -2: expected 1 or more."),
-        ("--data nowhere", "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or a Minari"),
+        (
+            "--data nowhere",
+            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or a Minari",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_told_once(
@@ -309,9 +341,19 @@ def test_data_of_finished_runs_may_be_gone(started: list[list[str]], sweep: Comm
     assert len(started) == 1
 
 
-def test_if_every_run_fails_the_first_reason_is_told(started: list[list[str]], sweep: Command) -> None:
+def test_if_every_run_fails_the_first_reason_is_told(
+    started: list[list[str]], sweep: Command
+) -> None:
     """There is no table then; the next attempt tries again."""
-    words = ("--variants", variants(bad={"projection": ["linear_velocty"]}), "--seeds", 1, 2, "--out", "out")
+    words = (
+        "--variants",
+        variants(bad={"projection": ["linear_velocty"]}),
+        "--seeds",
+        1,
+        2,
+        "--out",
+        "out",
+    )
     code, _, errors = sweep(*words)
     assert code == 1
     assert "2 of 2 runs failed" in errors.splitlines()[-1]
@@ -321,7 +363,9 @@ def test_if_every_run_fails_the_first_reason_is_told(started: list[list[str]], s
     assert len(started) == 4
 
 
-def test_a_killed_run_is_reported_by_its_exit_code(here: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command) -> None:
+def test_a_killed_run_is_reported_by_its_exit_code(
+    here: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command
+) -> None:
     """Its last line is no reason: the system ended it."""
 
     def run(words: list[str], *, stdout: TextIO, **_: object) -> subprocess.CompletedProcess[str]:
@@ -331,10 +375,15 @@ def test_a_killed_run_is_reported_by_its_exit_code(here: Path, monkeypatch: pyte
     replace_processes(monkeypatch, run)
     code, _, errors = sweep("--seeds", 1, "--out", "out")
     assert code == 1
-    assert "default-eps2-seed1: ended with exit code -9, see out/default-eps2-seed1.log" in errors.splitlines()[-1]
+    assert (
+        "default-eps2-seed1: ended with exit code -9, see out/default-eps2-seed1.log"
+        in errors.splitlines()[-1]
+    )
 
 
-def test_an_interrupt_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command) -> None:
+def test_an_interrupt_is_one_line(
+    here: Path, monkeypatch: pytest.MonkeyPatch, sweep: Command
+) -> None:
     """The runs got it too, and continue."""
 
     def run(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
@@ -350,7 +399,12 @@ def test_numbers_that_are_missing_leave_a_gap(tmp_path: Path) -> None:
     for seed, accuracy in ((1, None), (2, 0.5)):
         run = tmp_path / f"run{seed}"
         run.mkdir()
-        summary = {"phi": [1.0, 2.0], "sigma": [0.1, 0.9], "effective_share_mean": 0.5, "held_out_accuracy": accuracy}
+        summary = {
+            "phi": [1.0, 2.0],
+            "sigma": [0.1, 0.9],
+            "effective_share_mean": 0.5,
+            "held_out_accuracy": accuracy,
+        }
         (run / "summary.json").write_text(json.dumps(summary))
     jobs = [Job("a", {"eps": 2.0, "seed": seed}, tmp_path / f"run{seed}") for seed in (1, 2, 3)]
     write_tables(jobs, tmp_path)
@@ -371,7 +425,9 @@ def test_settings_of_solo_train_are_checked_by_it(started: list[list[str]], swee
     """A typing error in a variant is named with the nearest setting."""
     Path("variants.yaml").write_text("a: {diversity_wieght: 3}\n")
     message = sweep.error("--variants", "variants.yaml", "--seeds", 1, "--out", "out")
-    assert message.startswith("variant 'a': Unknown setting 'diversity_wieght'. Did you mean 'diversity_weight'?")
+    assert message.startswith(
+        "variant 'a': Unknown setting 'diversity_wieght'. Did you mean 'diversity_weight'?"
+    )
     assert started == []
 
 

@@ -18,7 +18,10 @@ def test_a_full_disk_ends_the_run_with_one_line_and_it_continues(command: SoloTr
             code, _, errors = command(*FLAGS, "--out", f"full-{size}")
         assert code == 1
         assert "Traceback" not in errors
-        assert f"solo-train: full-{size}/{name}: cannot be written (File too large)." in errors.splitlines()[-1]
+        assert (
+            f"solo-train: full-{size}/{name}: cannot be written (File too large)."
+            in errors.splitlines()[-1]
+        )
         assert command("--resume", f"full-{size}")[0] == 0
         assert_same_run(unbroken, Path(f"full-{size}"))
 

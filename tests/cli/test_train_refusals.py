@@ -30,20 +30,44 @@ def foreign(path: Path, **changes: object) -> Path:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--data nowhere", "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or"),
+        (
+            "--data nowhere",
+            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or",
+        ),
         ("--expert nowhere", "nowhere: no such file or directory."),
-        ("--data datasets/locomotion/demonstrations", "coverage data have no actions to learn from"),
+        (
+            "--data datasets/locomotion/demonstrations",
+            "coverage data have no actions to learn from",
+        ),
         ("--task gym", "datasets/gym/coverage: no such directory. Name data with --data."),
-        ("--projection linear_velocty", "'linear_velocty'. Did you mean 'linear_velocity'? Known: angular_velocity"),
+        (
+            "--projection linear_velocty",
+            "'linear_velocty'. Did you mean 'linear_velocity'? Known: angular_velocity",
+        ),
         ("--projection linear_velocity.w", "linear_velocity of the coverage data has 3 numbers"),
-        ("--projection gravity", "Unknown observation term of the expert data 'gravity'. Known: angular_velocity,"),
+        (
+            "--projection gravity",
+            "Unknown observation term of the expert data 'gravity'. Known: angular_velocity,",
+        ),
         ("--discriminator.terms", "discriminator.terms is (): expected one term or more."),
-        ("--multipliers fixed", "'fixed': expected --multipliers learned or --multipliers fixed:0.5."),
+        (
+            "--multipliers fixed",
+            "'fixed': expected --multipliers learned or --multipliers fixed:0.5.",
+        ),
         ("--multipliers learnd", "'learnd': expected --multipliers learned or"),
-        ("--multipliers fixed:1.5", "multipliers is fixed:1.5: expected a fixed sigma between 0 and 1."),
-        ("--objective smodise", "'smodise': expected --objective doi, smodice or unconstrained:0.5."),
+        (
+            "--multipliers fixed:1.5",
+            "multipliers is fixed:1.5: expected a fixed sigma between 0 and 1.",
+        ),
+        (
+            "--objective smodise",
+            "'smodise': expected --objective doi, smodice or unconstrained:0.5.",
+        ),
         ("--objective unconstrained:much", "'unconstrained:much': expected --objective"),
-        ("--objective unconstrained:inf", "objective is unconstrained:inf: expected a finite weight."),
+        (
+            "--objective unconstrained:inf",
+            "objective is unconstrained:inf: expected a finite weight.",
+        ),
         ("--eps -1", "eps is -1.0: expected 0 or more."),
         ("--eps=-0.5", "eps is -0.5: expected 0 or more."),
         ("--eps nan", "eps is nan: expected a finite number."),
@@ -53,11 +77,17 @@ def foreign(path: Path, **changes: object) -> Path:
         ("--value.hidden 0", "value.hidden is 0: expected 1 or more."),
         ("--policy.lr 0", "policy.lr is 0.0: expected above 0."),
         ("--torch-threads 0", "torch_threads is 0: expected 1 or more."),
-        ("--policy.entropy True", "policy.entropy is True: expected off unless policy.squashed is on."),
+        (
+            "--policy.entropy True",
+            "policy.entropy is True: expected off unless policy.squashed is on.",
+        ),
         ("--data-pull 0 --multipliers fixed:0", "data_pull 0 with sigma 0"),
         ("--preset papr", "Unknown preset 'papr'. Did you mean 'paper'? Known: default, paper."),
         ("--preset=papr", "Unknown preset 'papr'. Did you mean 'paper'?"),
-        ("--task lokomotion", "Unknown task 'lokomotion'. Did you mean 'locomotion'? Known: gym, locomotion."),
+        (
+            "--task lokomotion",
+            "Unknown task 'lokomotion'. Did you mean 'locomotion'? Known: gym, locomotion.",
+        ),
         ("--device gpu", "device 'gpu': expected cpu, cuda or auto."),
         ("--device cuda", "device cuda: PyTorch finds no CUDA device here. Use --device cpu."),
         ("--config nowhere.yaml", "nowhere.yaml: No such file or directory. Expected a YAML file."),
@@ -79,7 +109,10 @@ def test_what_cannot_be_trained_is_one_line_and_leaves_nothing(
         ("value: {updates: many}", "settings.yaml: value: updates: expected int, found 'many'"),
         ("preset: papr", "Unknown preset 'papr'. Did you mean 'paper'?"),
         ("task: hopper", "Unknown task 'hopper'. Known: gym, locomotion."),
-        ("divergence: chi", "settings.yaml: divergence: expected typing.Literal['kl', 'chi2'], found 'chi'"),
+        (
+            "divergence: chi",
+            "settings.yaml: divergence: expected typing.Literal['kl', 'chi2'], found 'chi'",
+        ),
         ("eps: [", "settings.yaml: not valid YAML"),
         ("- eps", "settings.yaml: expected names with values, found ['eps']"),
     ],
@@ -127,7 +160,9 @@ def test_without_data_it_says_how_to_get_some(
 def test_expert_data_of_another_robot_are_refused(command: SoloTrain) -> None:
     """A term of the same name with fewer numbers."""
     write_made_up(Path("other"), terms=EXPERT_TERMS | {"linear_velocity": 2}, actions=False)
-    message = command.error(*FLAGS, "--projection", "linear_velocity", "--expert", "other", "--out", "run")
+    message = command.error(
+        *FLAGS, "--projection", "linear_velocity", "--expert", "other", "--out", "run"
+    )
     assert "linear_velocity: 3 numbers in the coverage data, 2 in the expert data." in message
     assert not Path("run").exists()
 

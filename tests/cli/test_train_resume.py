@@ -58,7 +58,9 @@ def start(here: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     context.set_forkserver_preload([__name__, "tyro"])
 
     def start(*arguments: str) -> ForkServerProcess:
-        process = context.Process(target=run_silently, args=("solo-train", train_main, list(arguments), here))
+        process = context.Process(
+            target=run_silently, args=("solo-train", train_main, list(arguments), here)
+        )
         process.start()
         return process
 
@@ -106,7 +108,9 @@ def test_killed_at_any_moment_a_run_continues_to_the_same_bytes(
     assert summary_of(unbroken) == summary_of(run)
 
 
-def test_an_interrupt_is_one_line_that_says_how_to_go_on(command: SoloTrain, here: Path, unbroken: Path) -> None:
+def test_an_interrupt_is_one_line_that_says_how_to_go_on(
+    command: SoloTrain, here: Path, unbroken: Path
+) -> None:
     """Ctrl-C: exit code 130, no traceback; the run continues to the same bytes."""
     program = "from solo_doi.cli.train import train_main; train_main()"
     process = subprocess.Popen(
@@ -157,7 +161,10 @@ def test_flags_beside_resume_change_nothing(command: SoloTrain) -> None:
 
 def test_only_runs_can_be_continued(command: SoloTrain) -> None:
     """Neither nothing nor any other folder."""
-    assert command.error("--resume", "datasets") == "datasets: not a run of solo-train, it has no config.yaml."
+    assert (
+        command.error("--resume", "datasets")
+        == "datasets: not a run of solo-train, it has no config.yaml."
+    )
     found = command.error("--resume", "nowhere")
     assert found == "nowhere: no such directory. Expected a run of solo-train to continue."
     assert not Path("nowhere").exists()

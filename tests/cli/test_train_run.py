@@ -45,7 +45,9 @@ def test_the_resolved_configuration_repeats_the_run(command: SoloTrain) -> None:
     """It is the whole of it, and can be given as --config."""
     run = command.run("--eps", "1.5")
     config = settings.read(RunConfig, run / "config.yaml")
-    assert {field.name: getattr(config, field.name) for field in dataclasses.fields(TrainConfig)} == vars(tiny(eps=1.5))
+    assert {
+        field.name: getattr(config, field.name) for field in dataclasses.fields(TrainConfig)
+    } == vars(tiny(eps=1.5))
     assert command("--config", run / "config.yaml", "--out", "again")[0] == 0
     assert_same_run(run, Path("again"))
 
@@ -71,7 +73,16 @@ def test_without_a_place_the_run_names_its_own(command: SoloTrain) -> None:
 def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
     """D4RL files and the gym task; weights repeat with the seed."""
     write_d4rl(Path("data.h5"), made_up_transitions((30, 40, 20, 60, 50)))
-    flags = ("--task", "gym", "--data", "data.h5", "--expert", "data.h5", "--classifier.average", "1")
+    flags = (
+        "--task",
+        "gym",
+        "--data",
+        "data.h5",
+        "--expert",
+        "data.h5",
+        "--classifier.average",
+        "1",
+    )
     run = command.run(*flags)
     assert SkillPolicy.read(run / "policy.h5").observation_size == 4
     assert settings.read(RunConfig, run / "config.yaml").classifier.terms == ("observation",)
@@ -84,7 +95,13 @@ def test_flags_may_be_written_either_way(command: SoloTrain) -> None:
     """--x=y or --x y, before and after --config, which may have one too."""
     Path("settings.yaml").write_text("preset: paper\nseed: 5\neps: 1\n")
     code, _, _ = command(
-        "--eps=3", "--config=settings.yaml", *FLAGS, "--out=run", "--discriminator.terms", "gravity", "linear_velocity"
+        "--eps=3",
+        "--config=settings.yaml",
+        *FLAGS,
+        "--out=run",
+        "--discriminator.terms",
+        "gravity",
+        "linear_velocity",
     )
     assert code == 0
     config = settings.read(RunConfig, Path("run/config.yaml"))
@@ -96,7 +113,9 @@ def test_flags_may_be_written_either_way(command: SoloTrain) -> None:
 @pytest.mark.parametrize(
     "words", [("--preset", "paper"), ("--preset=paper",), ("--preset", "default", "--preset=paper")]
 )
-def test_the_paper_preset_shrunk_by_flags_runs_through(command: SoloTrain, words: tuple[str, ...]) -> None:
+def test_the_paper_preset_shrunk_by_flags_runs_through(
+    command: SoloTrain, words: tuple[str, ...]
+) -> None:
     """What flags do not set is as printed; the last of two presets counts."""
     run = command.run(*words)
     config, printed = settings.read(RunConfig, run / "config.yaml"), preset("paper", "locomotion")
@@ -111,9 +130,13 @@ def test_options_of_the_command_line_reach_training(command: SoloTrain) -> None:
     """Each shows in what the run leaves."""
     assert summary_of(command.run("--multipliers", "fixed:0.5", out="fixed"))["sigma"] == [0.5] * 3
     assert len(summary_of(command.run("--objective", "smodice", out="smodice"))["phi"]) == 1
-    assert "skills/distance" in metrics_of(command.run("--diversity", "van_der_waals", out="force"))[0]
+    assert (
+        "skills/distance" in metrics_of(command.run("--diversity", "van_der_waals", out="force"))[0]
+    )
     assert summary_of(command.run("--objective", "unconstrained:2", out="free"))["skills"] == 3
-    assert summary_of(command.run("--divergence", "chi2", "--skills", "4", out="chi2"))["skills"] == 4
+    assert (
+        summary_of(command.run("--divergence", "chi2", "--skills", "4", out="chi2"))["skills"] == 4
+    )
 
 
 def test_help_lists_every_field(command: SoloTrain) -> None:
@@ -130,6 +153,8 @@ def test_help_lists_every_field(command: SoloTrain) -> None:
                 yield (prefix + field.name).replace("_", "-")
 
     names = list(flags(TrainCommand))
-    assert {"--eps", "--preset", "--resume", "--value.expert-updates", "--policy.in-loop"} <= set(names)
+    assert {"--eps", "--preset", "--resume", "--value.expert-updates", "--policy.in-loop"} <= set(
+        names
+    )
     words = {word.rstrip(",") for word in text.split()}
     assert [name for name in names if name not in words] == []

@@ -43,7 +43,9 @@ def made_up_policy(seed: int, num_skills: int, hidden: tuple[int, int] = HIDDEN)
     )
 
 
-def write_checkpoints(folder: Path, *, hidden: tuple[int, int] = HIDDEN, num_skills: int = NUM_SKILLS) -> Path:
+def write_checkpoints(
+    folder: Path, *, hidden: tuple[int, int] = HIDDEN, num_skills: int = NUM_SKILLS
+) -> Path:
     """Write an expert and the six checkpoints of the paper's mixture, in the official layout."""
     write_policy(folder / EXPERT, made_up_policy(0, 1, hidden))
     for seed, name in enumerate(OFFLINE_MIXTURE, start=1):
@@ -60,11 +62,15 @@ def write_overflowing_checkpoints(folder: Path) -> Path:
     return folder
 
 
-def tiny(checkpoints: Path, *, expert: int = 12, offline: int = 32, steps: int = 6, **changes: object) -> CollectConfig:
+def tiny(
+    checkpoints: Path, *, expert: int = 12, offline: int = 32, steps: int = 6, **changes: object
+) -> CollectConfig:
     """A recipe of a few trajectories of a few steps, in shards of four."""
     config = CollectConfig(
         checkpoints=checkpoints,
-        expert=SourceConfig(trajectories=expert, steps=steps, stochastic=False, mixture={EXPERT: 1.0}),
+        expert=SourceConfig(
+            trajectories=expert, steps=steps, stochastic=False, mixture={EXPERT: 1.0}
+        ),
         offline=SourceConfig(trajectories=offline, steps=steps),
         coverage_expert=3,
         demonstrations=5,

@@ -128,10 +128,14 @@ def test_checkpoints_explore_with_their_own_deviation(collection: Path, checkpoi
     """Mean of the skill that is recorded, plus exp(log_std) times the seed's noise."""
     offline = Dataset(collection / "offline")
     for trajectory in (0, 17, 31):
-        checkpoint, skill = (int(offline.column(f"episodes/{name}")[trajectory]) for name in ("checkpoint", "skill"))
+        checkpoint, skill = (
+            int(offline.column(f"episodes/{name}")[trajectory]) for name in ("checkpoint", "skill")
+        )
         policy = read_policy(checkpoints / offline.manifest.policies[checkpoint]["name"])
         seed = tuple(offline.column("episodes/seed")[trajectory].tolist())
-        noise = draw_episodes([seed], np.zeros(1, dtype=bool), STEPS, PRESETS["robust"], LAYOUT).action[:, 0]
+        noise = draw_episodes(
+            [seed], np.zeros(1, dtype=bool), STEPS, PRESETS["robust"], LAYOUT
+        ).action[:, 0]
         batch = offline.batch(offline.starts()[trajectory] + np.arange(STEPS))
         expected = policy.sample_action(batch["observations"], skill, noise)
         np.testing.assert_allclose(batch["actions"], expected, atol=1e-5)
@@ -164,7 +168,10 @@ def test_the_manifest_says_how_it_was_made(collection: Path, checkpoints: Path) 
     assert {"python", "numpy", "mujoco", "solo-doi", "commit"} <= set(manifest.origin["software"])
     assert [policy["name"] for policy in manifest.policies][:2] == ["model_0.pt", "model_50.pt"]
     assert manifest.policies[0]["sha256"] == file_hash(checkpoints / "model_0.pt")
-    assert (manifest.policies[0]["skills"], manifest.policies[0]["stochastic"]) == (NUM_SKILLS, True)
+    assert (manifest.policies[0]["skills"], manifest.policies[0]["stochastic"]) == (
+        NUM_SKILLS,
+        True,
+    )
     assert manifest.joint_names == JOINT_NAMES
     assert manifest.control_dt == 0.02
     assert sum(term["size"] for term in manifest.layout) == 48
@@ -180,15 +187,23 @@ def test_files_are_what_their_hashes_say(source: Dataset) -> None:
 # Nothing but the recipe decides the bytes.
 
 
-def test_bytes_do_not_depend_on_the_number_of_workers(config: CollectConfig, collection: Path, tmp_path: Path) -> None:
+def test_bytes_do_not_depend_on_the_number_of_workers(
+    config: CollectConfig, collection: Path, tmp_path: Path
+) -> None:
     """None, one and two: every shard and every manifest."""
-    expected = {name: value for name, value in fingerprint(collection).items() if name.split("/")[0] in SOURCES}
+    expected = {
+        name: value
+        for name, value in fingerprint(collection).items()
+        if name.split("/")[0] in SOURCES
+    }
     for workers in (1, 2):
         assert collect(config, tmp_path / str(workers), workers)
         assert fingerprint(tmp_path / str(workers)) == expected
 
 
-def test_another_seed_gives_other_bytes(config: CollectConfig, collection: Path, tmp_path: Path) -> None:
+def test_another_seed_gives_other_bytes(
+    config: CollectConfig, collection: Path, tmp_path: Path
+) -> None:
     """In every shard."""
     other = collect_here(replace(config, seed=2), tmp_path)
     for name, value in fingerprint(collection).items():
@@ -204,7 +219,9 @@ def test_an_old_copy_of_the_checkpoints_gives_the_same_bytes(
     assert fingerprint(out) == fingerprint(collection)
 
 
-def test_a_finished_collection_is_left_as_it_is(config: CollectConfig, collection: Path, tmp_path: Path) -> None:
+def test_a_finished_collection_is_left_as_it_is(
+    config: CollectConfig, collection: Path, tmp_path: Path
+) -> None:
     """Nothing is simulated again."""
     out = tmp_path / "again"
     shutil.copytree(collection, out)
@@ -217,7 +234,9 @@ def test_a_finished_collection_is_left_as_it_is(config: CollectConfig, collectio
 # Going on.
 
 
-def test_missing_shards_are_made_to_the_same_bytes(config: CollectConfig, collection: Path, copy: Path) -> None:
+def test_missing_shards_are_made_to_the_same_bytes(
+    config: CollectConfig, collection: Path, copy: Path
+) -> None:
     """Two deleted; a remainder of a killed write is written over."""
     (copy / "offline" / "shard-00002.h5").unlink()
     (copy / "expert" / "shard-00001.h5").unlink()
@@ -237,7 +256,9 @@ def test_a_lost_manifest_is_written_again_and_shards_are_kept(
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
-def test_what_is_there_can_be_read_before_the_collection_is_finished(config: CollectConfig, tmp_path: Path) -> None:
+def test_what_is_there_can_be_read_before_the_collection_is_finished(
+    config: CollectConfig, tmp_path: Path
+) -> None:
     """Each shard is in the manifest as soon as it is made; the dataset says that it is not complete."""
     source = SourceCollector(config, "offline", tmp_path / "offline")
     with pytest.raises(DataError, match="holds no trajectories yet"):
@@ -264,7 +285,9 @@ def test_a_directory_begun_with_other_settings_is_refused(
     config: CollectConfig, collection: Path, changes: dict[str, object], difference: str
 ) -> None:
     """Two recipes never mix; the message names the setting."""
-    with pytest.raises(DataError, match=rf"begun with other settings.*{difference}.*Choose another --out"):
+    with pytest.raises(
+        DataError, match=rf"begun with other settings.*{difference}.*Choose another --out"
+    ):
         SourceCollector(replace(config, **changes), "expert", collection / "expert")  # type: ignore[arg-type]
 
 
@@ -283,7 +306,9 @@ def test_an_unreadable_shard_stops_the_collection_with_what_to_do(
 ) -> None:
     """It is not overwritten: something may be left in it that `repair` saves."""
     (copy / "offline" / "shard-00001.h5").write_bytes(b"damaged")
-    with pytest.raises(DataError, match=r"shard-00001\.h5: not a readable HDF5 file.*solo-collect repair"):
+    with pytest.raises(
+        DataError, match=r"shard-00001\.h5: not a readable HDF5 file.*solo-collect repair"
+    ):
         collect(config, copy, 1)
     assert (copy / "offline" / "shard-00001.h5").read_bytes() == b"damaged"
 
@@ -291,7 +316,9 @@ def test_an_unreadable_shard_stops_the_collection_with_what_to_do(
 # Errors.
 
 
-def test_a_folder_in_which_another_process_collects_is_refused(config: CollectConfig, tmp_path: Path) -> None:
+def test_a_folder_in_which_another_process_collects_is_refused(
+    config: CollectConfig, tmp_path: Path
+) -> None:
     """Two that write the same shards would spoil each other's; the lock goes with its process."""
     place = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(place, fcntl.LOCK_EX)
@@ -303,7 +330,9 @@ def test_a_folder_in_which_another_process_collects_is_refused(config: CollectCo
 
 def test_a_number_of_workers_below_zero_is_refused(config: CollectConfig, tmp_path: Path) -> None:
     """Zero means one per core."""
-    with pytest.raises(SoloError, match="Expected at least one worker, or 0 for one per core, found -1"):
+    with pytest.raises(
+        SoloError, match="Expected at least one worker, or 0 for one per core, found -1"
+    ):
         collect(config, tmp_path, -1)
 
 
@@ -329,14 +358,20 @@ def test_a_missing_checkpoint_is_named(config: CollectConfig, tmp_path: Path) ->
 def test_a_checkpoint_of_another_task_is_refused(config: CollectConfig, tmp_path: Path) -> None:
     """Before a worker starts."""
     write_policy(tmp_path / EXPERT, small_policy())
-    with pytest.raises(SoloError, match=r"expert\.pt: takes observations of 5 numbers, the task gives 48"):
+    with pytest.raises(
+        SoloError, match=r"expert\.pt: takes observations of 5 numbers, the task gives 48"
+    ):
         collect(replace(config, checkpoints=tmp_path), tmp_path / "out", 1)
 
 
-def test_a_workers_error_reaches_the_user_as_what_it_was(config: CollectConfig, tmp_path: Path) -> None:
+def test_a_workers_error_reaches_the_user_as_what_it_was(
+    config: CollectConfig, tmp_path: Path
+) -> None:
     """A policy whose numbers overflow: the message of the simulator, not a broken pool."""
     folder = write_overflowing_checkpoints(tmp_path / "checkpoints")
-    with pytest.raises(SimulationError, match=r"target of robot 0.* is nan: expected a finite number"):
+    with pytest.raises(
+        SimulationError, match=r"target of robot 0.* is nan: expected a finite number"
+    ):
         collect(replace(config, checkpoints=folder), tmp_path / "out", 1)
 
 
@@ -347,7 +382,9 @@ def test_a_full_disk_keeps_what_was_made_and_more_space_lets_it_go_on(
     out = tmp_path / "disk"
     out.mkdir()
     with small_disk(out, "200k"):
-        with pytest.raises(WriteError, match=r"shard-0000\d\.h5: cannot be written \(No space left on device\)"):
+        with pytest.raises(
+            WriteError, match=r"shard-0000\d\.h5: cannot be written \(No space left on device\)"
+        ):
             collect(config, out, 1)
         expert = Dataset(out / "expert")
         assert len(expert)
@@ -358,5 +395,8 @@ def test_a_full_disk_keeps_what_was_made_and_more_space_lets_it_go_on(
 
 def test_a_read_only_folder_is_one_clear_line(config: CollectConfig, tmp_path: Path) -> None:
     """Found before anything is simulated."""
-    with read_only(tmp_path), pytest.raises(DataError, match=r"cannot be made \((Read-only|Permission denied)"):
+    with (
+        read_only(tmp_path),
+        pytest.raises(DataError, match=r"cannot be made \((Read-only|Permission denied)"),
+    ):
         collect(config, tmp_path / "out", 1)

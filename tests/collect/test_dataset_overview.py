@@ -53,7 +53,9 @@ def test_the_table_names_sizes_and_checkpoints(collection: Path, name: str) -> N
     """Of states without labels it says that nobody is named."""
     dataset = Dataset(collection / name)
     shown = " ".join(text(inspect.table(dataset)).split())
-    assert f"{dataset.manifest.num_trajectories} trajectories, {len(dataset):,} transitions" in shown
+    assert (
+        f"{dataset.manifest.num_trajectories} trajectories, {len(dataset):,} transitions" in shown
+    )
     assert ("model_50.pt" in shown) == (name in ("offline", "coverage"))
     assert ("expert.pt" in shown) == (name in ("expert", "coverage"))
     assert ("states only: no actions, nobody named" in shown) == (name == "demonstrations")
@@ -63,11 +65,17 @@ def test_the_table_names_sizes_and_checkpoints(collection: Path, name: str) -> N
 def test_ranges_are_those_of_the_observations(collection: Path) -> None:
     """One row per term; the command is 1, 0, 0 throughout."""
     dataset = Dataset(collection / "offline")
-    rows = {row.split()[0]: row.split() for row in text(inspect.ranges(dataset)).splitlines() if row.strip()}
+    rows = {
+        row.split()[0]: row.split()
+        for row in text(inspect.ranges(dataset)).splitlines()
+        if row.strip()
+    }
     assert set(rows) >= {term["name"] for term in dataset.manifest.layout}
     assert rows["command"][-4:] == ["0.000", "0.333", "1.000", "0"]
     gravity = dataset.column("observations")[:, 30:33]
-    assert rows["gravity"][-4:-1] == [f"{value:.3f}" for value in (gravity.min(), gravity.mean(), gravity.max())]
+    assert rows["gravity"][-4:-1] == [
+        f"{value:.3f}" for value in (gravity.min(), gravity.mean(), gravity.max())
+    ]
 
 
 def test_numbers_that_are_not_finite_are_counted(collection: Path, tmp_path: Path) -> None:
@@ -78,7 +86,8 @@ def test_numbers_that_are_not_finite_are_counted(collection: Path, tmp_path: Pat
     arrays["observations"][3, 31:33] = np.nan, np.inf
     write_shard(path, arrays)
     rows = {
-        row.split()[0]: row.split() for row in text(inspect.ranges(Dataset(tmp_path / "expert"))).splitlines()[2:-1]
+        row.split()[0]: row.split()
+        for row in text(inspect.ranges(Dataset(tmp_path / "expert"))).splitlines()[2:-1]
     }
     assert rows["gravity"][-1] == "2"
     assert rows["command"][-1] == "0"
@@ -95,7 +104,9 @@ def test_the_picture_is_not_blank(collection: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_a_card_tells_a_stranger_what_the_dataset_is(collection: Path, tmp_path: Path, name: str) -> None:
+def test_a_card_tells_a_stranger_what_the_dataset_is(
+    collection: Path, tmp_path: Path, name: str
+) -> None:
     """Every field with its meaning, every observation term with unit and frame, versions; a seed where there is one."""
     shutil.copytree(collection / name, tmp_path / name)
     dataset = Dataset(tmp_path / name)

@@ -35,7 +35,9 @@ def rows(dataset: Dataset, name: str) -> set[bytes]:
 
 def test_coverage_is_offline_and_then_a_few_experts(collection: Path) -> None:
     """All 32 and the first three, in every field of a transition."""
-    coverage, offline, expert = (Dataset(collection / name) for name in ("coverage", "offline", "expert"))
+    coverage, offline, expert = (
+        Dataset(collection / name) for name in ("coverage", "offline", "expert")
+    )
     assert coverage.manifest.num_trajectories == 32 + 3
     taken = len(coverage) - len(offline)
     for field in coverage.manifest.fields:
@@ -48,7 +50,10 @@ def test_coverage_is_offline_and_then_a_few_experts(collection: Path) -> None:
 def test_experts_in_coverage_are_named_for_evaluation_only(collection: Path) -> None:
     """The manifest lists their checkpoint after the others; what training reads does not have it."""
     coverage = Dataset(collection / "coverage")
-    assert [policy["name"] for policy in coverage.manifest.policies][-2:] == ["model_2000.pt", "expert.pt"]
+    assert [policy["name"] for policy in coverage.manifest.policies][-2:] == [
+        "model_2000.pt",
+        "expert.pt",
+    ]
     assert coverage.column("episodes/checkpoint")[-4:].tolist() == [5, 6, 6, 6]
     assert not {"checkpoint", "skill", "source"} & set(vars(coverage.transitions()))
 
@@ -79,7 +84,9 @@ def test_coverage_without_experts_is_the_offline_set(config: CollectConfig, copy
 
 def test_demonstrations_are_other_trajectories_than_those_in_coverage(collection: Path) -> None:
     """Five after the first three: no row of theirs is in the coverage set."""
-    demonstrations, coverage = (Dataset(collection / name) for name in ("demonstrations", "coverage"))
+    demonstrations, coverage = (
+        Dataset(collection / name) for name in ("demonstrations", "coverage")
+    )
     assert demonstrations.column("episodes/index").tolist() == [3, 4, 5, 6, 7]
     kept = np.ones(LAYOUT.size, dtype=bool)
     kept[LAYOUT.slices[HIDDEN_TERM]] = False
@@ -94,7 +101,9 @@ def test_demonstrations_are_the_experts_states(collection: Path) -> None:
     kept = np.ones(LAYOUT.size, dtype=bool)
     kept[LAYOUT.slices[HIDDEN_TERM]] = False
     for name in ("observations", "next_observations"):
-        np.testing.assert_array_equal(demonstrations.column(name), expert.column(name)[part][:, kept])
+        np.testing.assert_array_equal(
+            demonstrations.column(name), expert.column(name)[part][:, kept]
+        )
     assert demonstrations.transitions().terms["command"] == slice(33, 36)
     assert demonstrations.starts().tolist() == [0, 6, 12, 18, 24]
 
@@ -109,7 +118,9 @@ def test_no_file_of_the_demonstrations_holds_an_action(collection: Path) -> None
     with h5py.File(folder / "shard-00000.h5") as file:
         names: list[str] = []
         file.visit(names.append)
-    assert not [name for name in names if "action" in name or "seed" in name or "checkpoint" in name]
+    assert not [
+        name for name in names if "action" in name or "seed" in name or "checkpoint" in name
+    ]
     assert HIDDEN_TERM not in [term["name"] for term in demonstrations.manifest.layout]
     assert HIDDEN_TERM not in demonstrations.transitions().terms
     assert demonstrations.transitions().actions is None
@@ -126,7 +137,9 @@ def test_the_manifest_of_the_demonstrations_names_no_seed(collection: Path) -> N
     assert "seed" not in manifest.origin["recipe"]
 
 
-def test_demonstrations_cannot_be_written_where_actions_are_required(collection: Path, tmp_path: Path) -> None:
+def test_demonstrations_cannot_be_written_where_actions_are_required(
+    collection: Path, tmp_path: Path
+) -> None:
     """Neither D4RL nor Minari can hold them; the coverage set goes into both."""
     states = Dataset(collection / "demonstrations").transitions()
     with pytest.raises(DataError, match="without actions cannot be written as D4RL"):
@@ -141,7 +154,9 @@ def test_demonstrations_cannot_be_written_where_actions_are_required(collection:
 def test_too_few_experts_are_an_error_with_the_way_out(config: CollectConfig, copy: Path) -> None:
     """3 + 10 of 12; nothing that was there before is lost."""
     before = fingerprint(copy)
-    with pytest.raises(DataError, match=r"expert: has 12 trajectories, 13 are needed .*larger --scale"):
+    with pytest.raises(
+        DataError, match=r"expert: has 12 trajectories, 13 are needed .*larger --scale"
+    ):
         make_demonstrations(replace(config, demonstrations=10), copy)
     assert fingerprint(copy) == before
 
@@ -149,15 +164,24 @@ def test_too_few_experts_are_an_error_with_the_way_out(config: CollectConfig, co
 # Made anew, and at once.
 
 
-def test_making_them_again_gives_the_same_bytes(config: CollectConfig, collection: Path, copy: Path) -> None:
+def test_making_them_again_gives_the_same_bytes(
+    config: CollectConfig, collection: Path, copy: Path
+) -> None:
     """And leaves nothing beside them."""
     make_coverage(config, copy)
     make_demonstrations(config, copy)
     assert fingerprint(copy) == fingerprint(collection)
-    assert sorted(path.name for path in copy.iterdir()) == ["coverage", "demonstrations", "expert", "offline"]
+    assert sorted(path.name for path in copy.iterdir()) == [
+        "coverage",
+        "demonstrations",
+        "expert",
+        "offline",
+    ]
 
 
-def test_remainders_of_a_killed_attempt_are_cleared(config: CollectConfig, collection: Path, copy: Path) -> None:
+def test_remainders_of_a_killed_attempt_are_cleared(
+    config: CollectConfig, collection: Path, copy: Path
+) -> None:
     """Killed while the new folder was filled, or between the two renamings."""
     shutil.rmtree(copy / "demonstrations")
     (copy / "coverage").rename(copy / ".coverage.old")

@@ -36,7 +36,18 @@ def run(monkeypatch: pytest.MonkeyPatch, main: object, *arguments: str) -> None:
 
 def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`solo-collect --task locomotion --sim isaacgym --scale 0.005`: 20 trajectories each, and they walk."""
-    run(monkeypatch, cli.main, "--task", "locomotion", "--sim", "isaacgym", "--scale", "0.005", "--out", str(tmp_path))
+    run(
+        monkeypatch,
+        cli.main,
+        "--task",
+        "locomotion",
+        "--sim",
+        "isaacgym",
+        "--scale",
+        "0.005",
+        "--out",
+        str(tmp_path),
+    )
     expert, coverage = Dataset(tmp_path / "expert"), Dataset(tmp_path / "coverage")
     assert expert.manifest.num_trajectories == 20
     assert coverage.manifest.num_trajectories == 21
@@ -46,13 +57,25 @@ def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(np.unique(expert.column("episodes/domain/added_mass"))) == 20
     rewards = expert.batch(np.arange(20 * 250), ("rewards",))["rewards"]
     assert rewards.mean() > 0.8
-    assert max(replay(tmp_path / "expert", 3).values()) < 1e-3  # the double repeats itself, a GPU need not
+    assert (
+        max(replay(tmp_path / "expert", 3).values()) < 1e-3
+    )  # the double repeats itself, a GPU need not
 
 
-def test_pretraining_runs_saves_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pretraining_runs_saves_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`solo-pretrain --sim isaacgym`: robots cannot be saved, weights can; episodes start anew."""
     folder = tmp_path / "run"
-    run(monkeypatch, pretrain_cli.main, "--sim", "isaacgym", "--out", str(folder), *flags(iterations=2, save_every=1))
+    run(
+        monkeypatch,
+        pretrain_cli.main,
+        "--sim",
+        "isaacgym",
+        "--out",
+        str(folder),
+        *flags(iterations=2, save_every=1),
+    )
     assert (folder / "checkpoints" / "model_2.pt").is_file()
     text = (folder / "config.yaml").read_text()
     assert "sim: isaacgym" in text
@@ -84,7 +107,16 @@ def test_the_flag_names_another_python(tmp_path: Path, monkeypatch: pytest.Monke
     wrong = str(tmp_path / "absent")
     for main in (cli.main, pretrain_cli.main):
         with pytest.raises(SystemExit) as stop:
-            run(monkeypatch, main, "--sim", "isaacgym", "--isaac-python", wrong, "--out", str(tmp_path / "out"))
+            run(
+                monkeypatch,
+                main,
+                "--sim",
+                "isaacgym",
+                "--isaac-python",
+                wrong,
+                "--out",
+                str(tmp_path / "out"),
+            )
         assert stop.value.code == 1
         assert not (tmp_path / "out" / "expert").exists()
 
@@ -92,7 +124,9 @@ def test_the_flag_names_another_python(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_self_test_writes_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when Isaac Gym cannot be started: that is what somebody wants to send."""
     out = tmp_path / "report.json"
-    monkeypatch.setattr(sys, "argv", ["isaac_selftest", "--isaac-python", sys.executable, "--out", str(out)])
+    monkeypatch.setattr(
+        sys, "argv", ["isaac_selftest", "--isaac-python", sys.executable, "--out", str(out)]
+    )
     with pytest.raises(SystemExit):
         isaac_selftest.main()
     assert "No module named 'isaacgym'" in json.loads(out.read_text())["error"]

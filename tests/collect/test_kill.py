@@ -31,7 +31,9 @@ Start = Callable[[CollectConfig, Path], ForkServerProcess]
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     """Start the command in a process of its own, forked from one that has imported all it needs."""
-    monkeypatch.setenv("PYTHONWARNINGS", "ignore:resource_tracker")  # it finds what killed processes left
+    monkeypatch.setenv(
+        "PYTHONWARNINGS", "ignore:resource_tracker"
+    )  # it finds what killed processes left
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "collect.collector", "matplotlib.pyplot"])
     warm_up = context.Process(target=bool)
@@ -41,7 +43,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     def start(config: CollectConfig, out: Path) -> ForkServerProcess:
         settings.write(config, tmp_path / "recipe.yaml")
         arguments = ["--config", str(tmp_path / "recipe.yaml"), "--out", str(out), "--workers", "1"]
-        process = context.Process(target=run_silently, args=("solo-collect", main, arguments, tmp_path))
+        process = context.Process(
+            target=run_silently, args=("solo-collect", main, arguments, tmp_path)
+        )
         process.start()
         return process
 
@@ -63,13 +67,18 @@ def test_kills_at_random_moments_lose_nothing_and_double_nothing(
     checkpoints: Path, tmp_path: Path, start: Start
 ) -> None:
     """Twenty kills spread over whole collections of 14 shards, each of which ends byte for byte as an unbroken one."""
-    config, out = tiny(checkpoints, expert=8, offline=20, steps=2, shard_trajectories=2), tmp_path / "out"
+    config, out = (
+        tiny(checkpoints, expert=8, offline=20, steps=2, shard_trajectories=2),
+        tmp_path / "out",
+    )
     expected = fingerprint(collect_here(config, tmp_path / "unbroken"))
     began = time.monotonic()
     assert ended(start(config, out), PATIENCE)
     duration, rng, kills = time.monotonic() - began, np.random.default_rng(0), 0
     while kills < KILLS or out.exists():
-        if ended(start(config, out), rng.uniform(0.0, 0.6 * duration) if kills < KILLS else PATIENCE):
+        if ended(
+            start(config, out), rng.uniform(0.0, 0.6 * duration) if kills < KILLS else PATIENCE
+        ):
             assert fingerprint(out) == expected
             shutil.rmtree(out)
         else:
@@ -82,7 +91,11 @@ def test_kills_at_random_moments_lose_nothing_and_double_nothing(
 def children(process: ForkServerProcess) -> list[int]:
     """Worker processes of a collection."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return [int(child) for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [
+        int(child)
+        for child in found
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -93,7 +106,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_workers_leave_with_the_process_that_started_them(checkpoints: Path, tmp_path: Path, start: Start) -> None:
+def test_workers_leave_with_the_process_that_started_them(
+    checkpoints: Path, tmp_path: Path, start: Start
+) -> None:
     """Orphans would go on writing into the files of the next attempt."""
     out = tmp_path / "out"
     process = start(tiny(checkpoints, expert=4000, steps=50), out)

@@ -38,22 +38,30 @@ def fill(config: CollectConfig, out: Path) -> None:
         for number, index in enumerate(source.shard_ranges):
             count = len(index)
             arrays = {
-                field.name: np.zeros((count if field.per_trajectory else count * STEPS, *field.shape), field.dtype)
+                field.name: np.zeros(
+                    (count if field.per_trajectory else count * STEPS, *field.shape), field.dtype
+                )
                 for field in FIELDS
             }
             arrays["episodes/index"][:], arrays["episodes/length"][:] = index, STEPS
             arrays["episodes/start"][:] = np.arange(count) * STEPS
-            arrays["episodes/crc32"] = checksums(arrays, arrays["episodes/start"], arrays["episodes/length"])
+            arrays["episodes/crc32"] = checksums(
+                arrays, arrays["episodes/start"], arrays["episodes/length"]
+            )
             source.record(store(arrays, source.shard_path(number)))
         assert source.finish()
 
 
-def test_finishing_ten_times_as_many_trajectories_takes_no_more_memory(checkpoints: Path, tmp_path: Path) -> None:
+def test_finishing_ten_times_as_many_trajectories_takes_no_more_memory(
+    checkpoints: Path, tmp_path: Path
+) -> None:
     """Manifests, coverage, demonstrations, tables and picture; trajectories have one row each in the tables' sums."""
 
     def filled(shards: int) -> tuple[CollectConfig, Path]:
         sizes = {"expert": shards * PER_SHARD, "offline": shards * PER_SHARD, "steps": STEPS}
-        config = tiny(checkpoints, **sizes, shard_trajectories=PER_SHARD, coverage_expert=2, demonstrations=2)
+        config = tiny(
+            checkpoints, **sizes, shard_trajectories=PER_SHARD, coverage_expert=2, demonstrations=2
+        )
         fill(config, tmp_path / str(shards))
         return config, tmp_path / str(shards)
 
@@ -62,7 +70,9 @@ def test_finishing_ten_times_as_many_trajectories_takes_no_more_memory(checkpoin
     assert peak(lambda: finish(*many)) < 1.3 * peak(lambda: finish(*few))
 
 
-def test_a_worker_takes_no_more_memory_for_many_shards_than_for_one(checkpoints: Path, tmp_path: Path) -> None:
+def test_a_worker_takes_no_more_memory_for_many_shards_than_for_one(
+    checkpoints: Path, tmp_path: Path
+) -> None:
     """Every shard is made in room of its own, which is given back."""
     config = tiny(checkpoints, expert=16, steps=30)
     source = SourceCollector(config, "expert", tmp_path)
@@ -77,7 +87,9 @@ def test_a_worker_takes_no_more_memory_for_many_shards_than_for_one(checkpoints:
 
 
 @pytest.mark.parametrize("count", [4, 400])
-def test_jobs_carry_numbers_of_trajectories_not_trajectories(checkpoints: Path, tmp_path: Path, count: int) -> None:
+def test_jobs_carry_numbers_of_trajectories_not_trajectories(
+    checkpoints: Path, tmp_path: Path, count: int
+) -> None:
     """What waits in the queue is small, however much is to be made: the policies are shared."""
     source = SourceCollector(tiny(checkpoints, expert=count), "expert", tmp_path)
     jobs = [source.job(number, 1) for number in range(len(source.shard_ranges))]

@@ -48,7 +48,11 @@ def test_a_part_is_a_dataset_that_says_it_is_not_complete(parts: tuple[Path, ...
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_parts_give_the_same_bytes_as_one_run(
-    parts: tuple[Path, ...], order: tuple[int, ...], config: CollectConfig, collection: Path, tmp_path: Path
+    parts: tuple[Path, ...],
+    order: tuple[int, ...],
+    config: CollectConfig,
+    collection: Path,
+    tmp_path: Path,
 ) -> None:
     """In whatever order they arrive, derived sets included."""
     merged = merge_parts(tmp_path / "whole", tuple(parts[part] for part in order))
@@ -66,34 +70,48 @@ def test_merging_again_changes_nothing(parts: tuple[Path, ...], tmp_path: Path) 
     assert fingerprint(tmp_path / "whole") == before
 
 
-def test_a_part_may_be_named_twice_or_be_the_whole(parts: tuple[Path, ...], collection: Path, tmp_path: Path) -> None:
+def test_a_part_may_be_named_twice_or_be_the_whole(
+    parts: tuple[Path, ...], collection: Path, tmp_path: Path
+) -> None:
     """The same shard from two places is one shard."""
     merge_parts(tmp_path / "whole", (*parts, parts[0], collection))
     assert Manifest.read(tmp_path / "whole" / "offline") == Manifest.read(collection / "offline")
 
 
-def test_parts_can_be_merged_into_one_of_them(parts: tuple[Path, ...], collection: Path, tmp_path: Path) -> None:
+def test_parts_can_be_merged_into_one_of_them(
+    parts: tuple[Path, ...], collection: Path, tmp_path: Path
+) -> None:
     """The machine that made a part gathers the others."""
     shutil.copytree(parts[0], tmp_path / "whole")
     merge_parts(tmp_path / "whole", (tmp_path / "whole", *parts[1:]))
     assert Manifest.read(tmp_path / "whole" / "offline") == Manifest.read(collection / "offline")
 
 
-def test_a_missing_part_is_refused_before_anything_is_written(parts: tuple[Path, ...], tmp_path: Path) -> None:
+def test_a_missing_part_is_refused_before_anything_is_written(
+    parts: tuple[Path, ...], tmp_path: Path
+) -> None:
     """How much is there is said."""
-    with pytest.raises(DataError, match=r"the parts hold 8 of 12 trajectories\. Name all parts, each complete"):
+    with pytest.raises(
+        DataError, match=r"the parts hold 8 of 12 trajectories\. Name all parts, each complete"
+    ):
         merge_parts(tmp_path / "whole", parts[1:])
     assert not (tmp_path / "whole").exists()
 
 
-def test_parts_of_different_recipes_are_refused(parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path) -> None:
+def test_parts_of_different_recipes_are_refused(
+    parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path
+) -> None:
     """With the setting in which they differ."""
     other = make_part(replace(config, seed=2), tmp_path / "other", 2)
-    with pytest.raises(DataError, match=r"other/expert: was made with other settings.*seed was 1, is 2"):
+    with pytest.raises(
+        DataError, match=r"other/expert: was made with other settings.*seed was 1, is 2"
+    ):
         merge_parts(tmp_path / "whole", (*parts[:2], other))
 
 
-def test_another_collection_is_not_merged_into(parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path) -> None:
+def test_another_collection_is_not_merged_into(
+    parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path
+) -> None:
     """Its shards have the same names."""
     other = make_part(replace(config, seed=2), tmp_path / "other", 0)
     before = fingerprint(other)
@@ -108,7 +126,9 @@ def test_a_part_damaged_on_its_way_is_refused(parts: tuple[Path, ...], tmp_path:
     shutil.copytree(parts[1], part)
     path = part / "expert" / "shard-00001.h5"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(DataError, match=r"copied/expert/shard-00001\.h5: its bytes differ.*Copy the part again"):
+    with pytest.raises(
+        DataError, match=r"copied/expert/shard-00001\.h5: its bytes differ.*Copy the part again"
+    ):
         merge_parts(tmp_path / "whole", (parts[0], part, parts[2]))
 
 
@@ -117,18 +137,24 @@ def test_a_shard_lost_on_its_way_is_named(parts: tuple[Path, ...], tmp_path: Pat
     part = tmp_path / "copied"
     shutil.copytree(parts[1], part)
     (part / "offline" / "shard-00004.h5").unlink()
-    with pytest.raises(DataError, match=r"copied/offline/shard-00004\.h5: cannot be read \(No such file"):
+    with pytest.raises(
+        DataError, match=r"copied/offline/shard-00004\.h5: cannot be read \(No such file"
+    ):
         merge_parts(tmp_path / "whole", (parts[0], part, parts[2]))
 
 
-def test_two_different_shards_of_one_name_are_refused(parts: tuple[Path, ...], tmp_path: Path) -> None:
+def test_two_different_shards_of_one_name_are_refused(
+    parts: tuple[Path, ...], tmp_path: Path
+) -> None:
     """One machine computes other numbers than another: nobody can say whose are right."""
     part = tmp_path / "other"
     shutil.copytree(parts[0], part)
     manifest = Manifest.read(part / "offline")
     entries = (replace(manifest.shards[0], sha256="0"), *manifest.shards[1:])
     replace(manifest, shards=entries).write(part / "offline")
-    with pytest.raises(DataError, match=r"other/offline/shard-00000\.h5: differs from .*0/offline/shard-00000\.h5"):
+    with pytest.raises(
+        DataError, match=r"other/offline/shard-00000\.h5: differs from .*0/offline/shard-00000\.h5"
+    ):
         merge_parts(tmp_path / "whole", (*parts, part))
 
 

@@ -21,7 +21,9 @@ def test_without_ray_it_is_said_what_to_install(
 ) -> None:
     """It is optional: one machine needs nothing but processes."""
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingPackageError, match=r"--ray needs the package 'ray'.*pip install 'solo-doi\[ray\]'"):
+    with pytest.raises(
+        MissingPackageError, match=r"--ray needs the package 'ray'.*pip install 'solo-doi\[ray\]'"
+    ):
         collect(config, tmp_path, 1, ray=True)
 
 
@@ -33,15 +35,23 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("ray")
-def test_a_cluster_makes_the_same_bytes(config: CollectConfig, collection: Path, tmp_path: Path) -> None:
+def test_a_cluster_makes_the_same_bytes(
+    config: CollectConfig, collection: Path, tmp_path: Path
+) -> None:
     """With two workers; files are written by the process that asked."""
     assert collect(config, tmp_path, 2, ray=True)
-    expected = {name: value for name, value in fingerprint(collection).items() if name.split("/")[0] in SOURCES}
+    expected = {
+        name: value
+        for name, value in fingerprint(collection).items()
+        if name.split("/")[0] in SOURCES
+    }
     assert fingerprint(tmp_path) == expected
 
 
 @pytest.mark.usefixtures("ray")
-def test_an_error_on_the_cluster_reaches_the_user_as_what_it_was(config: CollectConfig, tmp_path: Path) -> None:
+def test_an_error_on_the_cluster_reaches_the_user_as_what_it_was(
+    config: CollectConfig, tmp_path: Path
+) -> None:
     """One line, not the traceback of a machine that nobody looks at."""
     folder = write_overflowing_checkpoints(tmp_path / "checkpoints")
     with pytest.raises(SimulationError, match=r"^target of robot 0.*$") as caught:

@@ -29,8 +29,16 @@ def test_the_offline_mixture_is_the_papers() -> None:
 
 def test_sizes_are_the_papers() -> None:
     """4000 x 250 each, the expert deterministic at 1 m/s, one of 160 trajectories hidden in the coverage set."""
-    assert (PAPER.expert.trajectories, PAPER.expert.steps, PAPER.expert.stochastic) == (4000, 250, False)
-    assert (PAPER.offline.trajectories, PAPER.offline.steps, PAPER.offline.stochastic) == (4000, 250, True)
+    assert (PAPER.expert.trajectories, PAPER.expert.steps, PAPER.expert.stochastic) == (
+        4000,
+        250,
+        False,
+    )
+    assert (PAPER.offline.trajectories, PAPER.offline.steps, PAPER.offline.stochastic) == (
+        4000,
+        250,
+        True,
+    )
     assert PAPER.command == (1.0, 0.0, 0.0)
     assert PAPER.coverage_expert == 4000 / 160 == 25
     assert PAPER.demonstrations == 50
@@ -51,7 +59,9 @@ def test_checkpoints_come_one_after_another_and_skills_take_turns() -> None:
     trajectories=st.integers(1, 5000),
     skills=st.integers(1, 9),
 )
-def test_any_size_keeps_the_total_and_the_proportions(weights: list[int], trajectories: int, skills: int) -> None:
+def test_any_size_keeps_the_total_and_the_proportions(
+    weights: list[int], trajectories: int, skills: int
+) -> None:
     """No count is a whole trajectory away from its share, and no skill has two more than another."""
     mixture = {f"{number}.pt": weight / sum(weights) for number, weight in enumerate(weights)}
     plan = make_plan(SourceConfig(mixture=mixture), trajectories, dict.fromkeys(mixture, skills))
@@ -63,7 +73,10 @@ def test_any_size_keeps_the_total_and_the_proportions(weights: list[int], trajec
         assert turns.max() - turns.min() <= 1
 
 
-@given(share=st.sampled_from([0.001, 0.01, 0.1, 0.5, 1.0, 2.0]) | st.floats(0.001, 3.0), count=st.integers(1, 5000))
+@given(
+    share=st.sampled_from([0.001, 0.01, 0.1, 0.5, 1.0, 2.0]) | st.floats(0.001, 3.0),
+    count=st.integers(1, 5000),
+)
 def test_scale_is_a_factor_that_leaves_at_least_one(share: float, count: int) -> None:
     """A small copy of everything."""
     scaled = replace(PAPER, scale=share).scaled(count)
@@ -79,7 +92,9 @@ def test_none_stays_none_at_any_scale() -> None:
 @pytest.mark.parametrize("skills", [1, 4, 5, 8])
 def test_a_quarter_of_every_skill_starts_standing(skills: int) -> None:
     """Also when the number of skills is a multiple of four, as in the official checkpoints."""
-    plan = make_plan(PAPER.offline, 4000, dict.fromkeys(OFFLINE_MIXTURE, skills), PAPER.standing_every)
+    plan = make_plan(
+        PAPER.offline, 4000, dict.fromkeys(OFFLINE_MIXTURE, skills), PAPER.standing_every
+    )
     assert plan.standing.mean() == pytest.approx(0.25, abs=0.005)
     for number in range(3):
         for skill in range(skills):
@@ -87,7 +102,9 @@ def test_a_quarter_of_every_skill_starts_standing(skills: int) -> None:
             assert abs(chosen.sum() - len(chosen) / 4) <= 1
 
 
-@pytest.mark.parametrize("mixture", [{}, {"a.pt": 0.5}, {"a.pt": 1.5, "b.pt": -0.5}, {"a.pt": 1.0, "b.pt": 0.0}])
+@pytest.mark.parametrize(
+    "mixture", [{}, {"a.pt": 0.5}, {"a.pt": 1.5, "b.pt": -0.5}, {"a.pt": 1.0, "b.pt": 0.0}]
+)
 def test_shares_that_are_none_are_refused(mixture: dict[str, float]) -> None:
     """They must be above zero and sum to one."""
     with pytest.raises(SoloError, match="Shares of a mixture must be above 0 and sum to 1, found"):
@@ -121,11 +138,17 @@ def test_settings_without_meaning_are_refused(name: str, value: float) -> None:
 
 def test_another_recipe_is_a_file(tmp_path: Path) -> None:
     """Ten checkpoints in equal shares, 2000 x 500: nothing of that needs code."""
-    files = [f"model_{iteration}.pt" for iteration in (0, 50, 100, 150, 200, 250, 500, 1000, 1500, 2000)]
+    files = [
+        f"model_{iteration}.pt" for iteration in (0, 50, 100, 150, 200, 250, 500, 1000, 1500, 2000)
+    ]
     source = {"trajectories": 2000, "steps": 500, "mixture": dict.fromkeys(files, 0.1)}
-    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({"offline": source, "coverage_expert": 13}))
+    (tmp_path / "recipe.yaml").write_text(
+        yaml.safe_dump({"offline": source, "coverage_expert": 13})
+    )
     config = settings.read(CollectConfig, tmp_path / "recipe.yaml")
-    plan = make_plan(config.offline, config.scaled(config.offline.trajectories), dict.fromkeys(files, 8))
+    plan = make_plan(
+        config.offline, config.scaled(config.offline.trajectories), dict.fromkeys(files, 8)
+    )
     assert np.bincount(plan.checkpoint).tolist() == [200] * 10
     assert np.bincount(plan.skill).tolist() == [250] * 8
     assert config.offline.steps == 500

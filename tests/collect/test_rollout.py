@@ -20,7 +20,9 @@ STEPS = 12
 Policy = Callable[[int, np.ndarray], np.ndarray]
 
 
-def draws_of(*episodes: int, preset: str = "robust", steps: int = STEPS, standing: bool = False) -> Draws:
+def draws_of(
+    *episodes: int, preset: str = "robust", steps: int = STEPS, standing: bool = False
+) -> Draws:
     """Episodes by number."""
     seeds = [(1, 0, episode) for episode in episodes]
     return draw_episodes(seeds, np.full(len(seeds), standing), steps, randomisation(preset), LAYOUT)
@@ -58,13 +60,17 @@ def test_arrays_run_over_episodes_and_steps(arrays: dict[str, np.ndarray]) -> No
 
 def test_a_successor_is_the_next_observation(arrays: dict[str, np.ndarray]) -> None:
     """Noise included: what the policy saw, not what it might have seen."""
-    np.testing.assert_array_equal(arrays["next_observations"][:, :-1], arrays["observations"][:, 1:])
+    np.testing.assert_array_equal(
+        arrays["next_observations"][:, :-1], arrays["observations"][:, 1:]
+    )
 
 
 def test_the_stored_action_is_the_one_that_was_taken(arrays: dict[str, np.ndarray]) -> None:
     """The same function of the stored observation, and what the next observation calls the previous action."""
     for step in range(STEPS):
-        np.testing.assert_array_equal(arrays["actions"][:, step], wriggling(step, arrays["observations"][:, step]))
+        np.testing.assert_array_equal(
+            arrays["actions"][:, step], wriggling(step, arrays["observations"][:, step])
+        )
     previous = LAYOUT.slices["previous_action"]
     np.testing.assert_array_equal(arrays["next_observations"][..., previous], arrays["actions"])
     assert not arrays["observations"][:, 0, previous].any()
@@ -78,7 +84,9 @@ def test_the_command_is_seen(arrays: dict[str, np.ndarray]) -> None:
 def test_the_first_observation_is_the_start_with_bias_and_noise() -> None:
     """Put together by hand from what was drawn."""
     draws = draws_of(0, 1)
-    inputs = Inputs(motion=draws.motion, previous_action=np.zeros((2, 12)), command=np.tile(COMMAND, (2, 1)))
+    inputs = Inputs(
+        motion=draws.motion, previous_action=np.zeros((2, 12)), command=np.tile(COMMAND, (2, 1))
+    )
     expected = LAYOUT.build(inputs) + draws.noise[0] + draws.bias
     np.testing.assert_allclose(rolled(draws, still)["observations"][:, 0], expected, atol=1e-6)
 
@@ -86,7 +94,9 @@ def test_the_first_observation_is_the_start_with_bias_and_noise() -> None:
 def test_bias_and_noise_are_all_that_sensors_add() -> None:
     """With the observations ignored, the same episode with perfect sensors differs by exactly these."""
     draws = draws_of(0)
-    perfect = Draws(**{**vars(draws), "noise": np.zeros_like(draws.noise), "bias": np.zeros_like(draws.bias)})
+    perfect = Draws(
+        **{**vars(draws), "noise": np.zeros_like(draws.noise), "bias": np.zeros_like(draws.bias)}
+    )
     noisy, clean = (rolled(one, still) for one in (draws, perfect))
     np.testing.assert_array_equal(noisy["infos/base_position"], clean["infos/base_position"])
     added = noisy["next_observations"][0] - clean["next_observations"][0]
@@ -104,14 +114,20 @@ def test_rewards_are_of_the_true_velocity() -> None:
     """exp(-((vx - 1) / 0.3)^2), with vx as perfect sensors show it after the step."""
     arrays = rolled(draws_of(0, preset="none"), wriggling)
     velocity = arrays["next_observations"][..., LAYOUT.slices["linear_velocity"]][..., 0]
-    np.testing.assert_allclose(arrays["rewards"], np.exp(-np.square((velocity - 1.0) / 0.3)), rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(
+        arrays["rewards"], np.exp(-np.square((velocity - 1.0) / 0.3)), rtol=1e-4, atol=1e-7
+    )
 
 
 def test_a_standing_robot_keeps_its_height_and_does_not_fall() -> None:
     """Pose and height are kept beside the observation, which has neither."""
     arrays = rolled(draws_of(0, preset="none", standing=True, steps=25), still)
-    np.testing.assert_allclose(arrays["infos/base_position"][..., 2], SETUP.standing_height, atol=0.05)
-    np.testing.assert_allclose(np.linalg.norm(arrays["infos/base_quaternion"], axis=-1), 1.0, atol=1e-6)
+    np.testing.assert_allclose(
+        arrays["infos/base_position"][..., 2], SETUP.standing_height, atol=0.05
+    )
+    np.testing.assert_allclose(
+        np.linalg.norm(arrays["infos/base_quaternion"], axis=-1), 1.0, atol=1e-6
+    )
     assert not arrays["infos/fallen"].any()
     assert ((arrays["infos/reward_groups"] > 0) & (arrays["infos/reward_groups"] <= 1)).all()
 
@@ -125,7 +141,9 @@ def test_a_fall_is_flagged_and_ends_nothing() -> None:
     assert not standing.any()
     assert not fallen[0]
     assert fallen[-1]
-    np.testing.assert_array_equal(arrays["next_observations"][:, :-1], arrays["observations"][:, 1:])
+    np.testing.assert_array_equal(
+        arrays["next_observations"][:, :-1], arrays["observations"][:, 1:]
+    )
 
 
 def test_a_push_moves_the_robot_it_is_meant_for() -> None:

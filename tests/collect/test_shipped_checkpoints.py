@@ -22,7 +22,9 @@ def walk(file: str, skill: int, command: tuple[float, float, float] = (1.0, 0.0,
     return record(task, lambda observation: policy.mean_action(observation, skill), 150)
 
 
-@pytest.mark.parametrize("file", [*CollectConfig().offline.mixture, *CollectConfig().expert.mixture])
+@pytest.mark.parametrize(
+    "file", [*CollectConfig().offline.mixture, *CollectConfig().expert.mixture]
+)
 def test_default_recipe_finds_its_checkpoints(file: str) -> None:
     """`solo-collect` without flags reads these files."""
     assert read_policy(FOLDER / file).observation_size == 48
@@ -33,7 +35,9 @@ def test_expert_trots_at_the_commanded_velocity() -> None:
     recording = walk("expert.pt", 0)
     assert not recording.ever_fallen.any()
     assert recording.linear_velocity_b[SETTLED:, :, 0].mean() == pytest.approx(1.0, abs=0.1)
-    gait = describe_gait(recording.foot_position_w[SETTLED:][..., 2], recording.foot_contact[SETTLED:])
+    gait = describe_gait(
+        recording.foot_position_w[SETTLED:][..., 2], recording.foot_contact[SETTLED:]
+    )
     assert gait.diagonal_phase.max() < 0.1
     assert gait.pair_phase.min() > 0.4
 
@@ -48,7 +52,10 @@ def test_skills_of_the_last_checkpoint_walk_at_different_heights() -> None:
 
 def test_first_checkpoint_stands_and_last_walks() -> None:
     """The checkpoints form a ladder from near-random to good."""
-    velocities = [walk(file, 0).linear_velocity_b[SETTLED:, :, 0].mean() for file in ("model_0.pt", "model_2000.pt")]
+    velocities = [
+        walk(file, 0).linear_velocity_b[SETTLED:, :, 0].mean()
+        for file in ("model_0.pt", "model_2000.pt")
+    ]
     assert abs(velocities[0]) < 0.1
     assert velocities[1] > 0.9
 

@@ -16,7 +16,8 @@ from .recipes import collect_here, tiny
 
 
 @pytest.mark.parametrize(
-    ("name", "trajectories"), [("expert", (0, 11)), ("offline", (0, 13, 31)), ("coverage", (5, 32, 34))]
+    ("name", "trajectories"),
+    [("expert", (0, 11)), ("offline", (0, 13, 31)), ("coverage", (5, 32, 34))],
 )
 def test_a_trajectory_of_every_source_is_replayed_to_the_same_numbers(
     collection: Path, name: str, trajectories: tuple[int, ...]
@@ -29,7 +30,15 @@ def test_a_trajectory_of_every_source_is_replayed_to_the_same_numbers(
 def test_pybullet_replays_too(checkpoints: Path, tmp_path: Path) -> None:
     """What it cannot vary was nominal then and is now."""
     pytest.importorskip("pybullet", reason="PyBullet has no wheel for this Python")
-    config = tiny(checkpoints, expert=3, offline=6, steps=3, sim="pybullet", coverage_expert=1, demonstrations=1)
+    config = tiny(
+        checkpoints,
+        expert=3,
+        offline=6,
+        steps=3,
+        sim="pybullet",
+        coverage_expert=1,
+        demonstrations=1,
+    )
     out = collect_here(config, tmp_path)
     for name in ("expert", "offline"):
         assert replay(out / name, 2) == dict.fromkeys(COMPARED, 0.0)

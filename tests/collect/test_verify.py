@@ -22,7 +22,11 @@ from tests.common.disks import no_file_above
 from .recipes import DATASETS, collect_here, fingerprint
 
 SHARD = "shard-00002.h5"  # trajectories 8 to 11
-SUMMED = [field for field in FIELDS if field.name not in ("episodes/start", "episodes/length", "episodes/crc32")]
+SUMMED = [
+    field
+    for field in FIELDS
+    if field.name not in ("episodes/start", "episodes/length", "episodes/crc32")
+]
 
 
 @pytest.fixture
@@ -35,7 +39,9 @@ def flip(path: Path, name: str, row: int) -> None:
     """Change one bit of a field in the file itself."""
     with h5py.File(path) as file:
         dataset = file[name]
-        offset = dataset.id.get_offset() + row * dataset.dtype.itemsize * int(np.prod(dataset.shape[1:]))
+        offset = dataset.id.get_offset() + row * dataset.dtype.itemsize * int(
+            np.prod(dataset.shape[1:])
+        )
     content = bytearray(path.read_bytes())
     content[offset] ^= 1
     path.write_bytes(content)
@@ -59,7 +65,9 @@ def test_a_flipped_bit_is_found_and_its_trajectory_named(offline: Path, field: F
 
 
 @pytest.mark.parametrize("name", ["episodes/start", "episodes/length", "episodes/crc32"])
-def test_a_flipped_bit_in_the_bookkeeping_damages_its_trajectory_only(offline: Path, name: str) -> None:
+def test_a_flipped_bit_in_the_bookkeeping_damages_its_trajectory_only(
+    offline: Path, name: str
+) -> None:
     """The others are where they were."""
     flip(offline / SHARD, name, 1)
     assert verify(offline)[1] == f"{SHARD}: trajectories [9] are damaged"
@@ -74,12 +82,16 @@ def test_wild_bookkeeping_is_damage_not_a_crash(offline: Path) -> None:
     assert whole_trajectories(arrays).tolist() == [False, False, False, True]
 
 
-def test_many_damaged_trajectories_are_not_all_listed(config: CollectConfig, tmp_path: Path) -> None:
+def test_many_damaged_trajectories_are_not_all_listed(
+    config: CollectConfig, tmp_path: Path
+) -> None:
     """Ten are enough to see how bad it is."""
     out = collect_here(replace(config, shard_trajectories=16), tmp_path)
     for row in range(12):
         flip(out / "offline" / "shard-00000.h5", "episodes/skill", row)
-    assert verify(out / "offline")[1].endswith("trajectories [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] and more are damaged")
+    assert verify(out / "offline")[1].endswith(
+        "trajectories [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] and more are damaged"
+    )
 
 
 def test_a_missing_and_an_unreadable_shard_are_named(offline: Path) -> None:
@@ -92,11 +104,15 @@ def test_a_missing_and_an_unreadable_shard_are_named(offline: Path) -> None:
     assert "not a readable HDF5 file" in unreadable
 
 
-def test_numbers_that_are_not_finite_are_found_although_the_bytes_are_as_written(offline: Path) -> None:
+def test_numbers_that_are_not_finite_are_found_although_the_bytes_are_as_written(
+    offline: Path,
+) -> None:
     """Written by a simulation that diverged."""
     arrays = {name: np.array(array) for name, array in map_shard(offline / SHARD, FIELDS).items()}
     arrays["actions"][6 * 3, 4] = np.nan
-    arrays["episodes/crc32"] = checksums(arrays, arrays["episodes/start"], arrays["episodes/length"])
+    arrays["episodes/crc32"] = checksums(
+        arrays, arrays["episodes/start"], arrays["episodes/length"]
+    )
     write_shard(offline / SHARD, arrays)
     manifest = Manifest.read(offline)
     entries = [replace(e, sha256=file_hash(offline / e.file)) for e in manifest.shards]
@@ -121,7 +137,9 @@ def test_repair_of_a_whole_dataset_changes_no_byte(copy: Path, collection: Path)
     assert fingerprint(copy) == fingerprint(collection)
 
 
-def test_repair_keeps_every_whole_trajectory_and_drops_damaged_ones(offline: Path, collection: Path) -> None:
+def test_repair_keeps_every_whole_trajectory_and_drops_damaged_ones(
+    offline: Path, collection: Path
+) -> None:
     """Two of them, in two shards; the others are as they were, in all fields, and the dataset opens."""
     flip(offline / SHARD, "observations", 6 + 3)
     flip(offline / "shard-00005.h5", "infos/base_position", 0)
@@ -161,7 +179,9 @@ def test_damage_outside_of_the_data_is_undone(offline: Path, collection: Path) -
     assert (offline / SHARD).read_bytes() == (collection / "offline" / SHARD).read_bytes()
 
 
-def test_a_repaired_collection_can_be_made_whole_again(config: CollectConfig, copy: Path, collection: Path) -> None:
+def test_a_repaired_collection_can_be_made_whole_again(
+    config: CollectConfig, copy: Path, collection: Path
+) -> None:
     """The same command makes what was lost, to the same bytes."""
     flip(copy / "offline" / SHARD, "actions", 2)
     (copy / "offline" / "shard-00004.h5").write_bytes(b"")

@@ -55,6 +55,8 @@ def read_only(folder: Path) -> Iterator[None]:
 
 def _mounted(*arguments: str) -> bool:
     try:
-        return not subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode
+        return not subprocess.run(
+            ["mount", *arguments], capture_output=True, check=False
+        ).returncode
     except OSError:  # no such program
         return False

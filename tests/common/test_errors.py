@@ -41,7 +41,11 @@ def test_an_unknown_name_comes_with_the_nearest_and_all_others() -> None:
     [
         (SoloError("no such file"), 1, "solo-x: no such file\n"),
         (KeyboardInterrupt(), 130, "solo-x: stopped. Go on later.\n"),
-        (KeyboardInterrupt("Continue with --resume r."), 130, "solo-x: stopped. Continue with --resume r.\n"),
+        (
+            KeyboardInterrupt("Continue with --resume r."),
+            130,
+            "solo-x: stopped. Continue with --resume r.\n",
+        ),
     ],
 )
 def test_a_command_ends_with_one_line(

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from solo_doi.common.files import WriteError, check_writable, reason, replacing, write_text, write_torch
+from solo_doi.common.files import (
+    WriteError,
+    check_writable,
+    reason,
+    replacing,
+    write_text,
+    write_torch,
+)
 from tests.common.disks import no_file_above, read_only
 
 
@@ -42,7 +49,9 @@ def test_folders_are_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_inside_keeps_the_old_file_and_leaves_nothing_else(error: type[BaseException], tmp_path: Path) -> None:
+def test_an_error_inside_keeps_the_old_file_and_leaves_nothing_else(
+    error: type[BaseException], tmp_path: Path
+) -> None:
     """It passes as it is: a mistake, or a key, is no full disk."""
     path = tmp_path / "file.txt"
     write_text(path, "old")
@@ -62,7 +71,10 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
     """One line with the reason; nothing half is left to fill it further."""
     path = tmp_path / "file.txt"
     write_text(path, "old")
-    with no_file_above(1000), pytest.raises(WriteError, match=r"file\.txt: cannot be written \(File too large\)"):
+    with (
+        no_file_above(1000),
+        pytest.raises(WriteError, match=r"file\.txt: cannot be written \(File too large\)"),
+    ):
         write_text(path, "x" * 100_000)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["file.txt"]
@@ -72,7 +84,10 @@ def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
     """Also when cleaning up cannot work."""
     folder = tmp_path / "folder"
     folder.mkdir()
-    with read_only(folder), pytest.raises(WriteError, match=r"cannot be written \((Read-only|Permission)"):
+    with (
+        read_only(folder),
+        pytest.raises(WriteError, match=r"cannot be written \((Read-only|Permission)"),
+    ):
         write_text(folder / "file.txt", "text")
 
 
@@ -94,8 +109,16 @@ def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
     ("error", "expected"),
     [
         (OSError(errno.ENOSPC, "No space left on device", "/data/file"), "No space left on device"),
-        (OSError("Can't write data (file write failed: time = now, errno = 28, total = 5)"), os.strerror(28)),
-        (OSError(27, "Unable to extend file properly, errno = 27, error message = 'x' (failed: ...)"), os.strerror(27)),
+        (
+            OSError("Can't write data (file write failed: time = now, errno = 28, total = 5)"),
+            os.strerror(28),
+        ),
+        (
+            OSError(
+                27, "Unable to extend file properly, errno = 27, error message = 'x' (failed: ...)"
+            ),
+            os.strerror(27),
+        ),
         (RuntimeError("bad\nsecond line"), "bad"),
         (ValueError(), "ValueError"),
     ],

@@ -89,7 +89,10 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
     """What was written before stays."""
     log = MetricsLog(tmp_path, "outer", 0)
     log.write(1, {"phi/0": 0.5})
-    with no_file_above(100), pytest.raises(WriteError, match=r"metrics.* cannot be written \(File too large\)"):
+    with (
+        no_file_above(100),
+        pytest.raises(WriteError, match=r"metrics.* cannot be written \(File too large\)"),
+    ):
         log.write(2, {f"phi/{skill}": 0.5 for skill in range(1000)})
     log.close()
     write(tmp_path, 1, [2])  # the half line does not disturb the run that continues
@@ -97,7 +100,9 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
     assert events(tmp_path, "phi/0") == [(1, 0.5), (2, 0.0)]
 
 
-def test_a_disk_that_events_find_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_events_find_full_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever meets the disk first."""
     full = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     log = MetricsLog(tmp_path, "outer", 0)
@@ -131,7 +136,12 @@ for number in range(100):
 
 def test_an_interrupt_at_any_moment_does_not_hang(tmp_path: Path) -> None:
     """Ctrl-C in the middle of writing, a hundred times: every log is closed and can be read."""
-    subprocess.run([sys.executable, "-c", INTERRUPTED, str(tmp_path)], check=True, timeout=120, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path)],
+        check=True,
+        timeout=120,
+        capture_output=True,
+    )
     for number in range(0, 100, 10):
         steps = [step for step, _ in events(tmp_path / str(number), "phi/19")]
         assert steps == list(range(1, len(steps) + 1))

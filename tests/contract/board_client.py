@@ -141,7 +141,9 @@ def refuses_what_the_wire_cannot_carry(client: Client) -> None:
         ("saturation", 0.0),
         ("current", np.inf),
     ):
-        assert name in refusal(client.board, replace(motors_off(), **{name: twelve * value})), f"{name} {value}"
+        assert name in refusal(client.board, replace(motors_off(), **{name: twelve * value})), (
+            f"{name} {value}"
+        )
     assert client.overhear() == []
     assert client.exchange(motors_off()).commands_lost == lost
 
@@ -151,8 +153,14 @@ def puts_the_same_bytes_on_the_wire(client: Client) -> None:
     random, limits = np.random.default_rng(0), p.LIMITS[3]
     client.overhear()
     for _ in range(40):
-        symmetric = {n: random.uniform(-1, 1, 12) * getattr(limits, n) for n in ("position", "velocity", "current")}
-        gains = {n: random.uniform(0, 1, 12) * getattr(p.LIMITS[client.expected], n) for n in ("kp", "kd")}
+        symmetric = {
+            n: random.uniform(-1, 1, 12) * getattr(limits, n)
+            for n in ("position", "velocity", "current")
+        }
+        gains = {
+            n: random.uniform(0, 1, 12) * getattr(p.LIMITS[client.expected], n)
+            for n in ("kp", "kd")
+        }
         command = MotorCommand(
             enabled=np.zeros(12, dtype=bool),  # nothing shall move
             compensate_index=random.random(12) < 0.5,

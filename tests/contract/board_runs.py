@@ -25,7 +25,10 @@ def sdk_python() -> str | None:
     for python in (os.environ.get(SDK_PYTHON), sys.executable):
         if (
             python
-            and subprocess.run([python, "-c", "import libmaster_board_sdk_pywrap"], capture_output=True).returncode == 0
+            and subprocess.run(
+                [python, "-c", "import libmaster_board_sdk_pywrap"], capture_output=True
+            ).returncode
+            == 0
         ):
             return python
     return None
@@ -42,7 +45,19 @@ def need_sdk() -> str:
 @functools.cache
 def _namespace_error() -> str:
     result = subprocess.run(
-        ["unshare", "-Urn", "ip", "link", "add", "esolo0", "type", "veth", "peer", "name", "esolo1"],
+        [
+            "unshare",
+            "-Urn",
+            "ip",
+            "link",
+            "add",
+            "esolo0",
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "esolo1",
+        ],
         capture_output=True,
         text=True,
     )
@@ -59,7 +74,9 @@ def need_namespace() -> None:
         pytest.skip(f"no right to make a network namespace with a veth pair here: {error}")
 
 
-def beside_board(*command: str, protocol: int, options: tuple[str, ...] = (), timeout: float = 120) -> str:
+def beside_board(
+    *command: str, protocol: int, options: tuple[str, ...] = (), timeout: float = 120
+) -> str:
     """Run a command beside a board in lock-step, on a cable of its own; return what both printed."""
     need_namespace()
     board = (sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--clock", "lock-step")

@@ -37,7 +37,9 @@ def make(engine: str, request: pytest.FixtureRequest) -> Iterator[Make]:
     isaac = request.getfixturevalue("isaac_double") if engine == "isaacgym" else None
     with ExitStack() as stack:
 
-        def make_one(num_robots: int = 1, terrain: Terrain | None = None, **config: float) -> Simulator:
+        def make_one(
+            num_robots: int = 1, terrain: Terrain | None = None, **config: float
+        ) -> Simulator:
             setup = SimConfig(num_robots=num_robots, isaac=isaac, **config)  # type: ignore[arg-type]
             return stack.enter_context(make_simulator(engine, setup, terrain))
 

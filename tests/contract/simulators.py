@@ -35,7 +35,9 @@ def random_targets(num_robots: int, num_steps: int, seed: int = 0) -> Array:
     return LOCOMOTION.default_pose + np.clip(noise, -0.6, 0.6)
 
 
-def hold(simulator: Simulator, seconds: float, target: Array | None = None, push_w: Array | None = None) -> RobotState:
+def hold(
+    simulator: Simulator, seconds: float, target: Array | None = None, push_w: Array | None = None
+) -> RobotState:
     """Hold targets (the default pose if none) and a push for a while; return the last state."""
     target = default_targets(simulator.num_robots) if target is None else target
     for _ in range(round(seconds / simulator.config.control_dt)):
@@ -45,4 +47,8 @@ def hold(simulator: Simulator, seconds: float, target: Array | None = None, push
 
 def differences(one: RobotState, other: RobotState) -> list[str]:
     """Fields in which two states differ by as much as a bit."""
-    return [f.name for f in fields(one) if not np.array_equal(getattr(one, f.name), getattr(other, f.name))]
+    return [
+        f.name
+        for f in fields(one)
+        if not np.array_equal(getattr(one, f.name), getattr(other, f.name))
+    ]

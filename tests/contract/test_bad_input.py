@@ -30,7 +30,9 @@ def test_a_target_beyond_the_joint_names_both_and_the_range(make: Make) -> None:
     """FL_HFE ends at a quarter turn."""
     target = default_targets(ROBOTS)
     target[1, 1] = 1.6
-    with pytest.raises(SimulationError, match=r"target of robot 1, joint FL_HFE, is 1.600 rad.*within \+-1.571"):
+    with pytest.raises(
+        SimulationError, match=r"target of robot 1, joint FL_HFE, is 1.600 rad.*within \+-1.571"
+    ):
         make(num_robots=ROBOTS).step(target)
 
 
@@ -65,7 +67,9 @@ def test_a_motion_for_another_number_of_robots_is_refused(make: Make, field: str
     """Each field is checked, the last as well as the first."""
     motion = standing(LOCOMOTION, 2)
     motion = replace(motion, **{field: getattr(motion, field)[:1]})
-    with pytest.raises(SimulationError, match=rf"{field} has shape \(1, \d+\), expected \(2, \d+\)"):
+    with pytest.raises(
+        SimulationError, match=rf"{field} has shape \(1, \d+\), expected \(2, \d+\)"
+    ):
         make(num_robots=ROBOTS).reset(motion, robots=[1, 3])
 
 
@@ -73,7 +77,9 @@ def test_a_quaternion_of_another_length_is_refused(make: Make) -> None:
     """Half a quaternion is a mistake, not an attitude; rounding to single precision is not."""
     simulator, motion = make(num_robots=ROBOTS), standing(LOCOMOTION, 2)
     motion.base_quaternion[1] = [0.5, 0, 0, 0]
-    with pytest.raises(SimulationError, match=r"base_quaternion of robot 3 has norm 0.5, expected 1"):
+    with pytest.raises(
+        SimulationError, match=r"base_quaternion of robot 3 has norm 0.5, expected 1"
+    ):
         simulator.reset(motion, robots=[1, 3])
     motion.base_quaternion[1] = np.array([0.6, 0, 0.8, 0], dtype=np.float32)
     simulator.reset(motion, robots=[1, 3])
@@ -85,7 +91,9 @@ def test_joints_far_beyond_their_ends_are_refused(make: Make) -> None:
     motion.joint_position[1, 1] = np.pi / 2 + 0.05
     simulator.reset(motion, robots=[1, 3])
     motion.joint_position[1, 1] = 34.0
-    with pytest.raises(SimulationError, match=r"joint_position of robot 3, joint FL_HFE, is 34.000 rad"):
+    with pytest.raises(
+        SimulationError, match=r"joint_position of robot 3, joint FL_HFE, is 34.000 rad"
+    ):
         simulator.reset(motion, robots=[1, 3])
 
 
@@ -147,7 +155,9 @@ def test_a_terrain_for_another_number_of_robots_is_refused(make: Make) -> None:
 
 
 @pytest.mark.parametrize("config", [{"num_robots": 0}, {"decimation": 0}, {"physics_dt": 0.0}])
-def test_a_configuration_without_robots_or_time_is_refused(make: Make, config: dict[str, float]) -> None:
+def test_a_configuration_without_robots_or_time_is_refused(
+    make: Make, config: dict[str, float]
+) -> None:
     """Zero of anything simulates nothing."""
     with pytest.raises(SoloError, match="must be above zero"):
         make(**config)

@@ -29,7 +29,13 @@ def _result(driver: str, protocol: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result.json"
         printed = beside_board(
-            python, "-m", "tests.contract.board_client", driver, str(protocol), str(path), protocol=protocol
+            python,
+            "-m",
+            "tests.contract.board_client",
+            driver,
+            str(protocol),
+            str(path),
+            protocol=protocol,
         )
         assert path.exists(), printed
         result: dict[str, Any] = json.loads(path.read_text())

@@ -30,7 +30,9 @@ def test_added_mass_is_felt_by_the_feet(make: Make) -> None:
     simulator, added = make(num_robots=3), np.array([-0.5, 0.0, 0.5])
     simulator.set_domain(Domain.nominal(3, added_mass=added))
     state = hold(simulator, 2.0)
-    np.testing.assert_allclose(state.foot_force_w[..., 2].sum(axis=1), (TOTAL_MASS + added) * GRAVITY, rtol=2e-3)
+    np.testing.assert_allclose(
+        state.foot_force_w[..., 2].sum(axis=1), (TOTAL_MASS + added) * GRAVITY, rtol=2e-3
+    )
 
 
 def test_added_mass_resists_a_push(make: Make) -> None:
@@ -88,7 +90,9 @@ def test_feet_hold_below_the_friction_cone_and_slide_above(make: Make) -> None:
     hold(simulator, 1.0)
     push_w = np.zeros((4, 3))
     push_w[:, 0] = fraction * friction * WEIGHT
-    for part in np.linspace(0, 1, 50):  # slowly: a sudden push makes the legs swing and the feet slip
+    for part in np.linspace(
+        0, 1, 50
+    ):  # slowly: a sudden push makes the legs swing and the feet slip
         hold(simulator, 0.02, push_w=part * push_w)
     before = hold(simulator, 0.5, push_w=push_w)
     after = hold(simulator, 0.5, push_w=push_w)
@@ -121,7 +125,9 @@ def test_robots_stand_on_boxes_of_their_own(make: Make) -> None:
 
 def test_a_wall_pushes_back_horizontally(make: Make) -> None:
     """A robot pressed with 5 N against a box on slippery ground: the wall answers along -x, nothing else."""
-    wall = Terrain(np.array([[[0.75, 0.0]]]), np.array([[[1.0, 1.0, 0.5]]]))  # face 25 mm before the base
+    wall = Terrain(
+        np.array([[[0.75, 0.0]]]), np.array([[[1.0, 1.0, 0.5]]])
+    )  # face 25 mm before the base
     simulator = make(terrain=wall, kp=10.0, kd=0.2)
     simulator.set_domain(Domain.nominal(1, friction=0.05, motor_lag=0.0))
     motion = standing(NAVIGATION, 1)

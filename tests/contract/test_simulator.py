@@ -14,7 +14,15 @@ from solo_doi.solo12.constants import CONTROL_SETUPS, GRAVITY, JOINT_NAMES, Cont
 from solo_doi.solo12.rotations import from_rpy, rotate
 from solo_doi.solo12.state import JointCommand, feet_in_world, standing
 
-from .simulators import LOCOMOTION, Make, default_targets, differences, hold, in_the_air, random_targets
+from .simulators import (
+    LOCOMOTION,
+    Make,
+    default_targets,
+    differences,
+    hold,
+    in_the_air,
+    random_targets,
+)
 
 KNEE = JOINT_NAMES.index("FL_KFE")
 MILLISECOND = {"physics_dt": 0.001, "decimation": 1}
@@ -41,7 +49,9 @@ def test_static_torques_are_gain_times_error(make: Make) -> None:
     """At rest the reported torque is kp (target - q), and it is what carries the robot."""
     simulator = make()
     state = hold(simulator, 2.0)
-    np.testing.assert_allclose(state.torque, 5.0 * (LOCOMOTION.default_pose - state.joint_position), atol=1e-3)
+    np.testing.assert_allclose(
+        state.torque, 5.0 * (LOCOMOTION.default_pose - state.joint_position), atol=1e-3
+    )
     assert np.abs(state.torque[0, KNEE]) > 0.3
 
 
@@ -53,7 +63,13 @@ def test_a_robot_in_the_air_falls_at_g(make: Make, tiny: float) -> None:
     np.testing.assert_allclose(state.linear_velocity_b[0], [0, 0, -GRAVITY * time], atol=1e-6)
     fallen = height - state.base_position_w[0, 2]
     assert abs(fallen - GRAVITY * time**2 / 2) <= GRAVITY * 0.005 * time / 2 + tiny
-    for still in (state.angular_velocity_b, state.joint_velocity, state.torque, state.foot_force_w, state.body_force_w):
+    for still in (
+        state.angular_velocity_b,
+        state.joint_velocity,
+        state.torque,
+        state.foot_force_w,
+        state.body_force_w,
+    ):
         np.testing.assert_allclose(still, 0, atol=tiny)
 
 
@@ -198,11 +214,17 @@ def test_velocities_are_the_derivatives_of_positions(make: Make) -> None:
         + rotate(after.base_quaternion, after.linear_velocity_b)
     ) / 2
     # Half a step of acceleration, up to 10 m/s^2 at the base and 1000 rad/s^2 at the joints, is the error of this.
-    np.testing.assert_allclose((after.base_position_w - before.base_position_w) / 0.001, middle_w, atol=0.02)
+    np.testing.assert_allclose(
+        (after.base_position_w - before.base_position_w) / 0.001, middle_w, atol=0.02
+    )
     joint_rate = (after.joint_position - before.joint_position) / 0.001
-    np.testing.assert_allclose(joint_rate, (before.joint_velocity + after.joint_velocity) / 2, atol=0.3)
+    np.testing.assert_allclose(
+        joint_rate, (before.joint_velocity + after.joint_velocity) / 2, atol=0.3
+    )
     foot_rate = (after.foot_position_w - before.foot_position_w) / 0.001
-    np.testing.assert_allclose(foot_rate, (before.foot_velocity_w + after.foot_velocity_w) / 2, atol=0.05)
+    np.testing.assert_allclose(
+        foot_rate, (before.foot_velocity_w + after.foot_velocity_w) / 2, atol=0.05
+    )
 
 
 def test_state_is_a_copy(make: Make) -> None:
@@ -277,7 +299,10 @@ def test_a_kick_adds_to_the_velocity_of_the_chosen_bases(make: Make, tiny: float
         angular_velocity_b=np.full((3, 3), -0.5),
     )
     before = simulator.reset(motion)
-    linear_w, angular_b = np.array([[0.1, 0.2, 0.3], [0.4, 0, 0]]), np.array([[0.4, 0.5, 0.6], [0, 0, -1.0]])
+    linear_w, angular_b = (
+        np.array([[0.1, 0.2, 0.3], [0.4, 0, 0]]),
+        np.array([[0.4, 0.5, 0.6], [0, 0, -1.0]]),
+    )
     simulator.kick([2, 0], linear_w, angular_b)
     after = simulator.state()
     gained_w = rotate(after.base_quaternion, after.linear_velocity_b) - rotate(
@@ -309,7 +334,9 @@ def test_rotor_inertia_slows_joints_or_is_refused(make: Make) -> None:
     simulator = make(num_robots=2)
     domain = Domain.nominal(2, armature=np.array([0.0, 0.005]))
     if "armature" in simulator.unsupported_domain:
-        with pytest.raises(SoloError, match=r"'armature' than 0.0; robot 1 asks for 0.005.*use MuJoCo"):
+        with pytest.raises(
+            SoloError, match=r"'armature' than 0.0; robot 1 asks for 0.005.*use MuJoCo"
+        ):
             simulator.set_domain(domain)
         return
     simulator.set_domain(domain)
@@ -327,7 +354,10 @@ def test_what_lasts_is_set_before_the_first_step_and_refused_after_it(make: Make
     simulator.step(default_targets(3))
     other = Domain.nominal(2, added_mass=0.5, friction=0.7)
     if "added_mass" in simulator.lasting_domain:
-        with pytest.raises(SoloError, match=r"cannot change 'added_mass'.*robot 2 has 0.3 and is to get 0.5.*before"):
+        with pytest.raises(
+            SoloError,
+            match=r"cannot change 'added_mass'.*robot 2 has 0.3 and is to get 0.5.*before",
+        ):
             simulator.set_domain(other, robots=[2, 0])
     possible = simulator.possible_domain(other, [2, 0])
     simulator.set_domain(possible, robots=[2, 0])
@@ -340,13 +370,19 @@ def test_the_default_engine_varies_every_domain_field(engine: str, make: Make) -
     """Others may lack the rotor's inertia and nothing else; what Isaac Gym's robots are made of lasts."""
     simulator = make()
     assert simulator.unsupported_domain <= ({"armature"} if engine == "pybullet" else set())
-    assert simulator.lasting_domain <= ({"added_mass", "armature"} if engine == "isaacgym" else set())
+    assert simulator.lasting_domain <= (
+        {"added_mass", "armature"} if engine == "isaacgym" else set()
+    )
 
 
-def test_a_saved_simulation_continues_with_the_same_numbers_or_is_refused(engine: str, make: Make) -> None:
+def test_a_saved_simulation_continues_with_the_same_numbers_or_is_refused(
+    engine: str, make: Make
+) -> None:
     """Training resumes exactly where it stopped, lag and domain included; an engine that cannot says so."""
     simulator, targets = make(num_robots=2), random_targets(2, 30)
-    simulator.set_domain(Domain.nominal(2, friction=np.array([0.5, 1.2]), motor_lag=np.array([0.01, 0.035])))
+    simulator.set_domain(
+        Domain.nominal(2, friction=np.array([0.5, 1.2]), motor_lag=np.array([0.01, 0.035]))
+    )
     for target in targets[:15]:
         simulator.step(target)
     try:

@@ -18,7 +18,10 @@ STATE_FIELDS = tuple(
     field
     for field in FIELDS
     if field.name != "actions"
-    and (not field.per_trajectory or field.name.split("/")[1] in ("index", "start", "length", "crc32"))
+    and (
+        not field.per_trajectory
+        or field.name.split("/")[1] in ("index", "start", "length", "crc32")
+    )
 )
 LAYOUT = (
     {"name": "velocity", "size": 1, "unit": "m/s", "frame": "base", "noise": 0.1},
@@ -32,9 +35,9 @@ def made_up_arrays(
     """Fields of a shard with trajectories of these lengths, every number different."""
     ends = np.cumsum(lengths)
     arrays = {
-        field.name: rng.normal(size=(len(lengths) if field.per_trajectory else ends[-1], *field.shape)).astype(
-            field.dtype
-        )
+        field.name: rng.normal(
+            size=(len(lengths) if field.per_trajectory else ends[-1], *field.shape)
+        ).astype(field.dtype)
         for field in fields
     }
     arrays["terminals"][:] = False
@@ -42,11 +45,15 @@ def made_up_arrays(
     arrays["initials"][:] = np.isin(np.arange(ends[-1]), ends - lengths)
     arrays["episodes/index"] = np.arange(len(lengths))
     arrays["episodes/start"], arrays["episodes/length"] = ends - lengths, np.array(lengths)
-    arrays["episodes/crc32"] = checksums(arrays, arrays["episodes/start"], arrays["episodes/length"])
+    arrays["episodes/crc32"] = checksums(
+        arrays, arrays["episodes/start"], arrays["episodes/length"]
+    )
     return arrays
 
 
-def made_up_manifest(shards: Sequence[ShardEntry] = (), fields: Sequence[Field] = FIELDS) -> Manifest:
+def made_up_manifest(
+    shards: Sequence[ShardEntry] = (), fields: Sequence[Field] = FIELDS
+) -> Manifest:
     """What a manifest says of shards of `made_up_arrays`."""
     return Manifest(
         name="offline",
@@ -64,7 +71,11 @@ def made_up_manifest(shards: Sequence[ShardEntry] = (), fields: Sequence[Field] 
 
 
 def write_dataset(
-    folder: Path, shards: Sequence[Sequence[int]], *, seed: int = 0, fields: Sequence[Field] = FIELDS
+    folder: Path,
+    shards: Sequence[Sequence[int]],
+    *,
+    seed: int = 0,
+    fields: Sequence[Field] = FIELDS,
 ) -> list[dict[str, np.ndarray]]:
     """Write a dataset with one shard per list of lengths; return the arrays of each."""
     rng = np.random.default_rng(seed)
@@ -79,7 +90,9 @@ def write_dataset(
     return written
 
 
-def made_up_transitions(lengths: Sequence[int] = (3, 1, 4), *, terminal: Sequence[int] = (1,)) -> Transitions:
+def made_up_transitions(
+    lengths: Sequence[int] = (3, 1, 4), *, terminal: Sequence[int] = (1,)
+) -> Transitions:
     """Trajectories of these lengths; those numbered in `terminal` end by a terminal, the others are cut."""
     rng, ends = np.random.default_rng(0), np.cumsum(lengths) - 1
     rows = int(ends[-1]) + 1
@@ -103,7 +116,15 @@ def made_up_transitions(lengths: Sequence[int] = (3, 1, 4), *, terminal: Sequenc
 
 def assert_same(one: Transitions, other: Transitions) -> None:
     """Every array equal to the last bit, and of the same type."""
-    for name in ("observations", "next_observations", "actions", "rewards", "terminals", "timeouts", "starts"):
+    for name in (
+        "observations",
+        "next_observations",
+        "actions",
+        "rewards",
+        "terminals",
+        "timeouts",
+        "starts",
+    ):
         first, second = getattr(one, name), getattr(other, name)
         np.testing.assert_array_equal(first, second, err_msg=name)
         assert first.dtype == second.dtype, name

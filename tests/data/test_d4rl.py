@@ -35,7 +35,9 @@ def write_file(path: Path, *, compression: str | None = None, **changes: object)
     with h5py.File(path, "w") as file:
         for name, value in content.items():
             if value is not None:
-                file.create_dataset(name, data=value, compression=compression if np.ndim(value) else None)
+                file.create_dataset(
+                    name, data=value, compression=compression if np.ndim(value) else None
+                )
     return path
 
 
@@ -56,7 +58,10 @@ def test_it_is_written_with_the_names_that_d4rl_reads(tmp_path: Path) -> None:
     write_d4rl(tmp_path / "data.hdf5", made_up_transitions())
     with h5py.File(tmp_path / "data.hdf5") as file:
         kinds = {name: dataset.dtype.kind for name, dataset in file.items()}
-    numbers, flags = ("observations", "actions", "next_observations", "rewards"), ("terminals", "timeouts")
+    numbers, flags = (
+        ("observations", "actions", "next_observations", "rewards"),
+        ("terminals", "timeouts"),
+    )
     assert kinds == dict.fromkeys(numbers, "f") | dict.fromkeys(flags, "b")
 
 
@@ -78,7 +83,11 @@ def test_a_full_disk_is_a_clear_error(tmp_path: Path) -> None:
 def test_stored_successors_are_taken_as_they_are(tmp_path: Path, compression: str | None) -> None:
     """Nothing is dropped, also at a time-out, whose successor is in the file; metadata and infos are passed over."""
     path = write_file(
-        tmp_path / "d4rl.hdf5", compression=compression, next_observations=STATES + 0.5, timeouts=at(2), terminals=at(5)
+        tmp_path / "d4rl.hdf5",
+        compression=compression,
+        next_observations=STATES + 0.5,
+        timeouts=at(2),
+        terminals=at(5),
     )
     data = read_d4rl(path)
     assert len(data) == ROWS
@@ -128,11 +137,15 @@ def test_a_row_that_is_both_terminal_and_cut_counts_as_terminal(tmp_path: Path) 
 def test_without_timeouts_the_length_of_an_episode_is_needed(tmp_path: Path) -> None:
     """The message says what to give."""
     path = write_file(tmp_path / "maze.hdf5")
-    with pytest.raises(DataError, match=r"has no 'timeouts'.*max_episode_steps, 1000 for most MuJoCo tasks"):
+    with pytest.raises(
+        DataError, match=r"has no 'timeouts'.*max_episode_steps, 1000 for most MuJoCo tasks"
+    ):
         read_d4rl(path)
 
 
-def test_without_timeouts_episodes_are_cut_at_their_length_counted_from_the_last_end(tmp_path: Path) -> None:
+def test_without_timeouts_episodes_are_cut_at_their_length_counted_from_the_last_end(
+    tmp_path: Path,
+) -> None:
     """Length 3 with a terminal at 1: 0 1|2 3 4|5, and row 5 is a fragment."""
     path = write_file(tmp_path / "maze.hdf5", terminals=at(1), next_observations=STATES)
     data = read_d4rl(path, max_episode_steps=3)
@@ -147,7 +160,9 @@ def test_every_transition_stays_within_its_trajectory(
     """Whatever the flags: a kept row's successor is the row after it, or masked; only ends that were cut are lost."""
     rows = len(flags)
     states = np.arange(rows, dtype=np.float32)[:, None]
-    terminals, timeouts = (np.array([flag == name for flag in flags]) for name in ("terminal", "timeout"))
+    terminals, timeouts = (
+        np.array([flag == name for flag in flags]) for name in ("terminal", "timeout")
+    )
     path = tmp_path_factory.getbasetemp() / "flags.hdf5"
     write_file(
         path, observations=states, actions=states, rewards=states[:, 0], terminals=terminals, timeouts=timeouts,
@@ -162,7 +177,9 @@ def test_every_transition_stays_within_its_trajectory(
     assert data.observations[:, 0].tolist() == np.flatnonzero(terminals | ~timeouts).tolist()
     inner = ~data.terminals
     np.testing.assert_array_equal(data.next_observations[inner], data.observations[inner] + 1)
-    number = np.cumsum(np.concatenate([[0], (terminals | timeouts)[:-1]]))  # of each row's trajectory
+    number = np.cumsum(
+        np.concatenate([[0], (terminals | timeouts)[:-1]])
+    )  # of each row's trajectory
     kept = number[data.observations[:, 0].astype(int)]
     np.testing.assert_array_equal(np.diff(kept) > 0, np.diff(data.trajectory) > 0)
 
@@ -191,7 +208,9 @@ def test_double_precision_becomes_single(tmp_path: Path) -> None:
 def test_a_missing_array_is_named_with_what_was_found(tmp_path: Path, name: str) -> None:
     """Not a D4RL file, or a cut one."""
     path = write_file(tmp_path / "d4rl.hdf5", **{name: None})
-    with pytest.raises(DataError, match=rf"lacks \['{name}'\], found .*'metadata'.*Expected a D4RL file"):
+    with pytest.raises(
+        DataError, match=rf"lacks \['{name}'\], found .*'metadata'.*Expected a D4RL file"
+    ):
         read_d4rl(path, max_episode_steps=3)
 
 
@@ -207,7 +226,9 @@ def test_a_missing_array_is_named_with_what_was_found(tmp_path: Path, name: str)
         ("rewards", np.float32(1.0)),
     ],
 )
-def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path, name: str, value: np.ndarray) -> None:
+def test_arrays_that_do_not_fit_together_are_refused(
+    tmp_path: Path, name: str, value: np.ndarray
+) -> None:
     """With shape and expectation."""
     path = write_file(tmp_path / "d4rl.hdf5", **{name: value})
     with pytest.raises(DataError, match=rf"d4rl\.hdf5: {name} has shape .*, expected \({ROWS}, "):

@@ -17,7 +17,14 @@ from solo_doi.data.manifest import MANIFEST_FILE
 from solo_doi.data.minari import write_minari
 from solo_doi.data.shard import DataError, write_shard
 
-from .datasets import FIELDS, STATE_FIELDS, assert_same, made_up_manifest, made_up_transitions, write_dataset
+from .datasets import (
+    FIELDS,
+    STATE_FIELDS,
+    assert_same,
+    made_up_manifest,
+    made_up_transitions,
+    write_dataset,
+)
 
 SHARDS = ((3, 1, 5), (2,), (4, 4))
 ROWS = 19
@@ -48,7 +55,9 @@ def test_a_batch_equals_plain_indexing(dataset: Dataset, rows: list[int]) -> Non
     names = [field.name for field in FIELDS if not field.per_trajectory]
     batch = dataset.batch(np.array(rows, dtype=np.int64), names)
     for name in names:
-        expected = np.concatenate([arrays[name] for arrays in dataset.shards])[np.array(rows, dtype=np.int64)]
+        expected = np.concatenate([arrays[name] for arrays in dataset.shards])[
+            np.array(rows, dtype=np.int64)
+        ]
         np.testing.assert_array_equal(batch[name], expected)
         assert batch[name].dtype == expected.dtype
 
@@ -80,8 +89,12 @@ def test_a_column_is_all_shards_one_after_another(folder: Path, dataset: Dataset
     for field in FIELDS:
         column = dataset.column(field.name)
         assert type(column) is np.ndarray
-        np.testing.assert_array_equal(column, np.concatenate([arrays[field.name] for arrays in dataset.shards]))
-    with pytest.raises(DataError, match=f"{folder}: Unknown field 'reward'. Did you mean 'rewards'"):
+        np.testing.assert_array_equal(
+            column, np.concatenate([arrays[field.name] for arrays in dataset.shards])
+        )
+    with pytest.raises(
+        DataError, match=f"{folder}: Unknown field 'reward'. Did you mean 'rewards'"
+    ):
         dataset.column("reward")
 
 
@@ -114,18 +127,25 @@ def test_a_set_of_states_has_no_actions_to_give(tmp_path: Path) -> None:
 def test_a_dataset_that_was_only_begun_says_so(tmp_path: Path) -> None:
     """Before the first shard is there."""
     made_up_manifest().write(tmp_path)
-    with pytest.raises(DataError, match=r"holds no trajectories yet. Run the solo-collect command that began it again"):
+    with pytest.raises(
+        DataError,
+        match=r"holds no trajectories yet. Run the solo-collect command that began it again",
+    ):
         Dataset(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["transitions", "trajectories"])
-def test_a_shard_of_another_size_than_the_manifest_says_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_shard_of_another_size_than_the_manifest_says_is_refused(
+    tmp_path: Path, name: str
+) -> None:
     """A file of another collection under the same name."""
     write_dataset(tmp_path, SHARDS)
     content = json.loads((tmp_path / MANIFEST_FILE).read_text())
     content["shards"][1][name] += 1
     (tmp_path / MANIFEST_FILE).write_text(json.dumps(content))
-    with pytest.raises(DataError, match=r"shard-00001\.h5: 2 transitions in 1 trajectories, the manifest says"):
+    with pytest.raises(
+        DataError, match=r"shard-00001\.h5: 2 transitions in 1 trajectories, the manifest says"
+    ):
         Dataset(tmp_path)
 
 
@@ -134,7 +154,9 @@ def test_not_finite_observations_are_refused_with_their_place(tmp_path: Path) ->
     (arrays,) = write_dataset(tmp_path, ((3, 2),))
     arrays["next_observations"][4, 2] = np.nan
     write_shard(tmp_path / "shard-00000.h5", arrays)
-    with pytest.raises(DataError, match=f"{tmp_path}: next_observations of transition 4 are not finite"):
+    with pytest.raises(
+        DataError, match=f"{tmp_path}: next_observations of transition 4 are not finite"
+    ):
         Dataset(tmp_path).transitions()
 
 
@@ -147,7 +169,9 @@ def test_each_kind_of_dataset_is_recognised(tmp_path: Path) -> None:
     assert_same(read_transitions(tmp_path / "d4rl.hdf5"), data)
     assert_same(read_transitions(tmp_path / "minari"), data)
     assert_same(read_transitions(tmp_path / "ours"), Dataset(tmp_path / "ours").transitions())
-    with pytest.raises(DataError, match=r"no such file or directory. Expected a dataset directory, a D4RL file or"):
+    with pytest.raises(
+        DataError, match=r"no such file or directory. Expected a dataset directory, a D4RL file or"
+    ):
         read_transitions(tmp_path / "absent")
     with pytest.raises(DataError, match=r"no manifest\.json"):
         read_transitions(tmp_path)

@@ -19,7 +19,9 @@ from tests.common.disks import no_file_above, read_only
 
 from .datasets import made_up_manifest
 
-MANIFEST = made_up_manifest([ShardEntry("shard-00000.h5", 3, 9, "12"), ShardEntry("shard-00001.h5", 2, 4, "34")])
+MANIFEST = made_up_manifest(
+    [ShardEntry("shard-00000.h5", 3, 9, "12"), ShardEntry("shard-00001.h5", 2, 4, "34")]
+)
 
 
 def change(folder: Path, how: Callable[[dict[str, Any]], object]) -> None:
@@ -51,7 +53,10 @@ def test_sizes_are_sums_over_shards() -> None:
 def test_differences_are_named_by_place_and_both_values() -> None:
     """The user reads which setting is not the same; shards that are not there yet do not count."""
     other = replace(
-        MANIFEST, seed=2, origin={**MANIFEST.origin, "recipe": {"seed": 2, "command": [1.0, 0.5, 0.0]}}, shards=()
+        MANIFEST,
+        seed=2,
+        origin={**MANIFEST.origin, "recipe": {"seed": 2, "command": [1.0, 0.5, 0.0]}},
+        shards=(),
     )
     assert MANIFEST.differences(other) == [
         "seed was 1, is 2",
@@ -76,7 +81,10 @@ def test_a_file_and_its_reading_have_no_differences(tmp_path: Path) -> None:
 def test_a_failed_write_keeps_the_old_manifest(tmp_path: Path) -> None:
     """On a full disk the dataset stays as readable as it was."""
     MANIFEST.write(tmp_path)
-    with no_file_above(50), pytest.raises(WriteError, match=r"manifest\.json: cannot be written \(File too large\)"):
+    with (
+        no_file_above(50),
+        pytest.raises(WriteError, match=r"manifest\.json: cannot be written \(File too large\)"),
+    ):
         replace(MANIFEST, seed=2).write(tmp_path)
     assert Manifest.read(tmp_path) == MANIFEST
     assert os.listdir(tmp_path) == [MANIFEST_FILE]
@@ -86,22 +94,31 @@ def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
     """And the manifest in it can be read."""
     MANIFEST.write(tmp_path)
     with read_only(tmp_path):
-        with pytest.raises(WriteError, match=r"manifest\.json: cannot be written \((Read-only|Permission denied)"):
+        with pytest.raises(
+            WriteError, match=r"manifest\.json: cannot be written \((Read-only|Permission denied)"
+        ):
             MANIFEST.write(tmp_path)
         assert Manifest.read(tmp_path) == MANIFEST
 
 
 def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
     """The message says what was expected."""
-    with pytest.raises(DataError, match=r"no manifest\.json in it\. Expected a dataset made by solo-collect"):
+    with pytest.raises(
+        DataError, match=r"no manifest\.json in it\. Expected a dataset made by solo-collect"
+    ):
         Manifest.read(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b'{"format": "solo-doi', b"\xff\xfe\x00"], ids=["empty", "cut", "bytes"])
+@pytest.mark.parametrize(
+    "content", [b"", b'{"format": "solo-doi', b"\xff\xfe\x00"], ids=["empty", "cut", "bytes"]
+)
 def test_a_damaged_manifest_is_refused_with_the_remedy(tmp_path: Path, content: bytes) -> None:
     """The remedy works: the collector keeps shards that are there."""
     (tmp_path / MANIFEST_FILE).write_bytes(content)
-    with pytest.raises(DataError, match=r"manifest\.json: not valid JSON .*Delete it and run the solo-collect command"):
+    with pytest.raises(
+        DataError,
+        match=r"manifest\.json: not valid JSON .*Delete it and run the solo-collect command",
+    ):
         Manifest.read(tmp_path)
 
 
@@ -118,7 +135,9 @@ def test_a_newer_version_is_refused_with_what_to_do(tmp_path: Path, version: obj
     """An old program must not guess what a new one meant."""
     MANIFEST.write(tmp_path)
     change(tmp_path, lambda content: content.update(version=version))
-    with pytest.raises(DataError, match=rf"version {version!r}, this program reads version {VERSION}\. Update"):
+    with pytest.raises(
+        DataError, match=rf"version {version!r}, this program reads version {VERSION}\. Update"
+    ):
         Manifest.read(tmp_path)
 
 
@@ -133,7 +152,9 @@ def test_a_newer_version_is_refused_with_what_to_do(tmp_path: Path, version: obj
         lambda content: content.update(shards=7),
     ],
 )
-def test_an_incomplete_manifest_is_refused(tmp_path: Path, damage: Callable[[dict[str, Any]], object]) -> None:
+def test_an_incomplete_manifest_is_refused(
+    tmp_path: Path, damage: Callable[[dict[str, Any]], object]
+) -> None:
     """Edited by hand, and wrongly."""
     MANIFEST.write(tmp_path)
     change(tmp_path, damage)

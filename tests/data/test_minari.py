@@ -28,12 +28,20 @@ def write_package_like(path: Path, steps: tuple[int, ...] = (3, 2)) -> Path:
             group = file.create_group(f"episode_{number}")
             group.attrs.update(id=number, seed=number, total_steps=count)
             group.create_group("infos")
-            observations = 100 * number + np.arange(2 * (count + 1), dtype=np.float64).reshape(count + 1, 2)
+            observations = 100 * number + np.arange(2 * (count + 1), dtype=np.float64).reshape(
+                count + 1, 2
+            )
             group.create_dataset("observations", data=observations, maxshape=(None, 2), chunks=True)
-            group.create_dataset("actions", data=np.full((count, 3), number, dtype=np.float32), chunks=True)
+            group.create_dataset(
+                "actions", data=np.full((count, 3), number, dtype=np.float32), chunks=True
+            )
             group.create_dataset("rewards", data=np.arange(count, dtype=np.float64), chunks=True)
-            group.create_dataset("terminations", data=np.arange(count) == (count - 1 if number % 2 else -1))
-            group.create_dataset("truncations", data=np.arange(count) == (-1 if number % 2 else count - 1))
+            group.create_dataset(
+                "terminations", data=np.arange(count) == (count - 1 if number % 2 else -1)
+            )
+            group.create_dataset(
+                "truncations", data=np.arange(count) == (-1 if number % 2 else count - 1)
+            )
     (folder / METADATA_FILE).write_text('{"dataset_id": "x/y-v0", "data_format": "hdf5"}')
     return path
 
@@ -54,7 +62,9 @@ def test_episodes_become_transitions(tmp_path: Path) -> None:
     assert data.starts.tolist() == [0, 3]
     assert data.terminals.tolist() == [False, False, False, False, True]
     assert data.timeouts.tolist() == [False, False, True, False, False]
-    assert {array.dtype for array in (data.observations, data.rewards, data.actions)} == {np.dtype(np.float32)}
+    assert {array.dtype for array in (data.observations, data.rewards, data.actions)} == {
+        np.dtype(np.float32)
+    }
 
 
 def test_episodes_are_read_by_number_not_by_name(tmp_path: Path) -> None:
@@ -92,9 +102,12 @@ def test_it_is_written_as_the_package_expects(tmp_path: Path) -> None:
     """The documented layout: groups with attributes, an `infos` group, spaces as JSON inside JSON."""
     write_minari(tmp_path / "made-up-v0", made_up_transitions((3, 1)), "made-up-v0")
     metadata = json.loads((tmp_path / "made-up-v0" / "data" / METADATA_FILE).read_text())
-    assert {"dataset_id": "made-up-v0", "total_episodes": 2, "total_steps": 4, "data_format": "hdf5"}.items() <= (
-        metadata.items()
-    )
+    assert {
+        "dataset_id": "made-up-v0",
+        "total_episodes": 2,
+        "total_steps": 4,
+        "data_format": "hdf5",
+    }.items() <= (metadata.items())
     space = json.loads(metadata["action_space"])
     assert (space["type"], space["shape"], space["low"]) == ("Box", [2], [-np.inf, -np.inf])
     with h5py.File(tmp_path / "made-up-v0" / "data" / DATA_FILE) as file:
@@ -115,7 +128,9 @@ def test_states_alone_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["made-up", "", "../x-v0", "x-v", "solo 12/x-v0"])
 def test_a_name_that_the_package_would_not_load_is_refused(tmp_path: Path, name: str) -> None:
     """Found when it is written, not when a colleague opens it."""
-    with pytest.raises(DataError, match=r"is no name of a Minari dataset: expected one such as solo12/offline-v0"):
+    with pytest.raises(
+        DataError, match=r"is no name of a Minari dataset: expected one such as solo12/offline-v0"
+    ):
         write_minari(tmp_path / "x-v0", made_up_transitions(), name)
 
 
@@ -131,7 +146,10 @@ def test_an_existing_dataset_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_nothing_that_looks_like_a_dataset(tmp_path: Path) -> None:
     """A second attempt with space works."""
     path = tmp_path / "x-v0"
-    with no_file_above(3000), pytest.raises(DataError, match=r"x-v0: cannot be written \(File too large\)"):
+    with (
+        no_file_above(3000),
+        pytest.raises(DataError, match=r"x-v0: cannot be written \(File too large\)"),
+    ):
         write_minari(path, made_up_transitions((50, 50)), "x-v0")
     assert not is_minari(path)
     write_minari(path, made_up_transitions(), "x-v0")
@@ -168,7 +186,10 @@ def _nest(file: h5py.File) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (_nest, "observations of /episode_0 are not one array: dictionary spaces are not supported"),
+        (
+            _nest,
+            "observations of /episode_0 are not one array: dictionary spaces are not supported",
+        ),
         (lambda file: file.__delitem__("episode_1/rewards"), "/episode_1 has no 'rewards', found"),
         (
             lambda file: _replace(file, "episode_0/actions", np.zeros(3, dtype=np.int64)),
@@ -178,9 +199,18 @@ def _nest(file: h5py.File) -> None:
             lambda file: _replace(file, "episode_0/observations", np.zeros((3, 2))),
             "/episode_0 has 3 observations for 3 actions.*expected one more observation",
         ),
-        (lambda file: _replace(file, "episode_1/rewards", np.zeros(5)), "/episode_1 has .* 5 rewards"),
-        (lambda file: _replace(file, "episode_1/observations", np.zeros((3, 5))), "episodes have different sizes"),
-        (lambda file: file.create_group("notes"), "holds 'notes', expected groups episode_0, episode_1 and so on only"),
+        (
+            lambda file: _replace(file, "episode_1/rewards", np.zeros(5)),
+            "/episode_1 has .* 5 rewards",
+        ),
+        (
+            lambda file: _replace(file, "episode_1/observations", np.zeros((3, 5))),
+            "episodes have different sizes",
+        ),
+        (
+            lambda file: file.create_group("notes"),
+            "holds 'notes', expected groups episode_0, episode_1 and so on only",
+        ),
         (lambda file: file.clear(), "holds no episodes"),
         (
             lambda file: _replace(file, "episode_0/observations", np.full((4, 2), np.nan)),

@@ -13,7 +13,14 @@ ALL = (*transition_fields(48), *INFO_FIELDS, *episode_fields(("friction", "added
 def test_transitions_have_the_names_that_d4rl_tools_look_for() -> None:
     """Any tool that reads D4RL reads our shards."""
     names = {field.name for field in transition_fields(48)}
-    assert {"observations", "actions", "next_observations", "rewards", "terminals", "timeouts"} <= names
+    assert {
+        "observations",
+        "actions",
+        "next_observations",
+        "rewards",
+        "terminals",
+        "timeouts",
+    } <= names
 
 
 def test_without_actions_only_the_actions_are_missing() -> None:

@@ -33,7 +33,9 @@ def shard(tmp_path: Path, arrays: dict[str, np.ndarray]) -> Path:
     return path
 
 
-def test_what_is_written_is_read_back_to_the_last_bit(shard: Path, arrays: dict[str, np.ndarray]) -> None:
+def test_what_is_written_is_read_back_to_the_last_bit(
+    shard: Path, arrays: dict[str, np.ndarray]
+) -> None:
     """Every field, with its type."""
     mapped = map_shard(shard, FIELDS)
     assert list(mapped) == [field.name for field in FIELDS]
@@ -85,7 +87,9 @@ def test_a_chunked_field_of_another_program_is_read_all_the_same(tmp_path: Path)
     values = np.arange(40, dtype=np.float32).reshape(10, 4)
     with h5py.File(tmp_path / "gzip.h5", "w") as file:
         file.create_dataset("observations", data=values, compression="gzip")
-    np.testing.assert_array_equal(map_shard(tmp_path / "gzip.h5", FIELDS[:1])["observations"], values)
+    np.testing.assert_array_equal(
+        map_shard(tmp_path / "gzip.h5", FIELDS[:1])["observations"], values
+    )
 
 
 # Writing at once or not at all.
@@ -126,11 +130,16 @@ def test_a_mistake_in_the_program_is_not_reported_as_a_full_disk(tmp_path: Path)
 
 
 @pytest.mark.parametrize("size", [0, 100, 1500, 4000])
-def test_a_file_that_cannot_grow_is_one_clear_line(tmp_path: Path, size: int, arrays: dict[str, np.ndarray]) -> None:
+def test_a_file_that_cannot_grow_is_one_clear_line(
+    tmp_path: Path, size: int, arrays: dict[str, np.ndarray]
+) -> None:
     """Wherever in the file the space ends, also while HDF5 closes it, the old file stays as it was."""
     path = tmp_path / "shard.h5"
     path.write_text("old")
-    with no_file_above(size), pytest.raises(WriteError, match=r"cannot be written \(File too large\)") as caught:
+    with (
+        no_file_above(size),
+        pytest.raises(WriteError, match=r"cannot be written \(File too large\)") as caught,
+    ):
         write_shard(path, arrays)
     assert "\n" not in str(caught.value)
     assert path.read_text() == "old"
@@ -144,18 +153,24 @@ def test_a_full_disk_is_one_clear_line_and_what_was_written_stays_readable(
     large = {name: np.repeat(array, 60, axis=0) for name, array in arrays.items()}
     with small_disk(tmp_path, "64k"):
         write_shard(tmp_path / "one.h5", arrays)
-        with pytest.raises(WriteError, match=r"two\.h5: cannot be written \(No space left on device\)") as caught:
+        with pytest.raises(
+            WriteError, match=r"two\.h5: cannot be written \(No space left on device\)"
+        ) as caught:
             write_shard(tmp_path / "two.h5", large)
         assert "\n" not in str(caught.value)
         assert os.listdir(tmp_path) == ["one.h5"]
-        np.testing.assert_array_equal(map_shard(tmp_path / "one.h5", FIELDS)["rewards"], arrays["rewards"])
+        np.testing.assert_array_equal(
+            map_shard(tmp_path / "one.h5", FIELDS)["rewards"], arrays["rewards"]
+        )
         write_shard(tmp_path / "two.h5", arrays)
 
 
 def test_a_read_only_folder_is_one_clear_line(shard: Path, arrays: dict[str, np.ndarray]) -> None:
     """And what lies there can be read."""
     with read_only(shard.parent):
-        with pytest.raises(WriteError, match=r"cannot be written \((Read-only file system|Permission denied)\)"):
+        with pytest.raises(
+            WriteError, match=r"cannot be written \((Read-only file system|Permission denied)\)"
+        ):
             write_shard(shard, arrays)
         np.testing.assert_array_equal(map_shard(shard, FIELDS)["rewards"], arrays["rewards"])
 
@@ -165,7 +180,9 @@ def test_a_read_only_folder_is_one_clear_line(shard: Path, arrays: dict[str, np.
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """With the system's reason."""
-    with pytest.raises(DataError, match=r"absent\.h5: not a readable HDF5 file \(.*[Nn]o such file"):
+    with pytest.raises(
+        DataError, match=r"absent\.h5: not a readable HDF5 file \(.*[Nn]o such file"
+    ):
         map_shard(tmp_path / "absent.h5", FIELDS)
 
 
@@ -174,7 +191,9 @@ def test_a_truncated_file_is_refused_with_what_to_do(shard: Path, share: float) 
     """However much is left of it."""
     content = shard.read_bytes()
     shard.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(DataError, match=r"shard\.h5: not a readable HDF5 file .*cut short.*solo-collect repair"):
+    with pytest.raises(
+        DataError, match=r"shard\.h5: not a readable HDF5 file .*cut short.*solo-collect repair"
+    ):
         map_shard(shard, FIELDS)
 
 
@@ -185,29 +204,43 @@ def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
         map_shard(tmp_path / "picture.h5", FIELDS)
 
 
-def test_a_missing_field_is_named_with_what_was_found(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+def test_a_missing_field_is_named_with_what_was_found(
+    tmp_path: Path, arrays: dict[str, np.ndarray]
+) -> None:
     """An HDF5 file, but not of this dataset."""
     del arrays["infos/fallen"], arrays["actions"]
     write_shard(tmp_path / "other.h5", arrays)
-    with pytest.raises(DataError, match=r"has no 'actions', found \['episodes', 'infos', .*Is it a shard"):
+    with pytest.raises(
+        DataError, match=r"has no 'actions', found \['episodes', 'infos', .*Is it a shard"
+    ):
         map_shard(tmp_path / "other.h5", FIELDS)
 
 
 @pytest.mark.parametrize("dtype", ["<f8", ">f4", "<i4"])
-def test_a_field_of_another_type_is_refused(tmp_path: Path, arrays: dict[str, np.ndarray], dtype: str) -> None:
+def test_a_field_of_another_type_is_refused(
+    tmp_path: Path, arrays: dict[str, np.ndarray], dtype: str
+) -> None:
     """A memory map would show nonsense; the other byte order has the same size and would not even fail."""
     arrays["rewards"] = arrays["rewards"].astype(dtype)
     write_shard(tmp_path / "other.h5", arrays)
-    with pytest.raises(DataError, match=rf"rewards is {dtype} with shape \(9,\), expected <f4 with shape \('N',\)"):
+    with pytest.raises(
+        DataError, match=rf"rewards is {dtype} with shape \(9,\), expected <f4 with shape \('N',\)"
+    ):
         map_shard(tmp_path / "other.h5", FIELDS)
 
 
-@pytest.mark.parametrize("value", [np.zeros((9, 5), np.float32), np.float32(1.0)], ids=["wide", "scalar"])
-def test_a_field_of_another_shape_is_refused(tmp_path: Path, arrays: dict[str, np.ndarray], value: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    "value", [np.zeros((9, 5), np.float32), np.float32(1.0)], ids=["wide", "scalar"]
+)
+def test_a_field_of_another_shape_is_refused(
+    tmp_path: Path, arrays: dict[str, np.ndarray], value: np.ndarray
+) -> None:
     """Observations of another task, or a single number."""
     arrays["observations"] = value
     write_shard(tmp_path / "other.h5", arrays)
-    with pytest.raises(DataError, match=r"observations is <f4 with shape .*expected <f4 with shape \('N', 4\)"):
+    with pytest.raises(
+        DataError, match=r"observations is <f4 with shape .*expected <f4 with shape \('N', 4\)"
+    ):
         map_shard(tmp_path / "other.h5", FIELDS)
 
 
@@ -220,11 +253,15 @@ def test_a_group_in_place_of_a_field_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["actions", "episodes/skill"])
-def test_fields_of_unequal_length_are_refused(tmp_path: Path, arrays: dict[str, np.ndarray], name: str) -> None:
+def test_fields_of_unequal_length_are_refused(
+    tmp_path: Path, arrays: dict[str, np.ndarray], name: str
+) -> None:
     """Rows would belong to other rows."""
     arrays[name] = arrays[name][:-1]
     write_shard(tmp_path / "short.h5", arrays)
-    with pytest.raises(DataError, match=f"different lengths, expected one: .*'{name}': {len(arrays[name])}"):
+    with pytest.raises(
+        DataError, match=f"different lengths, expected one: .*'{name}': {len(arrays[name])}"
+    ):
         map_shard(tmp_path / "short.h5", FIELDS)
 
 
@@ -247,7 +284,9 @@ def test_damage_anywhere_is_refused_or_leaves_the_shapes_alone(shard: Path) -> N
 # Checksums.
 
 
-def test_a_checksum_sees_every_byte_of_its_trajectory_and_no_other(arrays: dict[str, np.ndarray]) -> None:
+def test_a_checksum_sees_every_byte_of_its_trajectory_and_no_other(
+    arrays: dict[str, np.ndarray],
+) -> None:
     """Transitions as well as labels; a change shows in exactly the trajectory it was made in."""
     start, length = arrays["episodes/start"], arrays["episodes/length"]
     before = checksums(arrays, start, length)
@@ -265,7 +304,9 @@ def test_a_checksum_moves_with_its_trajectory(arrays: dict[str, np.ndarray]) -> 
     """The same trajectory elsewhere in a file has the same one: copies can be checked."""
     start, length = arrays["episodes/start"], arrays["episodes/length"]
     alone = {
-        field.name: arrays[field.name][1:2] if field.per_trajectory else arrays[field.name][start[1] :][: length[1]]
+        field.name: arrays[field.name][1:2]
+        if field.per_trajectory
+        else arrays[field.name][start[1] :][: length[1]]
         for field in FIELDS
     }
     assert checksums(alone, np.array([0]), length[1:2])[0] == checksums(arrays, start, length)[1]

@@ -23,7 +23,10 @@ def test_trajectories_are_told_apart() -> None:
 def test_flags_end_trajectories_and_the_end_of_the_data_does_too() -> None:
     """A terminal at 2, a time-out at 3, the last fragment without a flag."""
     flags = {"terminals": np.arange(8) == 2, "timeouts": np.arange(8) == 3}
-    others = {name: getattr(DATA, name) for name in ("observations", "next_observations", "actions", "rewards")}
+    others = {
+        name: getattr(DATA, name)
+        for name in ("observations", "next_observations", "actions", "rewards")
+    }
     data = Transitions.from_flags(**flags, **others, terms=DATA.terms)
     assert data.starts.tolist() == [0, 3, 4]
 
@@ -31,11 +34,16 @@ def test_flags_end_trajectories_and_the_end_of_the_data_does_too() -> None:
 def test_a_flag_on_the_last_row_starts_no_empty_trajectory() -> None:
     """There is nothing after it."""
     flags = {"terminals": np.zeros(8, dtype=bool), "timeouts": np.arange(8) == 7}
-    others = {name: getattr(DATA, name) for name in ("observations", "next_observations", "actions", "rewards")}
+    others = {
+        name: getattr(DATA, name)
+        for name in ("observations", "next_observations", "actions", "rewards")
+    }
     assert Transitions.from_flags(**flags, **others, terms=DATA.terms).starts.tolist() == [0]
 
 
-@pytest.mark.parametrize("name", ["next_observations", "actions", "rewards", "terminals", "timeouts"])
+@pytest.mark.parametrize(
+    "name", ["next_observations", "actions", "rewards", "terminals", "timeouts"]
+)
 def test_an_array_of_another_length_is_refused(name: str) -> None:
     """Rows would belong to other rows."""
     with pytest.raises(DataError, match=f"{name} has 7 rows, observations have 8"):
@@ -60,7 +68,10 @@ def test_a_successor_of_another_size_is_refused() -> None:
 
 def test_observations_must_be_rows_of_numbers() -> None:
     """Discrete observations of another task."""
-    with pytest.raises(DataError, match=r"observations has shape \(8,\), expected one row of numbers per transition"):
+    with pytest.raises(
+        DataError,
+        match=r"observations has shape \(8,\), expected one row of numbers per transition",
+    ):
         replace(DATA, observations=DATA.observations[:, 0])
 
 
@@ -74,7 +85,13 @@ def test_trajectories_must_follow_one_another(starts: list[int]) -> None:
 def test_no_transitions_are_no_data() -> None:
     """An empty file is an error here, not a division by zero in training."""
     with pytest.raises(DataError, match="There is no whole transition"):
-        replace(DATA, **{name: getattr(DATA, name)[:0] for name in ("observations", "next_observations", "starts")})
+        replace(
+            DATA,
+            **{
+                name: getattr(DATA, name)[:0]
+                for name in ("observations", "next_observations", "starts")
+            },
+        )
 
 
 def test_actions_may_be_missing() -> None:

@@ -126,7 +126,9 @@ BOARD_ROWS: dict[str, BoardRow] = {
     "no packet reaches the board": BoardRow(_deaf_board, frozenset({C.COMMAND_LAG}), 0.023),
     "no packet reaches the PC": BoardRow(_deaf_pc, SILENT, 0.008),
     "packets 20 ms late": BoardRow(_switch("delay", 20), SILENT, 0.03),
-    "5 % of packets corrupt": BoardRow(_switch("corrupt", 0.05), SPOILT, 0.1, rearms=True, bounded=False),
+    "5 % of packets corrupt": BoardRow(
+        _switch("corrupt", 0.05), SPOILT, 0.1, rearms=True, bounded=False
+    ),
     "encoder in error": BoardRow(_switch("encoder-error", 7), frozenset({C.HARDWARE}), 0.003),
     "driver dead": BoardRow(_switch("dead-driver", 2), frozenset({C.HARDWARE}), 0.003),
     "IMU frozen": BoardRow(_switch("imu-freeze"), frozenset({C.IMU_FROZEN}), 0.023),
@@ -137,15 +139,24 @@ BOARD_ROWS: dict[str, BoardRow] = {
     "PC stalls for 80 ms": BoardRow(_pc_stalls(0.08), DISARMED | LATE, 0.023),
     "robot process killed": BoardRow(_process_killed, frozenset({C.STATE_STALE}), 0.023),
     "controller killed": BoardRow(_controller_killed, frozenset({C.COMMAND_STALE}), 0.025),
-    "controller frozen for 500 ms": BoardRow(ROWS["controller frozen for 500 ms"].inject, LATE, 0.025, rearms=True),
-    "second controller with the key": BoardRow(
-        ROWS["second controller with the key"].inject, frozenset({C.COMMAND_FOREIGN}), 0.003, rearms=True
+    "controller frozen for 500 ms": BoardRow(
+        ROWS["controller frozen for 500 ms"].inject, LATE, 0.025, rearms=True
     ),
-    "gain beyond the wire": BoardRow(_one_command(_stiff), frozenset({C.COMMAND_GAINS}), 0.003, rearms=True),
+    "second controller with the key": BoardRow(
+        ROWS["second controller with the key"].inject,
+        frozenset({C.COMMAND_FOREIGN}),
+        0.003,
+        rearms=True,
+    ),
+    "gain beyond the wire": BoardRow(
+        _one_command(_stiff), frozenset({C.COMMAND_GAINS}), 0.003, rearms=True
+    ),
     "command on a measurement 5 s ahead": BoardRow(
         _one_command(_ahead), frozenset({C.COMMAND_OBSERVED}), 0.003, rearms=True
     ),
-    "NaN target": BoardRow(_one_command(_nan_target), frozenset({C.COMMAND_NOT_FINITE}), 0.003, rearms=True),
+    "NaN target": BoardRow(
+        _one_command(_nan_target), frozenset({C.COMMAND_NOT_FINITE}), 0.003, rearms=True
+    ),
     "commands forged with another key": BoardRow(ROWS["forged with another key"].inject),
     "commands replayed after 5, 30, 300 ms": BoardRow(ROWS["replayed after 5, 30, 300 ms"].inject),
 }

@@ -61,9 +61,13 @@ class WatchedBody(Body):
         super().tick(command)
         self._last = command or self._last
         drivers = self.drivers.reading()
-        holds = self._last is not None and bool((drivers["enabled"] & (self._last.motors.kp > 0)).any())
+        holds = self._last is not None and bool(
+            (drivers["enabled"] & (self._last.motors.kp > 0)).any()
+        )
         torque = drivers["current"] * TORQUE_PER_AMPERE
-        self.ledger.note(self._clock.now_ns() * 1e-9, self.plant.joint_position, torque, powered=holds)
+        self.ledger.note(
+            self._clock.now_ns() * 1e-9, self.plant.joint_position, torque, powered=holds
+        )
 
 
 class Cable:
@@ -85,7 +89,9 @@ class Cable:
         for arrived in self.lock_step.to_board.pass_on(payload):
             self._carry(self.lock_step.board.receive(arrived))
 
-    def receive(self, timeout: float) -> Frame | None:  # simulated time does not pass while one waits
+    def receive(
+        self, timeout: float
+    ) -> Frame | None:  # simulated time does not pass while one waits
         """Return the oldest frame that arrived, or nothing, at once."""
         return Frame(BOARD_MAC, self._arrived.popleft()) if self._arrived else None
 
@@ -121,7 +127,9 @@ def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
 class BoardRig(Rig):
     """Everything of a real robot but the metal, the processes and the sockets."""
 
-    def __init__(self, inject: Callable[[Any], None] | None = None, *, protocol: int = 4, **options: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self, inject: Callable[[Any], None] | None = None, *, protocol: int = 4, **options: Any
+    ) -> None:
         """Call `inject` once, a moment into a state, and watch what comes of it; options are those of `Rig`."""
         self._protocol = protocol
         self.alive, self._stalled_until = True, 0.0
@@ -155,7 +163,9 @@ class BoardRig(Rig):
     def damped_after(self) -> float | None:
         """Time from the fault until no driver held a position any more [s]; None if one did until re-armed."""
         assert self.injected is not None
-        when, powered = [change for change in self.ledger.powered if change[0] < (self._rearmed or inf)][-1]
+        when, powered = [
+            change for change in self.ledger.powered if change[0] < (self._rearmed or inf)
+        ][-1]
         return None if powered else when - self.injected
 
     @property

@@ -54,12 +54,18 @@ CAUSES = {
         f"{SAFETY.velocity:g} rad/s; last line {DRIVER.velocity:g}",
         f"{SAFETY_TEST}::test_limits_of_every_joint",
     ),
-    Cause.JOINT_TORQUE: (f"{SAFETY.torque:g} N m measured", f"{SAFETY_TEST}::test_limits_of_every_joint"),
+    Cause.JOINT_TORQUE: (
+        f"{SAFETY.torque:g} N m measured",
+        f"{SAFETY_TEST}::test_limits_of_every_joint",
+    ),
     Cause.TORQUE_RATE: (
         f"{S.torque_step:g} N m in a tick, in more than {S.bad_share} of 100",
         f"{SAFETY_TEST}::test_torque_may_jump_but_not_chatter",
     ),
-    Cause.TILT: (f"{S.tilt:g} rad; last line {G.tilt:g}", f"{SAFETY_TEST}::test_a_tilted_base_is_a_fault"),
+    Cause.TILT: (
+        f"{S.tilt:g} rad; last line {G.tilt:g}",
+        f"{SAFETY_TEST}::test_a_tilted_base_is_a_fault",
+    ),
     Cause.STATE_NOT_FINITE: (
         "any NaN or infinity",
         f"{FAULTS}::test_numbers_that_are_not_finite_are_a_fault_in_every_state",
@@ -77,7 +83,10 @@ CAUSES = {
         f"{FAULTS}::test_lost_states_are_counted_from_their_numbers",
     ),
     Cause.ROBOT_RESTARTED: ("another session", f"{FAULTS}::test_another_robot_process_is_a_fault"),
-    Cause.ROBOT_FAULT: ("any of the last line's", f"{FAULTS}::test_a_robot_that_damps_by_itself_is_a_fault"),
+    Cause.ROBOT_FAULT: (
+        "any of the last line's",
+        f"{FAULTS}::test_a_robot_that_damps_by_itself_is_a_fault",
+    ),
     Cause.ATTITUDE_DISAGREES: (
         f"{S.tilt_disagreement:g} rad {PATIENCE}",
         f"{SAFETY_TEST}::test_imu_and_estimator_may_disagree_for_a_moment",
@@ -115,7 +124,10 @@ CAUSES = {
         f"{G.step:g} rad from one to the next; {G.first_step:g} from the joint at switch-on",
         f"{GATE}::test_steps_between_commands_have_a_limit",
     ),
-    Cause.COMMAND_RATE: (f"{G.rate:g} rad/s for long", f"{GATE}::test_targets_must_not_move_too_fast_for_long"),
+    Cause.COMMAND_RATE: (
+        f"{G.rate:g} rad/s for long",
+        f"{GATE}::test_targets_must_not_move_too_fast_for_long",
+    ),
     Cause.COMMAND_GAINS: (f"kp {G.kp:g}, kd {G.kd:g}", f"{GATE}::test_gains_have_limits"),
     Cause.COMMAND_TORQUE: (
         f"{', '.join(f'{most:g}' for most in G.torque)} N m before clipping",
@@ -134,9 +146,18 @@ CAUSES = {
         "test_process.py::test_a_second_controller_damps_a_powered_robot",
     ),
     Cause.MOTOR_NOT_READY: ("any motor", f"{MOMENT}::test_motors_must_follow_and_report_no_error"),
-    Cause.COMMAND_LAG: (f"{G.command_lag} ticks", f"{MOMENT}::test_motors_must_acknowledge_commands"),
-    Cause.SENSOR_STALE: (f"{1000 * G.sensor_age:g} ms", f"{AGE}::test_sensors_that_are_silent_are_a_fault"),
-    Cause.HARDWARE: ("any error of a driver", f"{MOMENT}::test_motors_must_follow_and_report_no_error"),
+    Cause.COMMAND_LAG: (
+        f"{G.command_lag} ticks",
+        f"{MOMENT}::test_motors_must_acknowledge_commands",
+    ),
+    Cause.SENSOR_STALE: (
+        f"{1000 * G.sensor_age:g} ms",
+        f"{AGE}::test_sensors_that_are_silent_are_a_fault",
+    ),
+    Cause.HARDWARE: (
+        "any error of a driver",
+        f"{MOMENT}::test_motors_must_follow_and_report_no_error",
+    ),
     Cause.IMU_FROZEN: (f"{1000 * G.imu_frozen:g} ms", f"{MOMENT}::test_a_frozen_imu_is_a_fault"),
     Cause.VOLTAGE: (f"below {G.voltage:g} V", f"{MOMENT}::test_a_flat_battery_is_a_fault"),
     Cause.ENCODER_JUMP: (
@@ -157,7 +178,9 @@ CAUSES = {
 
 def checks() -> list[Check]:
     """All of them: what people are told, what is not granted, what damps."""
-    faults = [cause for cause in Cause if cause not in (Cause.NONE, Cause.UNKNOWN, Cause.OPERATOR_STOP)]
+    faults = [
+        cause for cause in Cause if cause not in (Cause.NONE, Cause.UNKNOWN, Cause.OPERATOR_STOP)
+    ]
     return [
         Check("real-time scheduling, memory lock", Level.WARNING, "refused by the system",
               "test_clock.py::test_refusals_are_told_at_once"),
@@ -181,4 +204,6 @@ def table() -> str:
         for check in checks()
     ]
     meanings = "; ".join(level.value for level in Level)
-    return "\n".join([f"Levels: {meanings}.", "", "| check | level | from | test |", "|---|---|---|---|", *rows])
+    return "\n".join(
+        [f"Levels: {meanings}.", "", "| check | level | from | test |", "|---|---|---|---|", *rows]
+    )

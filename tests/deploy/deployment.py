@@ -24,7 +24,14 @@ from deploy.recorder.recorder import read_log
 
 PATIENCE = 240.0
 """When a test gives up: far beyond what a slow machine needs [s]."""
-QUICK = ("--headless", "--fast", "--controller.stand-seconds", "0.6", "--controller.sit-seconds", "0.6")
+QUICK = (
+    "--headless",
+    "--fast",
+    "--controller.stand-seconds",
+    "0.6",
+    "--controller.sit-seconds",
+    "0.6",
+)
 
 
 class Deployment:
@@ -52,7 +59,12 @@ class Deployment:
         """Nothing more to do."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         """Leave nobody behind."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -87,7 +99,9 @@ class Deployment:
         """The process that runs a module, as soon as there is one."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            with suppress(AssertionError, OSError):  # not yet, or in the moment between its birth and its name
+            with suppress(
+                AssertionError, OSError
+            ):  # not yet, or in the moment between its birth and its name
                 return self.child(module)
             time.sleep(0.01)
         return self.child(module)
@@ -164,7 +178,11 @@ class Deployment:
 
     def logged(self, channel: str) -> list[Any]:
         """Messages of a channel in the log."""
-        return [decode(channel, data) for _, name, data in read_log(self.out / "log.lcm") if name == channel]
+        return [
+            decode(channel, data)
+            for _, name, data in read_log(self.out / "log.lcm")
+            if name == channel
+        ]
 
     def _hear(self, channel: str, data: bytes) -> None:
         self.counts[channel] = self.counts.get(channel, 0) + 1

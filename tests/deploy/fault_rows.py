@@ -124,7 +124,12 @@ def _observing(shift_ns: int) -> Callable[[Rig], None]:
 
 def _second_robot(rig: Rig) -> None:
     state = blank(STATE)
-    state.sequence, state.session, state.time_ns, state.quaternion = 1, 7, rig.clock.now_ns(), [1.0, 0.0, 0.0, 0.0]
+    state.sequence, state.session, state.time_ns, state.quaternion = (
+        1,
+        7,
+        rig.clock.now_ns(),
+        [1.0, 0.0, 0.0, 0.0],
+    )
     rig.wire.inject(None, STATE, rig.links[0].authority.sign(state.encode()))
 
 
@@ -208,29 +213,49 @@ ROWS: dict[str, Row] = {
     "corrupted, 5 %": Row(_corrupting, counted="forged"),
     "forged with another key": Row(_forging, counted="forged"),
     "replayed after 5, 30, 300 ms": Row(_replaying, counted="dropped"),
-    "second controller with the key": Row(_second_controller, frozenset({C.COMMAND_FOREIGN}), 0.003),
-    "commands on measurements 5 s ahead": Row(_observing(5000 * MS), frozenset({C.COMMAND_OBSERVED}), 0.003),
-    "commands on measurements 1 s old": Row(_observing(-1000 * MS), frozenset({C.COMMAND_OBSERVED}), 0.003),
+    "second controller with the key": Row(
+        _second_controller, frozenset({C.COMMAND_FOREIGN}), 0.003
+    ),
+    "commands on measurements 5 s ahead": Row(
+        _observing(5000 * MS), frozenset({C.COMMAND_OBSERVED}), 0.003
+    ),
+    "commands on measurements 1 s old": Row(
+        _observing(-1000 * MS), frozenset({C.COMMAND_OBSERVED}), 0.003
+    ),
     "second robot with the key": Row(_second_robot, frozenset({C.ROBOT_RESTARTED}), 0.003),
-    "NaN observation": Row(_sensing(joint_velocity=_nan(12)), frozenset({C.STATE_NOT_FINITE}), 0.002),
-    "NaN acceleration": Row(_sensing(acceleration_b=_nan(3)), frozenset({C.STATE_NOT_FINITE}), 0.002),
+    "NaN observation": Row(
+        _sensing(joint_velocity=_nan(12)), frozenset({C.STATE_NOT_FINITE}), 0.002
+    ),
+    "NaN acceleration": Row(
+        _sensing(acceleration_b=_nan(3)), frozenset({C.STATE_NOT_FINITE}), 0.002
+    ),
     "NaN policy output": Row(_nan_policy, frozenset({C.POLICY_NOT_FINITE}), 0.023),
     "policy leaps": Row(_wild_policy, frozenset({C.TARGET_RATE}), 0.023),
     "policy takes 50 ms": Row(_slow_policy, LATE, 0.045),
     "IMU frozen": Row(_imu_frozen, frozenset({C.IMU_FROZEN}), 0.023),
     "all sensors frozen": Row(_all_frozen, frozenset({C.IMU_FROZEN, C.STATE_FROZEN}), 0.023),
-    "encoder jumps by 1.5 rad": Row(_sensing(joint_position=_jump), frozenset({C.ENCODER_JUMP}), 0.002),
-    "encoder wobbles by 1.5 rad": Row(_sensing(joint_position=_wobble), frozenset({C.ENCODER_JUMP}), 0.003),
+    "encoder jumps by 1.5 rad": Row(
+        _sensing(joint_position=_jump), frozenset({C.ENCODER_JUMP}), 0.002
+    ),
+    "encoder wobbles by 1.5 rad": Row(
+        _sensing(joint_position=_wobble), frozenset({C.ENCODER_JUMP}), 0.003
+    ),
     "robot's clock 1 s ahead": Row(_sensing(time=lambda s: s.time + 1.0), STALE, 0.023),
-    "robot's clock 1 s behind": Row(_sensing(time=lambda s: s.time - 1.0), STALE | {C.SENSOR_STALE}, 0.023),
-    "motor drops out": Row(_sensing(ready=lambda s: np.arange(12) != 4), frozenset({C.MOTOR_NOT_READY}), 0.002),
+    "robot's clock 1 s behind": Row(
+        _sensing(time=lambda s: s.time - 1.0), STALE | {C.SENSOR_STALE}, 0.023
+    ),
+    "motor drops out": Row(
+        _sensing(ready=lambda s: np.arange(12) != 4), frozenset({C.MOTOR_NOT_READY}), 0.002
+    ),
 }
 """What happens to a robot that walks; `python -m tests.bench fault_to_damping` prints how long damping takes."""
 
 
 def named(rig: Rig) -> set[Cause]:
     """Causes that controller and robot named, but for their word that the other one did or that it was all over."""
-    found = {fault.cause for fault in (rig.controller.fault, rig.process.gate.fault) if fault is not None}
+    found = {
+        fault.cause for fault in (rig.controller.fault, rig.process.gate.fault) if fault is not None
+    }
     return found - {Cause.ROBOT_FAULT, Cause.OPERATOR_STOP}
 
 

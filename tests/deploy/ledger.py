@@ -15,7 +15,9 @@ SOFT_STOP = 0.01
 class Ledger:
     """Kept from the first tick on."""
 
-    def __init__(self, torque_limit: float = TRAINING.torque + 1e-9, soft_stop: float = SOFT_STOP) -> None:
+    def __init__(
+        self, torque_limit: float = TRAINING.torque + 1e-9, soft_stop: float = SOFT_STOP
+    ) -> None:
         """Begin with nothing; a motor may give `torque_limit` [N m], a fall press a joint `soft_stop` into its stop."""
         self.powered: list[tuple[float, bool]] = []
         """Times at which motors began to hold positions or to be damped [s]."""
@@ -40,4 +42,8 @@ class Ledger:
     @property
     def unharmed(self) -> bool:
         """Whether torques stayed bounded, motors moved no joint beyond its limit, and no fall one through its stop."""
-        return self.torque <= self._torque_limit and not self.beyond_limit and self.beyond_stop <= self._soft_stop
+        return (
+            self.torque <= self._torque_limit
+            and not self.beyond_limit
+            and self.beyond_stop <= self._soft_stop
+        )

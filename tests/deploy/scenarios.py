@@ -66,7 +66,9 @@ def route_gone(out: Path) -> int:
     """Take away the route of all messages while the robot walks, as when a card of the PC goes down."""
     with Deployment(out, "--mock", "--seconds", "1000", "--controller.stand-seconds", "0.2") as run:
         # On the wall clock a machine that stalls may have found a fault before.
-        run.listen(lambda heard: STATUS in heard and heard[STATUS].state in (State.WALK, State.FAULT))
+        run.listen(
+            lambda heard: STATUS in heard and heard[STATUS].state in (State.WALK, State.FAULT)
+        )
         ip("route", "del", "224.0.0.0/4", "dev", "lo")
         return run.finish()
 

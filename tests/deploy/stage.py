@@ -34,9 +34,11 @@ def shipped() -> Bundle:
     return Bundle(SHIPPED)
 
 
-def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # noqa: ANN401  # any field
+def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # any field
     """What a level robot shows that lies at rest, with changes; no two times show quite the same."""
-    wobble = 1e-4 * np.sin(1e4 * time + np.arange(NUM_JOINTS))  # real sensors never show the very same twice
+    wobble = 1e-4 * np.sin(
+        1e4 * time + np.arange(NUM_JOINTS)
+    )  # real sensors never show the very same twice
     values: dict[str, Any] = {
         "joint_position": LYING.copy(), "joint_velocity": wobble, "joint_torque": np.zeros(NUM_JOINTS),
         "angular_velocity_b": wobble[:3], "acceleration_b": np.array([0.0, 0.0, GRAVITY]) + wobble[3:6],
@@ -55,7 +57,13 @@ def with_joint(values: Array, joint: int, value: float) -> Array:
 class Stage:
     """Feeds a controller with states by hand: a robot that is wherever a test wants it to be."""
 
-    def __init__(self, bundle: Bundle | None = None, *, skill: int = 0, config: ControllerConfig | None = None) -> None:
+    def __init__(
+        self,
+        bundle: Bundle | None = None,
+        *,
+        skill: int = 0,
+        config: ControllerConfig | None = None,
+    ) -> None:
         """Begin lying, at a time that is not zero."""
         self.controller = Controller(bundle or shipped(), skill, config or QUICK)
         self.sequence, self.session, self.now_ns = 0, 7, 1000 * MS
@@ -68,17 +76,19 @@ class Stage:
         """What the controller does."""
         return self.controller.state
 
-    def message(self, **changes: Any) -> Message:  # noqa: ANN401  # any field
+    def message(self, **changes: Any) -> Message:  # any field
         """The next state message, with other measurements."""
         self.sequence += 1
-        message = state_of(sensors(self.now_ns * 1e-9, **({"joint_position": self.position} | changes)))
+        message = state_of(
+            sensors(self.now_ns * 1e-9, **({"joint_position": self.position} | changes))
+        )
         message.time_ns = self.now_ns
         message.sequence, message.session = self.sequence, self.session
         message.fault, message.delay_ns = self.fault, self.delay_ns
         return message
 
     def tick(self, request: Request | None = Request.NOTHING, *, skill: int = -1, velocity: Array | None = None,
-             heard: bool = True, follow: bool = True, **changes: Any) -> Any:  # noqa: ANN401  # fmt: skip
+             heard: bool = True, follow: bool = True, **changes: Any) -> Any:  # fmt: skip
         """Let a tick pass; `request` None is a silent operator, `follow` lets joints go where they are sent."""
         self.now_ns += MS
         if heard:
@@ -103,7 +113,9 @@ class Stage:
             if self.state is state:
                 return
             self.tick()
-        raise AssertionError(f"{self.state.name} and {self.controller.fault} after {most} ticks, not {state.name}")
+        raise AssertionError(
+            f"{self.state.name} and {self.controller.fault} after {most} ticks, not {state.name}"
+        )
 
     def ready(self) -> None:
         """Stand up."""
@@ -124,7 +136,7 @@ class Counting:
         self._bundle = bundle
         self.observations: list[np.ndarray] = []
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever a bundle has
+    def __getattr__(self, name: str) -> Any:  # whatever a bundle has
         """Do as the bundle does."""
         return getattr(self._bundle, name)
 
@@ -143,7 +155,9 @@ class Wire:
         """Nobody listens yet."""
         self._handlers: dict[str, list[Callable[[Message, bytes], None]]] = {}
 
-    def subscribe(self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30) -> None:
+    def subscribe(
+        self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30
+    ) -> None:
         """Let somebody listen."""
         self._handlers.setdefault(channel, []).append(handler)
 
@@ -162,7 +176,10 @@ class Rig:
     """A whole robot process in lock-step with a controller that does what a plan says at which tick."""
 
     def __init__(
-        self, robot: Robot, controller: Controller, plan: dict[int, tuple[Request, int]] | None = None
+        self,
+        robot: Robot,
+        controller: Controller,
+        plan: dict[int, tuple[Request, int]] | None = None,
     ) -> None:
         """Connect both; `plan` maps ticks to requests and skills."""
         self.robot, self.controller, self.plan = robot, controller, plan or {}

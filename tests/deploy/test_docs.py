@@ -29,7 +29,9 @@ def test_every_cause_has_a_level() -> None:
     levels = {check.what: check.level for check in checks()}
     for cause in Cause:
         if cause not in (Cause.NONE, Cause.UNKNOWN):
-            assert levels[cause.name] is (Level.DAMPING if cause is Cause.OPERATOR_STOP else Level.FAULT)
+            assert levels[cause.name] is (
+                Level.DAMPING if cause is Cause.OPERATOR_STOP else Level.FAULT
+            )
 
 
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.what)

@@ -88,7 +88,10 @@ class End:
 
     def take(self, due: int, order: int, channel: str, data: bytes) -> None:
         """Have something arrive at a time."""
-        if channel in self._handlers and sum(item[2] == channel for item in self._queue) < self._capacity:
+        if (
+            channel in self._handlers
+            and sum(item[2] == channel for item in self._queue) < self._capacity
+        ):
             heapq.heappush(self._queue, (due, order, channel, data))
 
     def handle_timeout(self, _: int) -> int:
@@ -177,7 +180,7 @@ class Spoilable:
         self._bundle = bundle
         self.spoil: Callable[[np.ndarray], np.ndarray] = lambda targets: targets
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+    def __getattr__(self, name: str) -> Any:
         """Be the bundle in all else."""
         return getattr(self._bundle, name)
 
@@ -272,7 +275,12 @@ class Rig:
         """Be the operator, and the one who throws the spanner."""
         if state is not self._state:
             self._state, self._since = state, now
-        if self._inject and self.injected is None and state is self._at and now - self._since >= self._after:
+        if (
+            self._inject
+            and self.injected is None
+            and state is self._at
+            and now - self._since >= self._after
+        ):
             self.injected = self.clock.now_ns() * 1e-9
             self._inject(self)
         return self._script.wish(state, now)
@@ -318,11 +326,17 @@ class Rig:
         """Time from the fault to the controller's first command to damp [s]."""
         for _, channel, data in self.recorder.events:
             message = decode(channel, data) if channel == COMMAND else None
-            if message is not None and message.mode == Mode.DAMP and message.time_ns * 1e-9 >= (self.injected or 0.0):
+            if (
+                message is not None
+                and message.mode == Mode.DAMP
+                and message.time_ns * 1e-9 >= (self.injected or 0.0)
+            ):
                 return message.time_ns * 1e-9 - (self.injected or 0.0)
         return None
 
 
 def spoiled(**changes: Callable[[Sensors], Any]) -> Callable[[Sensors], Sensors]:
     """Make a spoiler of sensors from functions of single fields."""
-    return lambda sensors: replace(sensors, **{name: change(sensors) for name, change in changes.items()})
+    return lambda sensors: replace(
+        sensors, **{name: change(sensors) for name, change in changes.items()}
+    )

@@ -41,7 +41,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     terms = {term.name: term.size for term in LAYOUTS["locomotion"].terms}
     write_made_up(folder / "coverage", terms=terms)
-    write_made_up(folder / "demonstrations", terms=EXPERT_TERMS, lengths=((20, 30),), actions=False, seed=1)
+    write_made_up(
+        folder / "demonstrations", terms=EXPERT_TERMS, lengths=((20, 30),), actions=False, seed=1
+    )
     return folder
 
 
@@ -54,7 +56,9 @@ def train_tiny(data: Path) -> Train:
 
     def train_tiny(out: Path, *flags: str) -> Path:
         command = settings.from_command_line(TrainCommand, "solo-train", [*FLAGS, *flags])
-        return train(replace(command, out=out, data=data / "coverage", expert=data / "demonstrations"))
+        return train(
+            replace(command, out=out, data=data / "coverage", expert=data / "demonstrations")
+        )
 
     return train_tiny
 
@@ -88,7 +92,9 @@ def no_map(monkeypatch: pytest.MonkeyPatch) -> None:
     """UMAP takes long; any points of few robots do."""
     monkeypatch.setattr(run_module, "EXPERT_ROBOTS", MAPPED)
 
-    def points(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) -> list[np.ndarray]:
+    def points(
+        expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0
+    ) -> list[np.ndarray]:
         return [np.array(walk.successor[:, :2]) for walk in (expert, *others)]
 
     monkeypatch.setattr(diversity, "embed", points)
@@ -129,7 +135,9 @@ def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFac
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_module, "EXPERT_ROBOTS", 20)
         if importlib.util.find_spec("pybullet") is None:  # newer Pythons have none
-            mujoco = tuple(condition for condition in selection.CONDITIONS if condition[0] == "mujoco")
+            mujoco = tuple(
+                condition for condition in selection.CONDITIONS if condition[0] == "mujoco"
+            )
             patch.setattr(selection, "CONDITIONS", mujoco)
         patch.setattr(sys, "argv", ["solo-eval", str(run), *FEW, "--select", "--history"])
         main()

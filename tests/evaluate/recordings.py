@@ -18,7 +18,11 @@ GAITS = {  # when each foot (FL, FR, HL, HR) is highest, in cycles
 
 
 def feet(
-    phases: tuple[float, ...], frequency: float = 3.0, steps: int = 200, lift: float = 0.06, duty: float = 0.6
+    phases: tuple[float, ...],
+    frequency: float = 3.0,
+    steps: int = 200,
+    lift: float = 0.06,
+    duty: float = 0.6,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Heights of foot centres and contacts, (T, 1, 4): on the ground for `duty` of a stride, else half a sine up."""
     time = np.arange(steps)[:, None] * CONTROL_DT

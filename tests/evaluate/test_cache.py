@@ -27,7 +27,9 @@ def metrics_of(run: str = "run") -> dict[str, Any]:
     return json.loads(Path(run, "evaluation", "metrics.json").read_text())
 
 
-def test_the_same_is_not_evaluated_again_unless_asked(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_the_same_is_not_evaluated_again_unless_asked(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """The second call shows what the first one found."""
     first = solo_eval("run", *NUMBERS)
     written = tree(Path("run"))
@@ -48,7 +50,9 @@ def test_other_settings_are_evaluated(
     assert len(roll_outs.measured) == 3 * ONCE
 
 
-def test_another_expert_is_another_evaluation(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_another_expert_is_another_evaluation(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """By what is in its file, not by its name."""
     shutil.copy(shipped_expert(), "same.pt")
     shutil.copy(shipped_expert().with_name("model_2000.pt"), "other.pt")
@@ -57,7 +61,9 @@ def test_another_expert_is_another_evaluation(here: Path, solo_eval: Evaluate, r
     assert len(roll_outs.measured) == 2 * ONCE
 
 
-def test_another_policy_is_another_evaluation(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_another_policy_is_another_evaluation(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Whether the run changed, or another run's results lie in the same place."""
     shutil.copytree("run", "other")
     with h5py.File("other/policy.h5", "r+") as file:
@@ -105,7 +111,9 @@ def test_a_page_that_was_lost_is_made_anew(
 
 
 @pytest.mark.usefixtures("no_film")
-def test_a_comparison_keeps_what_was_found_before(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_comparison_keeps_what_was_found_before(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Numbers alone are asked for, and are there already: neither transfer nor page is touched, nothing rolled out."""
     assert solo_eval("run", "--select", "--history", *FEW)[0] == 0
     before, asked = tree(Path("run")), len(roll_outs.asked)
@@ -114,7 +122,9 @@ def test_a_comparison_keeps_what_was_found_before(here: Path, solo_eval: Evaluat
     assert len(roll_outs.asked) == asked
 
 
-def test_what_is_asked_for_later_is_added(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_what_is_asked_for_later_is_added(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """The transfer table is not rolled out again for the history, though with the settings it was made with."""
     assert solo_eval("run", "--select", "--estimator-episodes", "2", *NUMBERS)[0] == 0
     transfer = metrics_of()["transfer"]
@@ -144,7 +154,9 @@ def test_what_is_made_anew_is_made_whole(
 
 
 @pytest.mark.usefixtures("no_film")
-def test_a_page_of_another_policy_does_not_stay(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_page_of_another_policy_does_not_stay(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Nor do its other parts: the run was trained anew."""
     assert solo_eval("run", "--select", *FEW)[0] == 0
     with h5py.File("run/policy.h5", "r+") as file:
@@ -158,7 +170,12 @@ def test_a_page_of_another_policy_does_not_stay(here: Path, solo_eval: Evaluate,
 
 @pytest.mark.parametrize(("name", "value"), [("MEASURES", -1), ("DEFINITIONS", {"vx": "in knots"})])
 def test_numbers_of_other_definitions_are_made_anew(
-    name: str, value: object, here: Path, solo_eval: Evaluate, roll_outs: RollOuts, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    value: object,
+    here: Path,
+    solo_eval: Evaluate,
+    roll_outs: RollOuts,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By what definitions say, and by the version of the measures."""
     with monkeypatch.context() as patch:

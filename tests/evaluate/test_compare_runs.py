@@ -17,10 +17,12 @@ from .browser import PHONE, on_a_phone
 from .report.test_html_report import Page, assert_self_contained
 
 
-def metrics(seed: int = 0, **changes: Any) -> dict[str, Any]:  # noqa: ANN401  # whatever metrics hold
+def metrics(seed: int = 0, **changes: Any) -> dict[str, Any]:  # whatever metrics hold
     """What an evaluation tells, with numbers drawn by a seed."""
     rng = np.random.default_rng(seed)
-    drawn = {name: float(rng.uniform(0, 2)) for name in MEASURES} | {"return_pct_mean": float(rng.uniform(50, 100))}
+    drawn = {name: float(rng.uniform(0, 2)) for name in MEASURES} | {
+        "return_pct_mean": float(rng.uniform(50, 100))
+    }
     drawn["return_pct_worst"] = drawn["return_pct_mean"] - 20
     found: dict[str, Any] = drawn | {"visibly_different": list(range(seed % 4))}
     return found | {
@@ -43,7 +45,9 @@ def alone(seed: int = 0) -> dict[str, Any]:
 
 def table(path: Path) -> dict[str, dict[str, str]]:
     """Rows of a Markdown table by their first cell, as cells by column."""
-    header, rule, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in path.read_text().splitlines()]
+    header, rule, *rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in path.read_text().splitlines()
+    ]
     assert set(rule) == {"---"}
     assert {len(row) for row in rows} == {len(header)} == {len(rule)}
     return {row[0]: dict(zip(header, row, strict=True)) for row in rows}
@@ -91,8 +95,12 @@ def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
     assert list(rows) == ["eps 2", "eps 4"]
     assert (rows["eps 2"]["runs"], rows["eps 4"]["runs"]) == ("5", "2")
     for name, title in MEASURES.items():
-        values = [len(found[name]) if name == "visibly_different" else found[name] for found in group]
-        low, middle, high = (show(float(np.percentile(values, percent))) for percent in (25, 50, 75))
+        values = [
+            len(found[name]) if name == "visibly_different" else found[name] for found in group
+        ]
+        low, middle, high = (
+            show(float(np.percentile(values, percent))) for percent in (25, 50, 75)
+        )
         assert rows["eps 2"][title] == f"{middle} ({low} to {high})", name
     with (tmp_path / "out" / "groups.csv").open(newline="") as file:
         numbers = {(row["group"], row["measure"]): row for row in csv.DictReader(file)}
@@ -151,10 +159,15 @@ def test_ratios_over_training_are_those_of_the_logs(tmp_path: Path) -> None:
     assert not (tmp_path / "before" / "over_steps.csv").exists()
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        lines: list[dict[str, float]] = [{"outer": 1, "ratio_l1": 0.25}, {"outer": 2, "ratio_l1": 1.5}]
+        lines: list[dict[str, float]] = [
+            {"outer": 1, "ratio_l1": 0.25},
+            {"outer": 2, "ratio_l1": 1.5},
+        ]
         if name == "two":
             del lines[0]["ratio_l1"]
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (tmp_path / name / "metrics.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in lines)
+        )
     compare(runs, tmp_path / "out")
     with (tmp_path / "out" / "over_steps.csv").open(newline="") as file:
         rows = [list(row.values()) for row in csv.DictReader(file)]
@@ -164,7 +177,10 @@ def test_ratios_over_training_are_those_of_the_logs(tmp_path: Path) -> None:
 
 def test_histories_are_drawn_over_training(tmp_path: Path) -> None:
     """Distance of features and return at the checkpoints of those runs that have them."""
-    history = [{"outer": outer, "return_pct_mean": 90.0 + outer, "sf_l2_standardised": 3.0 * outer} for outer in (2, 4)]
+    history = [
+        {"outer": outer, "return_pct_mean": 90.0 + outer, "sf_l2_standardised": 3.0 * outer}
+        for outer in (2, 4)
+    ]
     runs = {tmp_path / "one": metrics(1, history=history), tmp_path / "two": metrics(2)}
     compare(runs, tmp_path / "out")
     with (tmp_path / "out" / "over_steps.csv").open(newline="") as file:
@@ -177,7 +193,10 @@ def test_histories_are_drawn_over_training(tmp_path: Path) -> None:
 
 def test_the_page_has_the_table_and_fits_a_phone(tmp_path: Path) -> None:
     """One file; names of groups are text."""
-    runs = {tmp_path / "a": metrics(1), tmp_path / "b": metrics(2, objective="<b>unconstrained</b>")}
+    runs = {
+        tmp_path / "a": metrics(1),
+        tmp_path / "b": metrics(2, objective="<b>unconstrained</b>"),
+    }
     path = compare(runs, tmp_path / "out")
     assert path == tmp_path / "out" / "report.html"
     assert_self_contained(path)
@@ -209,7 +228,9 @@ def test_runs_of_other_data_are_not_pooled(tmp_path: Path) -> None:
         run = tmp_path / f"run{seed}"
         run.mkdir()
         (run / "config.yaml").write_text(f"data: place{seed}\nseed: {seed}\n")
-        (run / "provenance.json").write_text(json.dumps({"data": {"transitions": transitions, "crc32": 10}}))
+        (run / "provenance.json").write_text(
+            json.dumps({"data": {"transitions": transitions, "crc32": 10}})
+        )
         runs[run] = metrics(seed)
     small, large = (f"eps 2, data of {number} transitions, 0000000a" for number in (250, 1000))
     assert [*labels(runs).values()] == [large, large, small]

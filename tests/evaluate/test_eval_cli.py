@@ -60,10 +60,15 @@ def test_what_is_no_run_is_refused(here: Path, solo_eval: Evaluate, roll_outs: R
         found = refusal(solo_eval, roll_outs, name, *NUMBERS)
         assert found == f"{name}: not a run of solo-train, it has no config.yaml."
     found = refusal(solo_eval, roll_outs, "nowhere", *NUMBERS)
-    assert found == "nowhere: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export."
+    assert (
+        found
+        == "nowhere: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export."
+    )
 
 
-def test_a_folder_with_a_bundle_alone_is_refused(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_folder_with_a_bundle_alone_is_refused(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Of another program's run: the bundle is named instead of advice to train on."""
     Path("other").mkdir()
     for name in ("config.yaml", "skills.onnx"):
@@ -73,7 +78,9 @@ def test_a_folder_with_a_bundle_alone_is_refused(here: Path, solo_eval: Evaluate
 
 
 @pytest.mark.parametrize("flags", [(), ("--compare",)])
-def test_results_need_a_directory(here: Path, solo_eval: Evaluate, roll_outs: RollOuts, flags: tuple[str, ...]) -> None:
+def test_results_need_a_directory(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts, flags: tuple[str, ...]
+) -> None:
     """A file in its place is found before anything is rolled out."""
     Path("notes").write_text("notes")
     found = refusal(solo_eval, roll_outs, "run", "--out", "notes", *flags, *NUMBERS)
@@ -137,32 +144,48 @@ def test_shipped_skills_need_a_place(here: Path, solo_eval: Evaluate, roll_outs:
     )
 
 
-def test_all_runs_are_looked_at_before_any_is_rolled_out(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_all_runs_are_looked_at_before_any_is_rolled_out(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """The second is no run: the first is not evaluated either."""
-    assert refusal(solo_eval, roll_outs, "run", "nowhere", *NUMBERS).startswith("nowhere: no such directory.")
+    assert refusal(solo_eval, roll_outs, "run", "nowhere", *NUMBERS).startswith(
+        "nowhere: no such directory."
+    )
 
 
-def test_several_runs_do_not_share_one_place(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_several_runs_do_not_share_one_place(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """The second would replace the first one's results."""
     shutil.copytree("run", "other")
     found = refusal(solo_eval, roll_outs, "run", "other", *NUMBERS, "--out", "out")
     assert found.startswith("out: cannot hold the results of 2 runs")
 
 
-def test_an_expert_that_cannot_be_read_is_refused(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_an_expert_that_cannot_be_read_is_refused(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """No file, or no checkpoint."""
-    assert refusal(solo_eval, roll_outs, "run", *NUMBERS, "--expert", "none.pt").startswith("none.pt: no such file")
+    assert refusal(solo_eval, roll_outs, "run", *NUMBERS, "--expert", "none.pt").startswith(
+        "none.pt: no such file"
+    )
     Path("text.pt").write_text("weights")
-    assert refusal(solo_eval, roll_outs, "run", *NUMBERS, "--expert", "text.pt").startswith("text.pt: not a checkpoint")
+    assert refusal(solo_eval, roll_outs, "run", *NUMBERS, "--expert", "text.pt").startswith(
+        "text.pt: not a checkpoint"
+    )
 
 
 def test_a_history_needs_checkpoints(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
     """It is said before anything is rolled out."""
     shutil.rmtree("run/checkpoints")
-    assert refusal(solo_eval, roll_outs, "run", *NUMBERS, "--history").startswith("run: kept no checkpoints.")
+    assert refusal(solo_eval, roll_outs, "run", *NUMBERS, "--history").startswith(
+        "run: kept no checkpoints."
+    )
 
 
-def test_a_wrong_flag_or_value_stops_the_command(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_wrong_flag_or_value_stops_the_command(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Exit code 2, as of any command."""
     for words in (("--epizodes", "4"), ("--sim", "gazebo"), ("--steps", "many")):
         code, _, errors = solo_eval("run", *words)
@@ -171,7 +194,9 @@ def test_a_wrong_flag_or_value_stops_the_command(here: Path, solo_eval: Evaluate
     assert roll_outs.asked == []
 
 
-def test_an_interrupt_is_one_line(here: Path, solo_eval: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_one_line(
+    here: Path, solo_eval: Evaluate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C: exit code 130, no traceback."""
 
     def interrupted(*_: object) -> None:
@@ -207,7 +232,9 @@ def test_ratios_that_cannot_be_drawn_are_refused(
 
 
 @pytest.mark.parametrize("line", ['{"outer": 1', "7"])
-def test_a_log_that_cannot_be_read_is_refused(line: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_log_that_cannot_be_read_is_refused(
+    line: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Before anything is rolled out."""
     Path("run/metrics.jsonl").write_text(f"{line}\n")
     assert refusal(solo_eval, roll_outs, "run", *NUMBERS).startswith("run/metrics.jsonl, line 1: ")
@@ -216,7 +243,9 @@ def test_a_log_that_cannot_be_read_is_refused(line: str, here: Path, solo_eval: 
 # --- What it leaves ------------------------------------------------------------------------------
 
 
-def test_a_run_is_evaluated_into_itself_and_shown(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_run_is_evaluated_into_itself_and_shown(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """A row per skill and one of the expert."""
     code, output, errors = solo_eval("run", *NUMBERS)
     assert (code, errors) == (0, "")
@@ -236,17 +265,23 @@ def test_results_may_go_elsewhere(here: Path, solo_eval: Evaluate, roll_outs: Ro
     assert Path("some/where/metrics.json").is_file()
 
 
-def test_select_records_robust_skills_in_the_run(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_select_records_robust_skills_in_the_run(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """After the rollouts of the transfer table, which it includes."""
     code, output, _ = solo_eval("run", "--select", *NUMBERS)
     assert code == 0
     assert len(roll_outs.measured) == ONCE + SKILLS * len(CONDITIONS)
     assert json.loads(Path("run/selection.json").read_text())["selected"] == [0, 1, 2]
     assert "selected skills: [0, 1, 2]" in output
-    assert len(json.loads(Path("run/evaluation/metrics.json").read_text())["transfer"]) == SKILLS * len(CONDITIONS)
+    assert len(
+        json.loads(Path("run/evaluation/metrics.json").read_text())["transfer"]
+    ) == SKILLS * len(CONDITIONS)
 
 
-def test_a_selection_does_not_grow_old(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_selection_does_not_grow_old(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Evaluated anew, a run says of its robust skills what its numbers say; elsewhere it stays as it was."""
     path = Path("run/selection.json")
     assert solo_eval("run", "--select", *NUMBERS)[0] == 0
@@ -254,10 +289,15 @@ def test_a_selection_does_not_grow_old(here: Path, solo_eval: Evaluate, roll_out
     assert solo_eval("run", *NUMBERS, "--out", "elsewhere")[0] == 0
     assert path.read_text() == "old"
     assert solo_eval("run", *NUMBERS, "--seed", "1")[0] == 0
-    assert json.loads(path.read_text()) == json.loads(Path("run/evaluation/metrics.json").read_text())["selection"]
+    assert (
+        json.loads(path.read_text())
+        == json.loads(Path("run/evaluation/metrics.json").read_text())["selection"]
+    )
 
 
-def test_nothing_is_selected_unless_asked(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_nothing_is_selected_unless_asked(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """A transfer table alone changes nothing in the run."""
     assert solo_eval("run", "--transfer", *NUMBERS)[0] == 0
     assert not Path("run/selection.json").exists()
@@ -269,7 +309,9 @@ def test_runs_are_compared(here: Path, trained_alone: Path, solo_eval: Evaluate)
     for number in range(3):
         folder = Path(shutil.copytree("run", f"run{number}"))
         summary = json.loads((folder / "summary.json").read_text())
-        (folder / "summary.json").write_text(json.dumps(summary | {"ratio_l1": 0.1 * (number + 1) ** 2}))
+        (folder / "summary.json").write_text(
+            json.dumps(summary | {"ratio_l1": 0.1 * (number + 1) ** 2})
+        )
     shutil.copytree(trained_alone, "alone")
     code, output, errors = solo_eval("--compare", "run0", "run1", "run2", "alone", *NUMBERS)
     assert (code, errors) == (0, "")
@@ -287,7 +329,9 @@ def test_runs_are_compared(here: Path, trained_alone: Path, solo_eval: Evaluate)
         assert Path(name, "evaluation", "metrics.json").is_file()
 
 
-def test_a_comparison_may_go_elsewhere(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_comparison_may_go_elsewhere(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """Runs still keep their own results."""
     assert solo_eval("run", "--compare", *NUMBERS, "--out", "all")[0] == 0
     assert Path("all/compare.md").is_file()
@@ -295,7 +339,9 @@ def test_a_comparison_may_go_elsewhere(here: Path, solo_eval: Evaluate, roll_out
     assert not Path("runs").exists()
 
 
-def test_a_history_clones_policies_once(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_a_history_clones_policies_once(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """The second evaluation reads what the first one left; both tell the same."""
     found = []
     for arguments in ((), ("--again",)):

@@ -47,7 +47,9 @@ def test_a_bundle_is_rolled_out_as_its_policy_is(here: Path) -> None:
         np.testing.assert_allclose(one.position_w, two.position_w, atol=1e-3)
 
 
-def test_numbers_of_a_bundle_are_those_of_its_rollouts(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+def test_numbers_of_a_bundle_are_those_of_its_rollouts(
+    here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
     """What only training knows is not there."""
     code, output, _ = solo_eval("skills.onnx", *NUMBERS, "--out", "out")
     assert code == 0
@@ -89,7 +91,9 @@ def test_the_page_says_what_is_absent(here: Path, solo_eval: Evaluate) -> None:
     assert {"report.html", "skills.png", "umap.png", "gait.png", "film.png"} <= found
     assert not found & {"training.png", "ratios.png", "history.png"}
     texts = Page(Path("skills.evaluation/report.html")).texts
-    assert any(text.startswith("A bundle holds policies alone.") and "small" in text for text in texts)
+    assert any(
+        text.startswith("A bundle holds policies alone.") and "small" in text for text in texts
+    )
     assert "sf_l2" in texts
     assert "ratio_l1" not in texts
 
@@ -98,7 +102,9 @@ def test_the_page_says_what_is_absent(here: Path, solo_eval: Evaluate) -> None:
 def test_bundles_are_compared_by_name(here: Path, solo_eval: Evaluate) -> None:
     """They do not know eps and seed."""
     write(Path("other.onnx"))
-    assert solo_eval("skills.onnx", "other.onnx", *NUMBERS, "--compare", "--out", "compared")[0] == 0
+    assert (
+        solo_eval("skills.onnx", "other.onnx", *NUMBERS, "--compare", "--out", "compared")[0] == 0
+    )
     assert label(metrics_of("other.evaluation")) == "other.onnx"
     table = Path("compared/compare.md").read_text()
     assert "| skills.onnx | 1 |" in table
@@ -112,7 +118,12 @@ def test_bundles_are_compared_by_name(here: Path, solo_eval: Evaluate) -> None:
     ("skills.onnx", ("--history",), "skills.onnx: a bundle has no checkpoints."),
 ])  # fmt: skip
 def test_what_cannot_be_evaluated_is_refused(
-    name: str, flags: tuple[str, ...], message: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
+    name: str,
+    flags: tuple[str, ...],
+    message: str,
+    here: Path,
+    solo_eval: Evaluate,
+    roll_outs: RollOuts,
 ) -> None:
     """In one line, before anything is rolled out."""
     Path("damaged.onnx").write_bytes(here.read_bytes()[:-1])

@@ -72,10 +72,19 @@ def test_metrics_tell_of_skills_training_and_settings(evaluated: Path) -> None:
     metrics, summary = metrics_of(evaluated / "evaluation"), summary_of(evaluated)
     assert metrics["run"] == evaluated.name
     assert [skill["skill"] for skill in metrics["skills"]] == list(range(SKILLS))
-    for name in ("phi", "sigma", "ratio_l1", "ratio_l1_trajectory", "held_out_accuracy", "effective_share"):
+    for name in (
+        "phi",
+        "sigma",
+        "ratio_l1",
+        "ratio_l1_trajectory",
+        "held_out_accuracy",
+        "effective_share",
+    ):
         assert metrics[name] == summary[name]
     assert (metrics["eps"], metrics["objective"], metrics["seed"]) == (2.0, "doi", 1)
-    assert metrics["evaluation"] == vars(EvalConfig(episodes=4, steps=100, transfer=True, history=True))
+    assert metrics["evaluation"] == vars(
+        EvalConfig(episodes=4, steps=100, transfer=True, history=True)
+    )
     assert -1 <= metrics["silhouette"] <= 1
     assert metrics["definitions"].keys() == DEFINITIONS.keys()
     assert "numpy" in metrics["software"]
@@ -93,10 +102,14 @@ def test_the_shipped_expert_walks_and_skills_of_made_up_data_do_not(evaluated: P
 def test_every_skill_was_tried_in_every_condition(evaluated: Path) -> None:
     """And robust ones are selected by their success there, in the metrics as in the run."""
     metrics = metrics_of(evaluated / "evaluation")
-    tried = {(row["sim"], row["randomisation"], row["base"], row["skill"]) for row in metrics["transfer"]}
+    tried = {
+        (row["sim"], row["randomisation"], row["base"], row["skill"]) for row in metrics["transfer"]
+    }
     places = {place[:3] for place in tried}
     assert len(tried) == len(metrics["transfer"]) == SKILLS * len(places)
-    assert {("mujoco", name, base) for name in ("none", "robust") for base in ("known", "estimated")} <= places
+    assert {
+        ("mujoco", name, base) for name in ("none", "robust") for base in ("known", "estimated")
+    } <= places
     assert metrics["selected"] == select(metrics["transfer"])
     assert json.loads((evaluated / "selection.json").read_text()) == metrics["selection"]
     assert metrics["selection"]["selected"] == metrics["selected"]
@@ -158,7 +171,9 @@ def test_without_pictures_there_are_only_numbers(
     metrics = evaluate_run(trained, expert, NUMBERS, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["metrics.json"]
     assert metrics == metrics_of(tmp_path / "out")
-    assert len(roll_outs.asked) == 1 + SKILLS + 1 + 1  # expert, skills, the expert as recovered, and on the map
+    assert (
+        len(roll_outs.asked) == 1 + SKILLS + 1 + 1
+    )  # expert, skills, the expert as recovered, and on the map
     assert -1 <= metrics["silhouette"] <= 1
 
 
@@ -199,7 +214,9 @@ def test_a_single_skill_can_be_evaluated(trained_alone: Path, expert: Path, tmp_
 
 
 @pytest.mark.usefixtures("roll_outs", "no_map", "no_film")
-def test_a_run_without_some_of_its_files_has_a_page_all_the_same(trained: Path, expert: Path, tmp_path: Path) -> None:
+def test_a_run_without_some_of_its_files_has_a_page_all_the_same(
+    trained: Path, expert: Path, tmp_path: Path
+) -> None:
     """No ratios, no log: those figures are left out."""
     run = copied(trained, tmp_path)
     for name in ("ratios.h5", "metrics.jsonl"):
@@ -218,13 +235,17 @@ def test_a_log_that_lacks_numbers_has_gaps(trained: Path, expert: Path, tmp_path
     for line in lines:
         del line["ratio_l1"], line["sigma/1"]
     (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (run / "summary.json").write_text(json.dumps(summary_of(run) | {"warnings": ["skills <i>join</i>"]}))
+    (run / "summary.json").write_text(
+        json.dumps(summary_of(run) | {"warnings": ["skills <i>join</i>"]})
+    )
     evaluate_run(run, expert, FEW, tmp_path / "out")
     with (tmp_path / "out" / "training.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["ratio_l1"] for row in rows] == ["nan"] * len(lines)
     assert [float(row["sigma/0"]) for row in rows] == [line["sigma/0"] for line in lines]
-    assert "Warning from training: skills <i>join</i>" in Page(tmp_path / "out" / "report.html").texts
+    assert (
+        "Warning from training: skills <i>join</i>" in Page(tmp_path / "out" / "report.html").texts
+    )
 
 
 @pytest.mark.usefixtures("roll_outs")
@@ -252,7 +273,11 @@ def test_a_policy_of_another_task_is_refused(trained: Path, expert: Path, tmp_pa
     run = copied(trained, tmp_path)
     policy = SkillPolicy.read(run / "policy.h5")
     arrays = {field.name: getattr(policy, field.name) for field in fields(SkillPolicy)}
-    smaller = {"state_mean": policy.state_mean[:5], "state_std": policy.state_std[:5], "first": policy.first[:, :5]}
+    smaller = {
+        "state_mean": policy.state_mean[:5],
+        "state_std": policy.state_std[:5],
+        "first": policy.first[:, :5],
+    }
     SkillPolicy(**arrays | smaller).write(run / "policy.h5")
     with pytest.raises(SoloError, match="takes 5 numbers, found 48"):
         evaluate_run(run, expert, NUMBERS, tmp_path / "out")
@@ -270,7 +295,9 @@ def trained_config(run: Path) -> RunConfig:
 def assert_same_policy(one: SkillPolicy, other: SkillPolicy) -> None:
     """Weights equal to the last bit."""
     for field in fields(SkillPolicy):
-        np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
+        np.testing.assert_array_equal(
+            getattr(one, field.name), getattr(other, field.name), err_msg=field.name
+        )
 
 
 def test_policies_along_training_are_cloned_once(
@@ -302,7 +329,9 @@ def test_policies_outlive_their_checkpoints(trained: Path, tmp_path: Path) -> No
     before = policies_over_training(run, trained_config(run))
     for state in (run / "checkpoints").glob("*.pt"):
         state.unlink()
-    assert [outer for outer, _ in policies_over_training(run, trained_config(run))] == [outer for outer, _ in before]
+    assert [outer for outer, _ in policies_over_training(run, trained_config(run))] == [
+        outer for outer, _ in before
+    ]
 
 
 def test_a_policy_that_is_lost_is_cloned_to_the_same_weights(trained: Path, tmp_path: Path) -> None:

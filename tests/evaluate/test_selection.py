@@ -44,13 +44,22 @@ def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) 
     """Both simulators, nominal and randomised, with the base known and estimated, which is slow and done less."""
     found = transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(episodes=5, estimator_episodes=3))
     places = [
-        (sim, kind, base) for sim in ("mujoco", "pybullet") for kind in ("none", "robust") for base in (False, True)
+        (sim, kind, base)
+        for sim in ("mujoco", "pybullet")
+        for kind in ("none", "robust")
+        for base in (False, True)
     ]
-    expected = [(skill, sim, kind, 3 if base else 5) for sim, kind, base in places for skill in (0, 1)]
+    expected = [
+        (skill, sim, kind, 3 if base else 5) for sim, kind, base in places for skill in (0, 1)
+    ]
     assert roll_outs.asked == expected
     assert roll_outs.estimated == [base for _, _, base in places for _ in (0, 1)]
-    assert [(row["skill"], row["sim"], row["randomisation"], row["rollouts"]) for row in found] == expected
-    assert [row["base"] for row in found] == [("known", "estimated")[estimated] for estimated in roll_outs.estimated]
+    assert [
+        (row["skill"], row["sim"], row["randomisation"], row["rollouts"]) for row in found
+    ] == expected
+    assert [row["base"] for row in found] == [
+        ("known", "estimated")[estimated] for estimated in roll_outs.estimated
+    ]
     for row in found:
         assert row["vx"] == pytest.approx(1.0, abs=0.1)
         assert (row["falls"], row["success"]) == (0, 1.0)
@@ -65,7 +74,12 @@ def test_a_selection_says_what_it_rests_on() -> None:
     assert found["worst_success"] == [1.0, 1.0]
     assert (found["least_success"], found["least_vx"], found["commanded"]) == (0.9, 0.8, 1.0)
     assert (found["steps"], found["seed"], len(found["conditions"])) == (120, 4, 8)
-    assert {"sim": "pybullet", "randomisation": "robust", "base": "estimated", "rollouts": 3} in found["conditions"]
+    assert {
+        "sim": "pybullet",
+        "randomisation": "robust",
+        "base": "estimated",
+        "rollouts": 3,
+    } in found["conditions"]
     assert found["rule"].startswith(
         "at least 90% of rollouts at 0.8 m/s or more without a fall, 1 m/s commanded, in each"
     )

@@ -28,9 +28,7 @@ def test_the_tables_are_those_of_the_evaluation() -> None:
     """Every skill's row, and every condition of the selection."""
     for skill in METRICS["skills"]:
         numbers = f"| {skill['skill']} | {skill['return_pct']:.0f} | {skill['vx']:.2f} | {skill['falls']} |"
-        shape = (
-            f" {1000 * skill['height_mean']:.0f} | {1000 * skill['height_std']:.1f} | {1000 * skill['clearance']:.0f} |"
-        )
+        shape = f" {1000 * skill['height_mean']:.0f} | {1000 * skill['height_std']:.1f} | {1000 * skill['clearance']:.0f} |"
         assert numbers + shape in CARD
     for row in METRICS["transfer"]:
         assert f"{row['vx']:.2f} m/s, {row['falls']} falls, {100 * row['success']:.0f}%" in CARD

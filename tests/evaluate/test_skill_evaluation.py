@@ -11,7 +11,14 @@ from solo_doi.common.errors import SoloError
 from solo_doi.evaluate import skill_evaluation as skills
 from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.rollouts.recording import evaluation_task
-from solo_doi.evaluate.skill_evaluation import Evaluation, describe_skills, evaluate, feature_scale, roll_out, success
+from solo_doi.evaluate.skill_evaluation import (
+    Evaluation,
+    describe_skills,
+    evaluate,
+    feature_scale,
+    roll_out,
+    success,
+)
 from solo_doi.tasks.locomotion import LocomotionTask
 
 from .walks import FEATURES, MadeUpPolicy, RollOuts, assert_same_walk, made_up_walk
@@ -55,7 +62,9 @@ def test_skills_that_act_differently_meet_the_same_robots(monkeypatch: pytest.Mo
     for task in (first, second):
         np.testing.assert_array_equal(task.bias, expert.bias)
         for name, values in vars(expert.simulator.domain).items():
-            np.testing.assert_array_equal(getattr(task.simulator.domain, name), values, err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(task.simulator.domain, name), values, err_msg=name
+            )
     assert (other.bias != expert.bias).any()
     assert (other.simulator.domain.friction != expert.simulator.domain.friction).any()
     assert (evaluation.walks[0].power != evaluation.walks[1].power).all()
@@ -92,7 +101,9 @@ def test_what_is_not_given_is_taken_from_the_configuration(monkeypatch: pytest.M
 @pytest.mark.parametrize("pictures", [True, False])
 def test_films_are_made_for_pictures_only(pictures: bool, roll_outs: RollOuts) -> None:
     """One undisturbed robot of each skill in MuJoCo."""
-    evaluation = evaluate(MadeUpPolicy(0.0, 0.0), MadeUpPolicy(0.0), EvalConfig(sim="pybullet", pictures=pictures))
+    evaluation = evaluate(
+        MadeUpPolicy(0.0, 0.0), MadeUpPolicy(0.0), EvalConfig(sim="pybullet", pictures=pictures)
+    )
     assert len(evaluation.films) == (2 if pictures else 0)
     films = [asked for asked in roll_outs.asked if asked[-1] == 1]
     assert films == ([(0, "mujoco", "none", 1), (1, "mujoco", "none", 1)] if pictures else [])
@@ -149,7 +160,9 @@ def test_distances_are_measured_in_deviations_of_the_expert() -> None:
     assert described["sf_l2"] == pytest.approx(2.0)
     assert described["sf_l2_standardised"] == pytest.approx(20.0)
     skills[1].successor[:, :2] = [0.0, 2.0]
-    assert describe_skills(Evaluation(expert, skills, []))["sf_l2_standardised"] == pytest.approx(2.0)
+    assert describe_skills(Evaluation(expert, skills, []))["sf_l2_standardised"] == pytest.approx(
+        2.0
+    )
 
 
 def test_success_is_walking_fast_enough_without_a_fall() -> None:

@@ -30,7 +30,14 @@ def made_up_walk(
 ) -> Walk:
     """Robots that walk well; measures given by name get these means, with noise of a standard deviation `spread`."""
     rng = np.random.default_rng(seed)
-    usual = {"reward": 0.9, "vx": 1.0, "height_mean": 0.25, "height_std": 0.004, "clearance": 0.05, "frequency": 3.0}
+    usual = {
+        "reward": 0.9,
+        "vx": 1.0,
+        "height_mean": 0.25,
+        "height_std": 0.004,
+        "clearance": 0.05,
+        "frequency": 3.0,
+    }
     usual |= {"diagonal_phase": 0.0, "pair_phase": 0.5, "power": 20.0}
     return Walk(
         successor=rng.normal(size=(robots, FEATURES)) if successor is None else successor,
@@ -42,7 +49,9 @@ def made_up_walk(
 def assert_same_walk(one: Walk, other: Walk) -> None:
     """Every measure of every robot equal to the last bit."""
     for field in fields(Walk):
-        np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
+        np.testing.assert_array_equal(
+            getattr(one, field.name), getattr(other, field.name), err_msg=field.name
+        )
 
 
 class MadeUpPolicy:

@@ -10,10 +10,20 @@ from typing import Any
 from solo_doi.policies.bundle.contract import digest
 from tests.policies.bundles import SKILLS
 
-NUMBERS = {"return_pct": 97.5, "vx": 1 / 3, "falls": 1, "success": 0.95, "height_mean": 0.24, "clearance": 0.03}
+NUMBERS = {
+    "return_pct": 97.5,
+    "vx": 1 / 3,
+    "falls": 1,
+    "success": 0.95,
+    "height_mean": 0.24,
+    "clearance": 0.03,
+}
 METRICS: dict[str, Any] = {
     "selected": [0, 2],
-    "skills": [{"skill": skill, **NUMBERS, "frequency": None if skill else 2.5, "other": 1} for skill in range(SKILLS)],
+    "skills": [
+        {"skill": skill, **NUMBERS, "frequency": None if skill else 2.5, "other": 1}
+        for skill in range(SKILLS)
+    ],
 }
 PROVENANCE = {"data": {"crc32": 123}, "expert": {"crc32": 456}, "software": {"torch": "1.2.3"}}
 
@@ -24,4 +34,6 @@ def evaluated_as_it_is(run: Path) -> None:
     with contextlib.suppress(ValueError):
         metrics = json.loads(path.read_text())
         if isinstance(metrics, dict) and policy.is_file():
-            path.write_text(json.dumps(metrics | {"made_from": {"policy": digest(policy.read_bytes())}}))
+            path.write_text(
+                json.dumps(metrics | {"made_from": {"policy": digest(policy.read_bytes())}})
+            )

@@ -34,12 +34,16 @@ def test_a_run_is_exported_beside_its_policy(command: Command, plain_run: Path) 
     assert (found.contract.skills, set(found.contract.made_from)) == ((), {"run", "exported_with"})
     assert found.contract.made_from["run"] == "my-run"
     np.testing.assert_allclose(
-        found.mean_action(extremes(policy)[:80], 1), policy.mean_action(extremes(policy)[:80], 1), atol=1e-5
+        found.mean_action(extremes(policy)[:80], 1),
+        policy.mean_action(extremes(policy)[:80], 1),
+        atol=1e-5,
     )
     assert sorted(file.name for file in plain_run.iterdir()) == ["policy.h5", "skills.onnx"]
 
 
-def test_what_is_known_of_a_run_goes_into_its_bundle(command: Command, evaluated_run: Path, tmp_path: Path) -> None:
+def test_what_is_known_of_a_run_goes_into_its_bundle(
+    command: Command, evaluated_run: Path, tmp_path: Path
+) -> None:
     """Skills and whether they were selected, data and the software that trained, where it was asked to."""
     out = tmp_path / "new" / "robot.onnx"
     command.good(evaluated_run, "--out", out)
@@ -51,16 +55,22 @@ def test_what_is_known_of_a_run_goes_into_its_bundle(command: Command, evaluated
     assert not (evaluated_run / "skills.onnx").exists()
 
 
-def test_without_a_transfer_nothing_is_selected_or_rejected(command: Command, evaluated_run: Path) -> None:
+def test_without_a_transfer_nothing_is_selected_or_rejected(
+    command: Command, evaluated_run: Path
+) -> None:
     """Not looked at is not the same as not chosen."""
     without = {"skills": METRICS["skills"]}
     (evaluated_run / "evaluation" / "metrics.json").write_text(json.dumps(without))
     evaluated_as_it_is(evaluated_run)
     command.good(evaluated_run)
-    assert [skill["selected"] for skill in Bundle(evaluated_run / "skills.onnx").contract.skills] == [None] * SKILLS
+    assert [
+        skill["selected"] for skill in Bundle(evaluated_run / "skills.onnx").contract.skills
+    ] == [None] * SKILLS
 
 
-def test_the_run_is_named_also_from_within(command: Command, plain_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_is_named_also_from_within(
+    command: Command, plain_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By `solo-export .`, which has no name of its own."""
     monkeypatch.chdir(plain_run)
     command.good(".")
@@ -109,7 +119,10 @@ def test_equal_contracts_do_not_differ(command: Command, bundle: Path) -> None:
 @pytest.mark.usefixtures("same_software")
 def test_differences_are_printed_with_both_values(command: Command, tmp_path: Path) -> None:
     """And nothing else."""
-    bundle, other = write(tmp_path / "one.onnx"), write(tmp_path / "other.onnx", skill_policy(skills=5))
+    bundle, other = (
+        write(tmp_path / "one.onnx"),
+        write(tmp_path / "other.onnx", skill_policy(skills=5)),
+    )
     assert command.good("diff", bundle, other) == "num_skills:\n  3\n  5\n"
 
 
@@ -133,13 +146,17 @@ def test_a_card_tells_of_every_skill(command: Command, evaluated_run: Path) -> N
 
 def test_a_card_quotes_the_rule_of_selection(command: Command, evaluated_run: Path) -> None:
     """As solo-eval recorded it, through the bundle; without one it says nothing of it."""
-    metrics = METRICS | {"selection": {"rule": "at least 90% of rollouts, in each of 8 conditions: mujoco (30)"}}
+    metrics = METRICS | {
+        "selection": {"rule": "at least 90% of rollouts, in each of 8 conditions: mujoco (30)"}
+    }
     (evaluated_run / "evaluation" / "metrics.json").write_text(json.dumps(metrics))
     evaluated_as_it_is(evaluated_run)
     command.good(evaluated_run)
     command.good("card", evaluated_run / "skills.onnx")
     text = (evaluated_run / "skills.md").read_text()
-    assert text.endswith("\n\nSelected skills have at least 90% of rollouts, in each of 8 conditions: mujoco (30).\n")
+    assert text.endswith(
+        "\n\nSelected skills have at least 90% of rollouts, in each of 8 conditions: mujoco (30).\n"
+    )
 
 
 def test_a_card_says_that_skills_were_not_evaluated(command: Command, plain_run: Path) -> None:
@@ -161,10 +178,14 @@ def test_bundles_of_the_package_are_known_by_name(
     assert command.good("diff", "locomotion", SHIPPED) == ""
     assert command.good("card", "locomotion") == "locomotion.md\n"
     assert [path.name for path in tmp_path.iterdir()] == ["locomotion.md"]
-    assert command.error("show", "dance").startswith("dance: no such file, nor a bundle that comes with the package.")
+    assert command.error("show", "dance").startswith(
+        "dance: no such file, nor a bundle that comes with the package."
+    )
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], ["show", "--help"], ["runs/some", "--help"], ["verify", "-h"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["-h"], ["show", "--help"], ["runs/some", "--help"], ["verify", "-h"]]
+)
 def test_help_is_no_error(command: Command, words: list[str]) -> None:
     """Wherever it is asked for; every action is in it."""
     output = command.good(*words)
@@ -180,9 +201,13 @@ def test_no_words_are_answered_with_help_and_a_failure(command: Command) -> None
 def test_the_command_works_as_a_program(bundle: Path, tmp_path: Path) -> None:
     """Exit codes and streams as a shell sees them, without a traceback."""
     start = [sys.executable, "-c", "from solo_doi.cli.export import main; main()"]
-    good = subprocess.run([*start, "verify", str(bundle)], cwd=ROOT, capture_output=True, text=True, check=False)
+    good = subprocess.run(
+        [*start, "verify", str(bundle)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (good.returncode, good.stderr) == (0, "")
-    bad = subprocess.run([*start, "verify", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    bad = subprocess.run(
+        [*start, "verify", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (bad.returncode, bad.stdout) == (1, "")
     assert bad.stderr.startswith(f"solo-export: {tmp_path}: a directory. Expected a bundle. ")
     assert bad.stderr.count("\n") == 1

@@ -33,8 +33,12 @@ def test_a_wrong_number_of_files_is_refused(
     )
 
 
-@pytest.mark.parametrize(("action", "count"), [("show", 1), ("verify", 1), ("diff", 2), ("card", 1)])
-def test_files_that_are_no_bundles_are_refused(command: Command, tmp_path: Path, action: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("action", "count"), [("show", 1), ("verify", 1), ("diff", 2), ("card", 1)]
+)
+def test_files_that_are_no_bundles_are_refused(
+    command: Command, tmp_path: Path, action: str, count: int
+) -> None:
     """Missing, a directory, something else; no card is written of them."""
     path = tmp_path / "some.onnx"
     for kind in ("missing", "directory", "text"):
@@ -88,22 +92,43 @@ def with_text(name: str, text: str) -> Callable[[Path], object]:
 
 METRICS_FILE = "evaluation/metrics.json"
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no policy": (without_policy, "policy.h5: not a skill policy (No such file or directory). Expected policy.h5 of"),
+    "no policy": (
+        without_policy,
+        "policy.h5: not a skill policy (No such file or directory). Expected policy.h5 of",
+    ),
     "a text": (with_text_as_policy, "policy.h5: not a skill policy ("),
     "half a policy": (with_half_a_policy, "policy.h5: not a skill policy ("),
     "a group as a layer": (with_a_group_as_layer, "policy.h5: not a skill policy ("),
-    "a layer of another shape": (with_a_layer_of_another_shape, "layers do not fit each other and 12 joints ("),
+    "a layer of another shape": (
+        with_a_layer_of_another_shape,
+        "layers do not fit each other and 12 joints (",
+    ),
     "not a number": (with_nan, "first holds numbers that are not finite"),
     "another task": (of_another_task, "observes 17 numbers, which fits no task"),
-    "metrics that are no JSON": (with_text(METRICS_FILE, "{"), "metrics.json: cannot be read (Expecting"),
-    "metrics with NaN": (with_text(METRICS_FILE, '{"skills": [NaN]}'), "metrics.json: cannot be read (NaN is not a n"),
-    "metrics in a list": (with_text(METRICS_FILE, "[]"), "metrics.json: holds a list, expected a dictionary"),
-    "metrics without skills": (with_text(METRICS_FILE, "{}"), "metrics.json: not written by solo-eval ('skills')"),
+    "metrics that are no JSON": (
+        with_text(METRICS_FILE, "{"),
+        "metrics.json: cannot be read (Expecting",
+    ),
+    "metrics with NaN": (
+        with_text(METRICS_FILE, '{"skills": [NaN]}'),
+        "metrics.json: cannot be read (NaN is not a n",
+    ),
+    "metrics in a list": (
+        with_text(METRICS_FILE, "[]"),
+        "metrics.json: holds a list, expected a dictionary",
+    ),
+    "metrics without skills": (
+        with_text(METRICS_FILE, "{}"),
+        "metrics.json: not written by solo-eval ('skills')",
+    ),
     "metrics without a number": (
         with_text(METRICS_FILE, '{"skills": [{"skill": 0}]}'),
         "metrics.json: not written by solo-eval ('return_pct')",
     ),
-    "metrics of another kind": (with_text(METRICS_FILE, '{"skills": 5}'), "metrics.json: not written by solo-eval ("),
+    "metrics of another kind": (
+        with_text(METRICS_FILE, '{"skills": 5}'),
+        "metrics.json: not written by solo-eval (",
+    ),
     "a selection of another kind": (
         with_text(METRICS_FILE, json.dumps(METRICS | {"selected": 5})),
         "metrics.json: not written by solo-eval (",
@@ -112,7 +137,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         with_text(METRICS_FILE, json.dumps(METRICS | {"selection": {"selected": [0]}})),
         "metrics.json: not written by solo-eval ('rule')",
     ),
-    "an origin that is no JSON": (with_text("provenance.json", ""), "provenance.json: cannot be read (Expecting value"),
+    "an origin that is no JSON": (
+        with_text("provenance.json", ""),
+        "provenance.json: cannot be read (Expecting value",
+    ),
     "an origin in a list": (with_text("provenance.json", "[]"), "provenance.json: holds a list"),
 }
 
@@ -129,7 +157,9 @@ def test_a_damaged_run_is_refused(command: Command, evaluated_run: Path, name: s
 
 
 @pytest.mark.usefixtures("same_software")
-def test_a_policy_with_a_damaged_byte_is_refused_or_exported(command: Command, plain_run: Path) -> None:
+def test_a_policy_with_a_damaged_byte_is_refused_or_exported(
+    command: Command, plain_run: Path
+) -> None:
     """HDF5 has no checksum and many errors; the command has one."""
     rng, path = np.random.default_rng(10), plain_run / "policy.h5"
     content, codes = path.read_bytes(), []
@@ -144,7 +174,9 @@ def test_a_policy_with_a_damaged_byte_is_refused_or_exported(command: Command, p
 
 
 @pytest.mark.parametrize("kind", ["missing", "text", "other task"])
-def test_a_checkpoint_that_does_not_serve_is_refused(command: Command, tmp_path: Path, kind: str) -> None:
+def test_a_checkpoint_that_does_not_serve_is_refused(
+    command: Command, tmp_path: Path, kind: str
+) -> None:
     """With one line, and without a bundle."""
     path = tmp_path / "model.pt"
     if kind == "text":
@@ -168,7 +200,9 @@ def test_a_run_that_does_not_exist_is_refused(command: Command, tmp_path: Path) 
         assert command.error(tmp_path / name) == expected
 
 
-def test_a_place_that_cannot_be_written_is_refused(command: Command, plain_run: Path, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_refused(
+    command: Command, plain_run: Path, tmp_path: Path
+) -> None:
     """A directory of that name, or a file where a directory must be."""
     (tmp_path / "file").write_text("")
     for out in (plain_run, tmp_path / "file" / "skills.onnx"):
@@ -179,4 +213,6 @@ def test_an_evaluation_of_another_policy_is_refused(command: Command, evaluated_
     """Or a skill that nobody has seen walk would be called selected."""
     path = evaluated_run / "evaluation" / "metrics.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"made_from": {"policy": "0" * 64}}))
-    assert "metrics.json: is about another policy (000000000000 for " in command.error(evaluated_run)
+    assert "metrics.json: is about another policy (000000000000 for " in command.error(
+        evaluated_run
+    )

@@ -32,7 +32,12 @@ def with_commands(mean: tuple[float, ...], std: tuple[float, ...]) -> SkillPolic
 def test_skills_of_one_command_have_a_range_without_width(std: tuple[float, ...]) -> None:
     """A deviation of nothing, or of exactly 1, which training puts in its place: lowest and highest are the command."""
     contract = make_contract(with_commands((1.0, 0.0, 0.25), std), {}, ())
-    assert contract.command_range["low"] == contract.command_range["high"] == contract.command == (1.0, 0.0, 0.25)
+    assert (
+        contract.command_range["low"]
+        == contract.command_range["high"]
+        == contract.command
+        == (1.0, 0.0, 0.25)
+    )
 
 
 def test_steerable_skills_have_the_range_that_training_drew_from() -> None:
@@ -71,7 +76,9 @@ def test_a_checkpoint_in_its_run_has_the_range_that_the_run_drew_from(tmp_path: 
 
 def test_a_run_that_went_straight_ahead_has_one_command(tmp_path: Path) -> None:
     """Although its ranges, which it never drew from, are there."""
-    contract = Bundle(cli.export(cli.ExportCommand(source=run_of(tmp_path, "  forward_share: 1.0\n")))).contract
+    contract = Bundle(
+        cli.export(cli.ExportCommand(source=run_of(tmp_path, "  forward_share: 1.0\n")))
+    ).contract
     assert contract.command_range["low"] == contract.command_range["high"] == (1.0, 0.0, 0.0)
 
 

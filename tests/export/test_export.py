@@ -25,11 +25,26 @@ from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.policies.masked_policy import NORMALISER_FLOOR, MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.action import joint_target
-from solo_doi.solo12.constants import ACTION_SCALE, CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, MOTOR_LAG
+from solo_doi.solo12.constants import (
+    ACTION_SCALE,
+    CONTROL_DT,
+    CONTROL_SETUPS,
+    JOINT_NAMES,
+    MOTOR_LAG,
+)
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.small import small_config, table
-from tests.policies.bundles import EVALUATED, POLICIES, SKILLS, extremes, masked_policy, metadata, skill_policy, write
+from tests.policies.bundles import (
+    EVALUATED,
+    POLICIES,
+    SKILLS,
+    extremes,
+    masked_policy,
+    metadata,
+    skill_policy,
+    write,
+)
 
 ROOT = Path(__file__).parents[2]
 EXPERT = ROOT / "collect" / "checkpoints" / "locomotion" / "expert.pt"
@@ -44,7 +59,9 @@ def session_of(policy: Policy, task: str) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
 
 
-def run(session: onnxruntime.InferenceSession, observation: np.ndarray, skill: np.ndarray) -> list[np.ndarray]:
+def run(
+    session: onnxruntime.InferenceSession, observation: np.ndarray, skill: np.ndarray
+) -> list[np.ndarray]:
     """Actions and joint targets."""
     return session.run(["action", "joint_target"], {"observation": observation, "skill": skill})
 
@@ -96,7 +113,11 @@ def test_every_row_may_have_its_own_skill(name: str) -> None:
 def test_outputs_are_kept_in_range_as_the_policy_keeps_them(squashed: bool) -> None:
     """Extreme observations reach the ends of the range, in both ways to keep it."""
     policy = skill_policy(squashed=squashed)
-    found, _ = run(session_of(policy, "locomotion"), extremes(policy), np.zeros(len(extremes(policy)), dtype=np.int64))
+    found, _ = run(
+        session_of(policy, "locomotion"),
+        extremes(policy),
+        np.zeros(len(extremes(policy)), dtype=np.int64),
+    )
     scaled = (found - policy.action_mean) / policy.action_std
     assert np.abs(scaled).max() <= 1 + 1e-6
     assert scaled.max() > 0.999
@@ -110,7 +131,9 @@ def test_joint_targets_are_those_of_the_project(task: str) -> None:
     policy = skill_policy(size=LAYOUTS[task].size, reach=12.0)
     observation = extremes(policy)
     for skill in range(SKILLS):
-        action, target = run(session_of(policy, task), observation, np.full(len(observation), skill))
+        action, target = run(
+            session_of(policy, task), observation, np.full(len(observation), skill)
+        )
         expected = joint_target(action.astype(np.float64), CONTROL_SETUPS[task])
         np.testing.assert_allclose(target, expected, rtol=0, atol=1e-6)
         limit = TRAINING.position.astype(np.float32)
@@ -124,7 +147,9 @@ def test_zero_action_is_the_default_pose() -> None:
     """Of either task: hips differ."""
     for task, setup in CONTROL_SETUPS.items():
         policy = skill_policy(size=LAYOUTS[task].size)
-        still = replace(policy, action_std=0 * policy.action_std, action_mean=0 * policy.action_mean)
+        still = replace(
+            policy, action_std=0 * policy.action_std, action_mean=0 * policy.action_mean
+        )
         _, target = run(session_of(still, task), extremes(still)[:1], np.array([0]))
         np.testing.assert_allclose(target[0], setup.default_pose, rtol=0, atol=1e-7)
 
@@ -133,7 +158,10 @@ def test_a_graph_is_made_of_operations_of_an_old_standard() -> None:
     """A robot's computer may have an old onnxruntime."""
     for policy in (skill_policy(), skill_policy(squashed=True), masked_policy()):
         model = build_graph(policy, CONTROL_SETUPS["locomotion"])
-        assert ([(entry.domain, entry.version) for entry in model.opset_import], model.ir_version) == ([("", 17)], 8)
+        assert (
+            [(entry.domain, entry.version) for entry in model.opset_import],
+            model.ir_version,
+        ) == ([("", 17)], 8)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +189,9 @@ def test_layers_that_do_not_fit_are_refused(changes: dict[str, Any], tmp_path: P
 def test_the_file_does_what_the_trained_network_does(squashed: bool, tmp_path: Path) -> None:
     """From torch through a policy and its file to a bundle: skills are those after the expert's, spread is dropped."""
     rng, actions = np.random.default_rng(7), 12
-    data = table(3 + 2 * rng.standard_normal((60, 48)), rng.uniform(-2, 3, (60, actions)), length=20)
+    data = table(
+        3 + 2 * rng.standard_normal((60, 48)), rng.uniform(-2, 3, (60, actions)), length=20
+    )
     config = small_config(policy=PolicyConfig(hidden=16, squashed=squashed))
     training = Training(config, data, data, tmp_path)
     network = SkillNetwork(48, 16, 2 * actions, 1 + SKILLS, torch.Generator().manual_seed(8))
@@ -180,14 +210,18 @@ def test_the_file_does_what_the_trained_network_does(squashed: bool, tmp_path: P
     assert bundle.num_skills == SKILLS
     for skill in range(SKILLS):
         expected = output[1 + skill].numpy() * scale.std + scale.mean
-        np.testing.assert_allclose(bundle.mean_action(observation, skill), expected, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(
+            bundle.mean_action(observation, skill), expected, rtol=0, atol=1e-5
+        )
 
 
 def test_the_file_does_what_a_checkpoint_does(tmp_path: Path) -> None:
     """The shipped expert, through its bundle."""
     policy = read_policy(EXPERT)
     assert write_bundle(policy, tmp_path / "expert.onnx", {}, ()) <= 1e-5
-    observation = (policy.mean + policy.std * np.random.default_rng(0).standard_normal((300, 48))).astype(np.float32)
+    observation = (
+        policy.mean + policy.std * np.random.default_rng(0).standard_normal((300, 48))
+    ).astype(np.float32)
     found = Bundle(tmp_path / "expert.onnx").mean_action(observation, 0)
     np.testing.assert_allclose(found, policy.mean_action(observation, 0), rtol=0, atol=1e-5)
 
@@ -202,11 +236,21 @@ def test_a_contract_says_what_the_project_says(name: str, tmp_path: Path) -> Non
     policy, setup = build(), CONTROL_SETUPS[task]
     found = Bundle(write(tmp_path / "skills.onnx", policy)).contract
     assert (found.task, found.robot, found.joint_names) == (task, "solo12", JOINT_NAMES)
-    assert (found.default_pose, found.kp, found.kd) == (tuple(setup.default_pose), setup.kp, setup.kd)
+    assert (found.default_pose, found.kp, found.kd) == (
+        tuple(setup.default_pose),
+        setup.kp,
+        setup.kd,
+    )
     assert (found.torque_limit, found.position_limit) == (TRAINING.torque, tuple(TRAINING.position))
-    assert (found.action_scale, found.control_dt, found.motor_lag[0]) == (ACTION_SCALE, CONTROL_DT, MOTOR_LAG)
+    assert (found.action_scale, found.control_dt, found.motor_lag[0]) == (
+        ACTION_SCALE,
+        CONTROL_DT,
+        MOTOR_LAG,
+    )
     assert found.motor_lag[1] < found.motor_lag[0] < found.motor_lag[2]
-    terms = [(term["name"], term["size"], term["unit"], term["frame"]) for term in found.observation]
+    terms = [
+        (term["name"], term["size"], term["unit"], term["frame"]) for term in found.observation
+    ]
     assert terms == [(term.name, term.size, term.unit, term.frame) for term in LAYOUTS[task].terms]
     assert (found.num_skills, found.skills) == (policy.num_skills, EVALUATED)
     assert found.made_from["run"] == "small"
@@ -216,7 +260,10 @@ def test_a_contract_says_what_the_project_says(name: str, tmp_path: Path) -> Non
 def test_the_envelope_is_six_deviations_around_the_mean() -> None:
     """Of both kinds of policy."""
     skills, masked = skill_policy(), masked_policy()
-    for policy, mean, std in ((skills, skills.state_mean, skills.state_std), (masked, masked.mean, masked.std)):
+    for policy, mean, std in (
+        (skills, skills.state_mean, skills.state_std),
+        (masked, masked.mean, masked.std),
+    ):
         envelope = make_contract(policy, {}, ()).envelope
         np.testing.assert_allclose(envelope["low"], mean - 6 * std, rtol=1e-6)
         np.testing.assert_allclose(envelope["high"], mean + 6 * std, rtol=1e-6)
@@ -263,13 +310,25 @@ def spoiled_policies() -> dict[str, tuple[Policy, str]]:
     head[3, 4] = nan
     return {
         "a weight": (replace(skills, head=head), "policy's head holds numbers that are not finite"),
-        "a mean": (replace(skills, state_mean=skills.state_mean * nan), "policy's state_mean holds numbers"),
+        "a mean": (
+            replace(skills, state_mean=skills.state_mean * nan),
+            "policy's state_mean holds numbers",
+        ),
         "an infinite weight": (replace(masked, weights=weights), "policy's weights holds numbers"),
-        "a mask": (replace(masked, masks=(masked.masks[0] * nan, masked.masks[1])), "policy's masks holds numbers"),
+        "a mask": (
+            replace(masked, masks=(masked.masks[0] * nan, masked.masks[1])),
+            "policy's masks holds numbers",
+        ),
         "no size of ours": (skill_policy(size=17), "observes 17 numbers, which fits no task"),
         "another size": (masked_policy(size=47), "observes 47 numbers, which fits no task"),
-        "a division by zero": (replace(skills, state_std=0 * skills.state_std), "differs from the policy by nan"),
-        "overflow": (replace(skills, second=skills.second * np.float32(1e38)), "differs from the policy by"),
+        "a division by zero": (
+            replace(skills, state_std=0 * skills.state_std),
+            "differs from the policy by nan",
+        ),
+        "overflow": (
+            replace(skills, second=skills.second * np.float32(1e38)),
+            "differs from the policy by",
+        ),
         "another robot": (skill_policy(joints=8), "layers do not fit each other and 12 joints"),
     }
 
@@ -322,9 +381,14 @@ def test_a_number_that_never_changed_has_a_narrow_range(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("source", "shipped"),
-    [(SHIPPED.parent, SHIPPED), (STEERABLE / "checkpoints" / "model_600.pt", STEERABLE / "skills.onnx")],
+    [
+        (SHIPPED.parent, SHIPPED),
+        (STEERABLE / "checkpoints" / "model_600.pt", STEERABLE / "skills.onnx"),
+    ],
 )
-def test_a_shipped_bundle_is_that_of_its_policy(source: Path, shipped: Path, tmp_path: Path) -> None:
+def test_a_shipped_bundle_is_that_of_its_policy(
+    source: Path, shipped: Path, tmp_path: Path
+) -> None:
     """A fresh export differs in the software that is named, so in the hash, in rounding, and in nothing else."""
     fresh = Bundle(cli.export(cli.ExportCommand(source=source, out=tmp_path / "skills.onnx")))
     assert replace(fresh.contract, made_from={}) == replace(Bundle(shipped).contract, made_from={})
@@ -333,7 +397,11 @@ def test_a_shipped_bundle_is_that_of_its_policy(source: Path, shipped: Path, tmp
         model = onnx.load(path)
         texts = {entry.key: entry.value for entry in model.metadata_props}
         del model.metadata_props[:]
-        graphs.append((model.SerializeToString(), texts["joint_names"], TestVectors.decode(texts[VECTORS])))
+        graphs.append(
+            (model.SerializeToString(), texts["joint_names"], TestVectors.decode(texts[VECTORS]))
+        )
     assert graphs[0][:2] == graphs[1][:2]
     for old, new in zip(*(vars(vectors).values() for *_, vectors in graphs), strict=True):
-        np.testing.assert_allclose(old, new, rtol=0, atol=1e-3)  # a processor's rounding grows along a walk
+        np.testing.assert_allclose(
+            old, new, rtol=0, atol=1e-3
+        )  # a processor's rounding grows along a walk

@@ -17,7 +17,10 @@ WORKER = ROOT / "collect" / "isaac_worker"
 
 def plain_interpreter(folder: Path) -> Path:
     """This Python, with the double among what it can import."""
-    return _program(folder / "python", f'#!/bin/sh\nPYTHONPATH="{HERE}:$PYTHONPATH" exec {sys.executable} "$@"\n')
+    return _program(
+        folder / "python",
+        f'#!/bin/sh\nPYTHONPATH="{HERE}:$PYTHONPATH" exec {sys.executable} "$@"\n',
+    )
 
 
 @contextmanager
@@ -36,7 +39,9 @@ def quick_interpreter(folder: Path) -> Iterator[Path]:
     assert server.stdout.readline() == b"ready\n"
     try:
         client = (HERE / "fork_client.py").read_text()
-        yield _program(folder / "quick_python", f"#!{sys.executable} -SEs\nSOCKET = {str(socket)!r}\n{client}")
+        yield _program(
+            folder / "quick_python", f"#!{sys.executable} -SEs\nSOCKET = {str(socket)!r}\n{client}"
+        )
     finally:
         server.stdin.close()
         server.wait()

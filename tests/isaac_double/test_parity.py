@@ -38,8 +38,14 @@ print(json.dumps([methods, structures, constants]))
 @cache
 def described() -> tuple[dict[str, list[list[str | None]]], dict[str, list[str]], dict[str, str]]:
     """Methods with arguments and defaults, structures with fields, and constants of the double."""
-    command = [sys.executable, "-c", DESCRIBE]  # in another process: here torch may be loaded already
-    result = subprocess.run(command, env={"PYTHONPATH": str(HERE)}, capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        "-c",
+        DESCRIBE,
+    ]  # in another process: here torch may be loaded already
+    result = subprocess.run(
+        command, env={"PYTHONPATH": str(HERE)}, capture_output=True, text=True, check=True
+    )
     return tuple(json.loads(result.stdout))
 
 
@@ -48,7 +54,9 @@ def stubs() -> dict[str, ast.ClassDef | ast.AnnAssign]:
     """Top-level names of the stubs."""
     files = importlib.metadata.files("isaacgym-stubs") or []
     path = next(Path(str(file.locate())) for file in files if file.name == "gymapi.pyi")
-    text = path.read_text().replace("def lambda(", "def lambda_(")  # a field with that name is not valid Python
+    text = path.read_text().replace(
+        "def lambda(", "def lambda_("
+    )  # a field with that name is not valid Python
     names: dict[str, ast.ClassDef | ast.AnnAssign] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef):
@@ -90,7 +98,9 @@ def test_a_method_has_the_arguments_and_defaults_of_the_real_one(name: str) -> N
     ours, theirs = described()[0][name], documented(name)
     assert [argument for argument, _ in ours] == [argument for argument, _ in theirs]
     for (argument, default), (_, real) in zip(ours, theirs, strict=True):
-        if real is not None and real.startswith("<SimParams"):  # an object: the double makes the same by itself
+        if real is not None and real.startswith(
+            "<SimParams"
+        ):  # an object: the double makes the same by itself
             continue
         short = None if real is None else real.rpartition(".")[2]
         members_of = {"SIM_FLEX": "1", "ENV_SPACE": "0"}

@@ -47,7 +47,10 @@ class Lab:
         parts = [LINK.format("base")]
         for leg, keep in (("b", 'dont_collapse="true"'), ("a", "")):
             parts += [LINK.format(f"{leg}_link"), JOINT.format(leg, "revolute", "base", "")]
-            parts += [LINK.format(f"{leg}_foot_link"), JOINT.format(f"{leg}_foot", "fixed", f"{leg}_link", keep)]
+            parts += [
+                LINK.format(f"{leg}_foot_link"),
+                JOINT.format(f"{leg}_foot", "fixed", f"{leg}_link", keep),
+            ]
         (folder / "robot.urdf").write_text(f'<robot name="robot">{"".join(parts)}</robot>')
         options = gymapi.AssetOptions()
         options.angular_damping = options.thickness = 0.0
@@ -63,7 +66,9 @@ class Lab:
 
     def start(self) -> None:
         """Put one robot 5 m above the ground."""
-        self.env = self.gym.create_env(self.sim, self.api.Vec3(-1, -1, 0), self.api.Vec3(1, 1, 1), 1)
+        self.env = self.gym.create_env(
+            self.sim, self.api.Vec3(-1, -1, 0), self.api.Vec3(1, 1, 1), 1
+        )
         pose = self.api.Transform()
         pose.p = self.api.Vec3(0, 0, 5)
         self.gym.create_actor(self.env, self.asset, pose, "robot", 0, 1)
@@ -84,7 +89,12 @@ def lab(gymapi: ModuleType, tmp_path: Path) -> Lab:
 def test_siblings_are_sorted_by_name_and_unmarked_fixed_joints_collapse(lab: Lab) -> None:
     """Not the order of the file: depth first, a before b; only the foot of b was marked."""
     assert lab.gym.get_asset_dof_names(lab.asset) == ["a", "b"]
-    assert lab.gym.get_asset_rigid_body_names(lab.asset) == ["base", "a_link", "b_link", "b_foot_link"]
+    assert lab.gym.get_asset_rigid_body_names(lab.asset) == [
+        "base",
+        "a_link",
+        "b_link",
+        "b_foot_link",
+    ]
 
 
 def test_a_process_has_one_simulation(lab: Lab) -> None:
@@ -135,7 +145,9 @@ def test_editing_a_buffer_does_nothing_until_it_is_set(lab: Lab) -> None:
     np.testing.assert_allclose(lab.velocities(), 2.0, atol=0.1)
 
 
-@pytest.mark.parametrize(("kind", "size", "message"), [("float64", 2, "expected float32"), ("float32", 3, "shape")])
+@pytest.mark.parametrize(
+    ("kind", "size", "message"), [("float64", 2, "expected float32"), ("float32", 3, "shape")]
+)
 def test_tensors_of_another_kind_are_refused(lab: Lab, kind: str, size: int, message: str) -> None:
     """The real one reads the bytes for what they are not."""
     lab.start()

@@ -22,7 +22,9 @@ from solo_doi.solo12.observation import LAYOUTS
 
 SKILLS, HIDDEN = 3, 8
 MADE_FROM = {"run": "small", "data": {"crc32": 7}}
-EVALUATED = tuple({"skill": skill, "selected": skill != 1, "vx": 0.1 + skill / 3} for skill in range(SKILLS))
+EVALUATED = tuple(
+    {"skill": skill, "selected": skill != 1, "vx": 0.1 + skill / 3} for skill in range(SKILLS)
+)
 """What a bundle says of its skills; a third has no short decimal form."""
 
 
@@ -43,7 +45,12 @@ class Numbers:
 
 
 def skill_policy(
-    *, size: int = 48, squashed: bool = False, skills: int = SKILLS, joints: int = NUM_JOINTS, reach: float = 1.0
+    *,
+    size: int = 48,
+    squashed: bool = False,
+    skills: int = SKILLS,
+    joints: int = NUM_JOINTS,
+    reach: float = 1.0,
 ) -> SkillPolicy:
     """A policy as training makes it, of few units; raw actions reach about this far."""
     numbers = Numbers(0)
@@ -78,7 +85,7 @@ POLICIES: dict[str, tuple[str, Callable[[], SkillPolicy | MaskedPolicy]]] = {
 """Every kind of policy, with its task."""
 
 
-def contract(**changes: Any) -> Contract:  # noqa: ANN401  # any field
+def contract(**changes: Any) -> Contract:  # any field
     """A contract as export makes it, with changes; it does not name the software, which may change."""
     return replace(_contract(), **({"made_from": MADE_FROM} | changes))
 

@@ -73,7 +73,11 @@ def value_state(sizes: Sizes, outputs: int, source: Source) -> dict[str, Tensor]
         for index, shape in shapes.items()
         for part in ("weight", "bias")
     }
-    return {**layers, "masks.0": source.positive(sizes.skills, first), "masks.1": source.positive(sizes.skills, second)}
+    return {
+        **layers,
+        "masks.0": source.positive(sizes.skills, first),
+        "masks.1": source.positive(sizes.skills, second),
+    }
 
 
 def normaliser_state(size: int, source: Source) -> dict[str, Tensor]:
@@ -110,7 +114,9 @@ def position_checkpoint(sizes: Sizes = POSITION, seed: int = 0) -> dict[str, Any
         "avg_ext_values": [source.positive(sizes.skills) for _ in range(sizes.groups)],
         "global_succ_feat": source.normal(sizes.skills, sizes.features),
         "policy_optimizer_state_dict": adam_state(list(policy.values())),
-        "value_optimizer_state_dict": adam_state([tensor for value in values.values() for tensor in value.values()]),
+        "value_optimizer_state_dict": adam_state(
+            [tensor for value in values.values() for tensor in value.values()]
+        ),
         "lagrange_optimizer_state_dict": adam_state([parameter.detach() for parameter in lagrange]),
         "succ_feat_optimizer_state_dict": adam_state(list(successor.values())),
         "iteration": 2000,

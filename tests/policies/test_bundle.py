@@ -28,7 +28,10 @@ def test_a_good_file_says_what_it_is(name: str, tmp_path: Path) -> None:
     policy, path = build(), tmp_path / "skills.onnx"
     bundle = Bundle(write(path, policy))
     assert (bundle.contract.task, bundle.path) == (task, path)
-    assert (bundle.num_skills, bundle.observation_size) == (policy.num_skills, policy.observation_size)
+    assert (bundle.num_skills, bundle.observation_size) == (
+        policy.num_skills,
+        policy.observation_size,
+    )
     assert bundle.contract == Contract.parse(metadata(path)["solo12.contract"], "here")
     assert bundle.parity["largest_difference"] <= 1e-5
     blank = path.read_bytes().replace(bundle.hash.encode(), NO_HASH)
@@ -39,7 +42,12 @@ def test_an_action_needs_no_batch_of_skills(path: Path) -> None:
     """One number serves all rows, in any precision; each row may have its own."""
     bundle, policy = Bundle(path), skill_policy()
     observation = np.random.default_rng(0).standard_normal((4, 48))
-    choices: list[int | np.ndarray] = [2, np.array(1), np.array([2, 0, 1, 2]), np.array([0, 0, 1, 1], dtype=np.int32)]
+    choices: list[int | np.ndarray] = [
+        2,
+        np.array(1),
+        np.array([2, 0, 1, 2]),
+        np.array([0, 0, 1, 1], dtype=np.int32),
+    ]
     for skill in choices:
         expected = policy.mean_action(observation.astype(np.float32), skill)
         np.testing.assert_allclose(bundle.mean_action(observation, skill), expected, atol=1e-5)
@@ -67,8 +75,14 @@ def test_one_observation_is_answered_like_a_batch(path: Path) -> None:
     bundle, rng = Bundle(path), np.random.default_rng(3)
     kept = []
     for number in range(10):
-        observation, skill = rng.standard_normal(bundle.observation_size).astype(np.float32), number % SKILLS
-        found, expected = bundle.run_one(observation, skill), bundle.run(observation[None], np.array([skill]))
+        observation, skill = (
+            rng.standard_normal(bundle.observation_size).astype(np.float32),
+            number % SKILLS,
+        )
+        found, expected = (
+            bundle.run_one(observation, skill),
+            bundle.run(observation[None], np.array([skill])),
+        )
         np.testing.assert_array_equal(found, [part[0] for part in expected])
         kept.append((found, [part[0] for part in expected]))
     for found, expected in kept:
@@ -90,15 +104,22 @@ def test_loading_a_bundle_needs_numpy_and_onnxruntime_alone(path: Path) -> None:
         f"Bundle(Path({str(path)!r}))\n"
         f"print(sorted({heavy!r} & set(sys.modules)), 'onnxruntime' in sys.modules)\n"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+    )
     assert result.stdout.splitlines() == ["[] False", "[] True"]
     assert result.stderr == ""
 
 
-def test_without_onnxruntime_it_is_said_how_to_get_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_onnxruntime_it_is_said_how_to_get_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As one line."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingPackageError, match=r"needs the package 'onnxruntime'.*pip install 'solo-doi\[robot\]'"):
+    with pytest.raises(
+        MissingPackageError,
+        match=r"needs the package 'onnxruntime'.*pip install 'solo-doi\[robot\]'",
+    ):
         Bundle(path)
 
 
@@ -107,8 +128,12 @@ def test_without_onnxruntime_it_is_said_how_to_get_it(path: Path, monkeypatch: p
 
 def ordinary_model() -> onnx.ModelProto:
     """A model as any tool writes it."""
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 48]) for name in ("x", "y")]
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "ordinary", ends[:1], ends[1:])
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 48]) for name in ("x", "y")
+    ]
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])], "ordinary", ends[:1], ends[1:]
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -139,14 +164,20 @@ def test_sealed_bytes_that_are_no_model_are_refused(tmp_path: Path) -> None:
 
 def test_no_file_a_directory_and_an_empty_file_are_refused(tmp_path: Path) -> None:
     """With a word on what was expected."""
-    assert "no such file. Expected a bundle written by solo-export" in refusal(tmp_path / "absent.onnx")
+    assert "no such file. Expected a bundle written by solo-export" in refusal(
+        tmp_path / "absent.onnx"
+    )
     assert refusal(tmp_path) == f"{tmp_path}: a directory. Expected a bundle."
     (tmp_path / "skills.onnx").touch()
-    assert refusal(tmp_path).endswith(f"a directory. Expected a bundle; did you mean {tmp_path}/skills.onnx?")
+    assert refusal(tmp_path).endswith(
+        f"a directory. Expected a bundle; did you mean {tmp_path}/skills.onnx?"
+    )
     assert_unsealed(tmp_path / "empty.onnx", b"")
 
 
-def test_a_file_that_may_not_be_read_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_may_not_be_read_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the system's words."""
 
     def refuse(self: Path) -> bytes:

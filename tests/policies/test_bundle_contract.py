@@ -16,14 +16,26 @@ from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.solo12.observation import LAYOUTS
 
-from .bundles import SKILLS, contract, masked_policy, metadata, refusal, skill_policy, spoiled, with_texts, write
+from .bundles import (
+    SKILLS,
+    contract,
+    masked_policy,
+    metadata,
+    refusal,
+    skill_policy,
+    spoiled,
+    with_texts,
+    write,
+)
 
 # --- The contract --------------------------------------------------------------------------------
 
 
 SWAPPED = (*JOINT_NAMES[3:6], *JOINT_NAMES[:3], *JOINT_NAMES[6:])
 TERMS = contract().observation
-NAVIGATION = tuple({"name": t.name, "size": t.size, "unit": "", "frame": ""} for t in LAYOUTS["navigation"].terms)
+NAVIGATION = tuple(
+    {"name": t.name, "size": t.size, "unit": "", "frame": ""} for t in LAYOUTS["navigation"].terms
+)
 CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
     "joints in another order": (
         {"joint_names": SWAPPED},
@@ -34,26 +46,51 @@ CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
         {"observation": TERMS[::-1]},
         r"observes \[\('command', 3\).*this program builds \[\('l",
     ),
-    "a term too few": ({"observation": TERMS[:-1]}, r"'previous_action', 12\)\], this program builds .*'command', 3\)"),
-    "a term of another size": ({"observation": ({**TERMS[0], "size": 2}, *TERMS[1:])}, r"observes \[\('linear_v.*', 2"),
-    "an envelope without an end": ({"envelope": {"low": (0.0,) * 48}}, "its envelope is not of a low and a high of 48"),
+    "a term too few": (
+        {"observation": TERMS[:-1]},
+        r"'previous_action', 12\)\], this program builds .*'command', 3\)",
+    ),
+    "a term of another size": (
+        {"observation": ({**TERMS[0], "size": 2}, *TERMS[1:])},
+        r"observes \[\('linear_v.*', 2",
+    ),
+    "an envelope without an end": (
+        {"envelope": {"low": (0.0,) * 48}},
+        "its envelope is not of a low and a high of 48",
+    ),
     "a command of another size": (
         {"command_range": {"low": (0.0,), "high": (1.0,)}},
         "its command_range is not of a low and a high of 3 numbers",
     ),
-    "a term without a name": ({"observation": ({"size": 3}, *TERMS[1:])}, r"observes \[\(None, 3\)"),
-    "an unknown task": ({"task": "jumping"}, "made for task 'jumping', known are locomotion, navigation"),
+    "a term without a name": (
+        {"observation": ({"size": 3}, *TERMS[1:])},
+        r"observes \[\(None, 3\)",
+    ),
+    "an unknown task": (
+        {"task": "jumping"},
+        "made for task 'jumping', known are locomotion, navigation",
+    ),
     "another known task": ({"task": "navigation"}, "this program builds .*height_scan"),
     "another known task with its terms": (
-        {"task": "navigation", "observation": NAVIGATION, "envelope": {"low": (0.0,) * 171, "high": (1.0,) * 171}},
+        {
+            "task": "navigation",
+            "observation": NAVIGATION,
+            "envelope": {"low": (0.0,) * 171, "high": (1.0,) * 171},
+        },
         r"its graph is of .*'batch', 48\].*, its contract of .*'batch', 171\]",
     ),
     "a skill more": ({"num_skills": SKILLS + 1}, "its test vectors are not of its 4 skills"),
     "a skill less": ({"num_skills": SKILLS - 1}, "its test vectors are not of its 2 skills"),
     "no skills": ({"num_skills": 0}, "its test vectors are not of its 0 skills"),
     "very many skills": ({"num_skills": 10**15}, "its test vectors are not of its 10+ skills"),
-    "another pose": ({"default_pose": (0.0, *contract().default_pose[1:])}, r"test vectors come out 5\.0e-02 off"),
-    "a pose of a joint too few": ({"default_pose": contract().default_pose[:-1]}, "driven with its default_pose"),
+    "another pose": (
+        {"default_pose": (0.0, *contract().default_pose[1:])},
+        r"test vectors come out 5\.0e-02 off",
+    ),
+    "a pose of a joint too few": (
+        {"default_pose": contract().default_pose[:-1]},
+        "driven with its default_pose",
+    ),
     "another scale": ({"action_scale": 0.5}, "test vectors come out .* off, allowed is 1e-05"),
     "other limits": ({"position_limit": (0.01,) * 12}, "test vectors come out .* off"),
 }
@@ -77,7 +114,9 @@ def test_entries_that_are_no_json_are_refused(path: Path, entry: str, text: str)
 
 
 @pytest.mark.parametrize("entry", ["contract", "test_vectors", "parity"])
-def test_mutated_entries_are_refused_or_read_but_nothing_else(path: Path, content: bytes, entry: str) -> None:
+def test_mutated_entries_are_refused_or_read_but_nothing_else(
+    path: Path, content: bytes, entry: str
+) -> None:
     """One letter changed and the file sealed again: the seal stops none of these."""
     rng, letters = np.random.default_rng(2), '0123456789eE.+-"[]{}:,nulltruefalseNaN\u00e9 '
     text = metadata(path)[f"solo12.{entry}"]
@@ -116,13 +155,17 @@ def with_number(path: Path, name: str, place: int, number: float) -> Path:
     return spoiled(path, spoil)
 
 
-@pytest.mark.parametrize("build", [skill_policy, masked_policy, lambda: skill_policy(squashed=True)])
+@pytest.mark.parametrize(
+    "build", [skill_policy, masked_policy, lambda: skill_policy(squashed=True)]
+)
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, build: Callable) -> None:
     """In every layer, for every skill: no activation hides a NaN."""
     path = write(tmp_path / "skills.onnx", build())
     good, rng = path.read_bytes(), np.random.default_rng(3)
     tensors = [
-        (t.name, int(np.prod(t.dims))) for t in onnx.load(path).graph.initializer if t.name not in ("one", "minus_one")
+        (t.name, int(np.prod(t.dims)))
+        for t in onnx.load(path).graph.initializer
+        if t.name not in ("one", "minus_one")
     ]
     assert len(tensors) >= 14
     for name, size in tensors:

@@ -35,12 +35,20 @@ def test_one_changed_byte_anywhere_is_seen(path: Path, content: bytes) -> None:
     rng = np.random.default_rng(0)
     weights = onnx.load_from_string(content).graph.initializer[2].raw_data
     texts = {key: value.encode() for key, value in metadata(path).items()}
-    parts = [weights, *(texts[f"solo12.{name}"] for name in ("contract", "test_vectors", "parity", "file_sha256"))]
+    parts = [
+        weights,
+        *(
+            texts[f"solo12.{name}"]
+            for name in ("contract", "test_vectors", "parity", "file_sha256")
+        ),
+    ]
     places = rng.integers(0, len(content), 150).tolist()
     for part in parts:
         start = content.index(part)
         places += (start + rng.integers(0, len(part), 40)).tolist()
-    places += range(content.index(FILE_HASH.encode()), len(content))  # name, length and all of the hash
+    places += range(
+        content.index(FILE_HASH.encode()), len(content)
+    )  # name, length and all of the hash
     for place in places:
         damaged = bytearray(content)
         damaged[place] ^= int(rng.integers(1, 256))
@@ -49,7 +57,10 @@ def test_one_changed_byte_anywhere_is_seen(path: Path, content: bytes) -> None:
 
 def test_a_file_cut_off_anywhere_is_refused(path: Path, content: bytes) -> None:
     """A copy that broke off, early or one byte before its end."""
-    for length in (*range(0, len(content), len(content) // 150), *range(len(content) - 100, len(content))):
+    for length in (
+        *range(0, len(content), len(content) // 150),
+        *range(len(content) - 100, len(content)),
+    ):
         assert_unsealed(path, content[:length])
 
 
@@ -60,7 +71,9 @@ def test_a_file_that_goes_on_is_refused(path: Path, content: bytes) -> None:
 
 
 @given(content=st.binary(max_size=2000), marked=st.booleans())
-def test_random_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes, marked: bool) -> None:
+def test_random_bytes_are_refused(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, marked: bool
+) -> None:
     """Also with the place of a hash among them."""
     marker = FILE_HASH.encode() + b"\x12\x40" + NO_HASH if marked else b""
     assert_unsealed(tmp_path_factory.getbasetemp() / "random.onnx", content + marker + content)
@@ -95,7 +108,9 @@ def test_mutated_files_are_refused_and_nothing_else(path: Path, content: bytes) 
             assert_unsealed(path, damaged)
 
 
-def test_mutated_files_that_are_sealed_again_are_refused_or_read_but_nothing_else(path: Path, content: bytes) -> None:
+def test_mutated_files_that_are_sealed_again_are_refused_or_read_but_nothing_else(
+    path: Path, content: bytes
+) -> None:
     """The seal stops none of these, but most make no model, no contract or other actions."""
     rng, refused = np.random.default_rng(1), 0
     for _ in range(300):

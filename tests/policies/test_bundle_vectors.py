@@ -66,7 +66,9 @@ def test_test_vectors_within_rounding_are_accepted(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["observation", "skill", "action"])
 @pytest.mark.parametrize("kept", [slice(0), slice(1), slice(-1), (slice(None), slice(-1))])
-def test_test_vectors_of_another_shape_are_refused(path: Path, name: str, kept: slice | tuple[slice, ...]) -> None:
+def test_test_vectors_of_another_shape_are_refused(
+    path: Path, name: str, kept: slice | tuple[slice, ...]
+) -> None:
     """Numpy would make some of them fit."""
     array = getattr(vectors_of(path), name)
     array = array[kept] if not isinstance(kept, tuple) or array.ndim == 2 else array[:, None]

@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solo_doi.common.errors import SoloError
-from solo_doi.policies.bundle.contract import SCHEMA, BundleError, Contract, canonical, digest, parse_json
+from solo_doi.policies.bundle.contract import (
+    SCHEMA,
+    BundleError,
+    Contract,
+    canonical,
+    digest,
+    parse_json,
+)
 
 from .bundles import EVALUATED, contract
 
@@ -42,12 +49,18 @@ def refusal(text: str) -> str:
 def test_canonical_text_is_sorted_compact_and_in_full() -> None:
     """Letter for letter, also of numbers without a short form."""
     found = canonical({"b": (0.1 + 0.2, 1.0, 1), "a": {"y": None, "x": "é"}, "c": 1 / 3})
-    assert found == '{"a":{"x":"\\u00e9","y":null},"b":[0.30000000000000004,1.0,1],"c":0.3333333333333333}'
+    assert (
+        found
+        == '{"a":{"x":"\\u00e9","y":null},"b":[0.30000000000000004,1.0,1],"c":0.3333333333333333}'
+    )
 
 
 def test_equal_contracts_have_one_text() -> None:
     """Whatever order dictionaries were filled in."""
-    one, other = contract(made_from={"run": "r", "data": 1}), contract(made_from={"data": 1, "run": "r"})
+    one, other = (
+        contract(made_from={"run": "r", "data": 1}),
+        contract(made_from={"data": 1, "run": "r"}),
+    )
     assert one.canonical() == other.canonical()
     assert one.canonical() != contract(made_from={"data": 2, "run": "r"}).canonical()
 
@@ -99,7 +112,10 @@ def test_every_number_comes_back_to_its_last_bit(
     before = replace(contract(), kp=kp, default_pose=pose, motor_lag=lag, skills=({"vx": skill},))
     after = Contract.parse(before.canonical(), "here")
     numbers = [
-        [number.hex() for number in (one.kp, *one.default_pose, *one.motor_lag, one.skills[0]["vx"])]
+        [
+            number.hex()
+            for number in (one.kp, *one.default_pose, *one.motor_lag, one.skills[0]["vx"])
+        ]
         for one in (before, after)
     ]
     assert numbers[0] == numbers[1]
@@ -123,7 +139,9 @@ def test_a_contract_that_must_not_run_is_an_error_the_user_sees() -> None:
     assert issubclass(BundleError, SoloError)
 
 
-@pytest.mark.parametrize("text", ["", "{", "kp: 5", "{'kp': 5}", '{"kp": 5,}', '{"kp": NaN}', '{"kp": -Infinity}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "kp: 5", "{'kp': 5}", '{"kp": 5,}', '{"kp": NaN}', '{"kp": -Infinity}']
+)
 def test_text_that_is_not_json_is_refused(text: str) -> None:
     """NaN is none either."""
     assert "its contract is not JSON (" in refusal(text)
@@ -137,7 +155,9 @@ def test_a_text_nested_without_end_is_refused() -> None:
 @pytest.mark.parametrize("schema", [SCHEMA + 1, 0, None, "1", [1]])
 def test_another_schema_is_refused(schema: object) -> None:
     """Both are named."""
-    assert f"contract schema {schema}, this program reads {SCHEMA}" in refusal(content(schema=schema))
+    assert f"contract schema {schema}, this program reads {SCHEMA}" in refusal(
+        content(schema=schema)
+    )
 
 
 @pytest.mark.parametrize("text", ["[]", "5", "null", '"contract"', "{}"])
@@ -181,7 +201,9 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
+)
 def test_a_value_of_another_type_is_refused(name: str, value: object) -> None:
     """A gain that is a text would be found out with the motors on."""
     assert f" for {name}." in refusal(content(**{name: value}))
@@ -192,13 +214,19 @@ def test_a_number_too_large_to_be_one_is_refused() -> None:
     assert "says inf for kp" in refusal(content(kp=5.5).replace("5.5", "1e999"))
 
 
-@given(st.text() | st.recursive(st.none() | st.booleans() | NUMBERS | st.text(), st.lists).map(json.dumps))
+@given(
+    st.text()
+    | st.recursive(st.none() | st.booleans() | NUMBERS | st.text(), st.lists).map(json.dumps)
+)
 def test_any_other_text_is_refused(text: str) -> None:
     """With the same error, whatever is in it."""
     refusal(text)
 
 
-@given(name=st.sampled_from(FIELDS), value=st.recursive(st.none() | st.booleans() | NUMBERS | st.text(), st.lists))
+@given(
+    name=st.sampled_from(FIELDS),
+    value=st.recursive(st.none() | st.booleans() | NUMBERS | st.text(), st.lists),
+)
 def test_any_value_of_a_field_is_refused_or_read(name: str, value: object) -> None:
     """And what is read is written again."""
     text = content(**{name: value})

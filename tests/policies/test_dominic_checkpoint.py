@@ -43,7 +43,9 @@ def recipe(content: dict[str, Any], observation: torch.Tensor, skill: int) -> np
         layer = f"policy_latent_layers.{2 * index}"
         x = functional.elu(functional.linear(x, policy[f"{layer}.weight"], policy[f"{layer}.bias"]))
         x = x * policy[f"masks.{index}"][skill]
-    return functional.linear(x, policy["action_mean_net.weight"], policy["action_mean_net.bias"]).numpy()
+    return functional.linear(
+        x, policy["action_mean_net.weight"], policy["action_mean_net.bias"]
+    ).numpy()
 
 
 def same(one: MaskedPolicy, other: MaskedPolicy) -> bool:
@@ -82,7 +84,9 @@ def test_numpy_inference_equals_the_official_recipe(layout: Layout) -> None:
     observation = torch.randn(7, sizes.observations, generator=torch.Generator().manual_seed(2))
     for skill in range(sizes.skills):
         expected = recipe(content, observation, skill)
-        np.testing.assert_allclose(policy.mean_action(observation.numpy(), skill), expected, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            policy.mean_action(observation.numpy(), skill), expected, rtol=1e-4, atol=1e-4
+        )
 
 
 def test_another_skill_gives_another_action(layout: Layout) -> None:
@@ -117,7 +121,9 @@ def test_masks_are_any_numbers(tmp_path: Path) -> None:
     policy = read_policy(written(tmp_path / "model.pt", content))
     np.testing.assert_array_equal(policy.masks[0], mask)
     observation = torch.ones(1, 5)
-    np.testing.assert_allclose(policy.mean_action(observation.numpy(), 1), recipe(content, observation, 1), rtol=1e-5)
+    np.testing.assert_allclose(
+        policy.mean_action(observation.numpy(), 1), recipe(content, observation, 1), rtol=1e-5
+    )
     content["policy_state_dict"]["masks.0"] = (mask != 0).float()
     assert (policy.mean_action(observation.numpy(), 1) != recipe(content, observation, 1)).any()
 
@@ -126,14 +132,18 @@ def test_parameters_are_read_like_tensors(tmp_path: Path) -> None:
     """Some writers save nn.Parameter: it wants gradients, which numpy cannot have."""
     content = small_checkpoint()
     plain = read_policy(written(tmp_path / "plain.pt", content))
-    content["policy_state_dict"] = {key: nn.Parameter(value) for key, value in content["policy_state_dict"].items()}
+    content["policy_state_dict"] = {
+        key: nn.Parameter(value) for key, value in content["policy_state_dict"].items()
+    }
     assert same(read_policy(written(tmp_path / "parameters.pt", content)), plain)
 
 
 def test_double_precision_becomes_single(tmp_path: Path) -> None:
     """Policies are float32 everywhere else."""
     content = small_checkpoint()
-    content["obs_norm_state_dict"] = {key: value.double() for key, value in content["obs_norm_state_dict"].items()}
+    content["obs_norm_state_dict"] = {
+        key: value.double() for key, value in content["obs_norm_state_dict"].items()
+    }
     assert read_policy(written(tmp_path / "model.pt", content)).mean.dtype == np.float32
 
 
@@ -187,7 +197,9 @@ def test_a_missing_file_or_a_directory_is_refused(tmp_path: Path) -> None:
     assert "a directory. Expected a DOMiNiC checkpoint" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00", b"not a checkpoint", b"PK\x03\x04", b"\x80\x02}q\x00."])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00", b"not a checkpoint", b"PK\x03\x04", b"\x80\x02}q\x00."]
+)
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path, content: bytes) -> None:
     """Empty, text, half a zip header, a bare pickle of an empty dictionary."""
     path = tmp_path / "model.pt"
@@ -224,12 +236,16 @@ def test_a_damaged_file_is_refused_or_read_but_nothing_else(
 @pytest.mark.parametrize("content", [[1, 2], torch.zeros(3), "model", None, 7])
 def test_a_file_without_a_dictionary_is_refused(tmp_path: Path, content: object) -> None:
     """It is said what was found."""
-    assert f"holds a {type(content).__name__}, expected a dictionary" in refusal(written(tmp_path / "m.pt", content))
+    assert f"holds a {type(content).__name__}, expected a dictionary" in refusal(
+        written(tmp_path / "m.pt", content)
+    )
 
 
 @pytest.mark.parametrize("part", ["policy_state_dict", "obs_norm_state_dict"])
 @pytest.mark.parametrize("replacement", ["missing", "not a dictionary"])
-def test_a_missing_part_is_named_with_what_was_found(tmp_path: Path, part: str, replacement: str) -> None:
+def test_a_missing_part_is_named_with_what_was_found(
+    tmp_path: Path, part: str, replacement: str
+) -> None:
     """A checkpoint of another library has other names, which are listed."""
     content = small_checkpoint()
     del content[part]
@@ -254,7 +270,9 @@ def test_a_normaliser_with_a_count_is_of_another_layout(tmp_path: Path) -> None:
     """The official one has none: what has one may mean something else by its other numbers."""
     content = small_checkpoint()
     content["obs_norm_state_dict"]["count"] = torch.tensor(5)
-    assert "obs_norm_state_dict lacks [] and has unknown ['count']" in refusal(written(tmp_path / "model.pt", content))
+    assert "obs_norm_state_dict lacks [] and has unknown ['count']" in refusal(
+        written(tmp_path / "model.pt", content)
+    )
 
 
 WRONG_SHAPES: dict[str, list[tuple[int, ...]]] = {
@@ -270,8 +288,12 @@ WRONG_SHAPES: dict[str, list[tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("key", "shape"), [(key, shape) for key, shapes in WRONG_SHAPES.items() for shape in shapes])
-def test_a_layer_of_another_shape_is_refused(tmp_path: Path, key: str, shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("key", "shape"), [(key, shape) for key, shapes in WRONG_SHAPES.items() for shape in shapes]
+)
+def test_a_layer_of_another_shape_is_refused(
+    tmp_path: Path, key: str, shape: tuple[int, ...]
+) -> None:
     """Numpy would broadcast some of them and compute nonsense; two shapes are named, one of them as expected."""
     content = small_checkpoint()
     content["policy_state_dict"][key] = torch.zeros(shape)
@@ -286,7 +308,9 @@ def test_a_policy_for_another_robot_is_refused(tmp_path: Path) -> None:
     policy = content["policy_state_dict"]
     for key in ("action_mean_net.weight", "action_mean_net.bias", "log_std"):
         policy[key] = policy[key][:8]
-    assert "action_mean_net.weight has shape (8, 4), expected (12, 4)" in refusal(written(tmp_path / "m.pt", content))
+    assert "action_mean_net.weight has shape (8, 4), expected (12, 4)" in refusal(
+        written(tmp_path / "m.pt", content)
+    )
 
 
 def test_a_normaliser_of_another_size_is_refused(tmp_path: Path) -> None:
@@ -299,9 +323,12 @@ def test_a_normaliser_of_another_size_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize(
-    ("part", "key"), [("policy_state_dict", "action_mean_net.bias"), ("obs_norm_state_dict", "_std")]
+    ("part", "key"),
+    [("policy_state_dict", "action_mean_net.bias"), ("obs_norm_state_dict", "_std")],
 )
-def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, part: str, key: str, value: float) -> None:
+def test_numbers_that_are_not_finite_are_refused(
+    tmp_path: Path, part: str, key: str, value: float
+) -> None:
     """On a robot a NaN is a motor command."""
     content = small_checkpoint()
     content[part][key].flatten()[1] = value
@@ -312,7 +339,9 @@ def test_an_entry_that_is_no_tensor_is_refused(tmp_path: Path) -> None:
     """A list of numbers is not a layer."""
     content = small_checkpoint()
     content["policy_state_dict"]["log_std"] = [0.0] * 12
-    assert "log_std is a list, expected a tensor" in refusal(written(tmp_path / "model.pt", content))
+    assert "log_std is a list, expected a tensor" in refusal(
+        written(tmp_path / "model.pt", content)
+    )
 
 
 # --- Writing -------------------------------------------------------------------------------------
@@ -342,12 +371,14 @@ def test_writing_that_fails_keeps_the_old_file_and_leaves_nothing(
     path = tmp_path / "model.pt"
     write_policy(path, small_policy(seed=1))
 
-    def fail(*arguments: Any, **keywords: object) -> None:  # noqa: ANN401  # whatever the original takes
+    def fail(*arguments: Any, **keywords: object) -> None:  # whatever the original takes
         if step == "write":
             arguments[0].write_text("half a fi")
         raise OSError(28, "No space left on device")
 
-    target = {"write": (Path, "write_bytes"), "fsync": (os, "fsync"), "replace": (Path, "replace")}[step]
+    target = {"write": (Path, "write_bytes"), "fsync": (os, "fsync"), "replace": (Path, "replace")}[
+        step
+    ]
     monkeypatch.setattr(*target, fail)
     with pytest.raises(WriteError, match="No space left"):
         write_policy(path, small_policy(seed=2))
@@ -361,7 +392,7 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path, monkeypatch: pytest.Mon
     write_policy(path, small_policy(seed=1))
     original, seen = torch.save, []
 
-    def save(content: object, file: Any) -> None:  # noqa: ANN401  # a path or a file
+    def save(content: object, file: Any) -> None:  # a path or a file
         original(content, file)
         seen.append(same(read_policy(path), small_policy(seed=1)))
 

@@ -32,15 +32,21 @@ def one_number_policy() -> MaskedPolicy:
 
 def test_elu_is_the_identity_above_zero_and_exponential_below() -> None:
     """exp(-1) - 1 at -1; far below it is -1 and does not overflow far above."""
-    np.testing.assert_allclose(elu(np.array([2.0, 0.0, -1.0, -1000.0, 1000.0])), [2, 0, exp(-1) - 1, -1, 1000])
+    np.testing.assert_allclose(
+        elu(np.array([2.0, 0.0, -1.0, -1000.0, 1000.0])), [2, 0, exp(-1) - 1, -1, 1000]
+    )
 
 
 def test_mean_action_by_hand() -> None:
     """Input (2 - 1) / (0.49 + 0.01) = 2; skill 0: 5, 11, 55.5; skill 1: 5 / 2, 3.5 / 4, 4.875."""
     policy = one_number_policy()
     observation = np.array([2.0], dtype=np.float32)
-    np.testing.assert_allclose(policy.mean_action(observation, 0), [5 * (3 * 5 - 4) + 0.5], rtol=1e-6)
-    np.testing.assert_allclose(policy.mean_action(observation, 1), [5 * (3 * 2.5 - 4) / 4 + 0.5], rtol=1e-6)
+    np.testing.assert_allclose(
+        policy.mean_action(observation, 0), [5 * (3 * 5 - 4) + 0.5], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        policy.mean_action(observation, 1), [5 * (3 * 2.5 - 4) / 4 + 0.5], rtol=1e-6
+    )
 
 
 def test_negative_activations_pass_through_elu() -> None:
@@ -63,8 +69,12 @@ def test_every_robot_may_have_its_own_skill() -> None:
     policy = small_policy()
     observation = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
     skills = np.array([2, 0, 1, 2])
-    expected = [policy.mean_action(row, int(skill)) for row, skill in zip(observation, skills, strict=True)]
-    np.testing.assert_allclose(policy.mean_action(observation, skills), expected, rtol=1e-5, atol=1e-6)
+    expected = [
+        policy.mean_action(row, int(skill)) for row, skill in zip(observation, skills, strict=True)
+    ]
+    np.testing.assert_allclose(
+        policy.mean_action(observation, skills), expected, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_actions_are_single_precision() -> None:

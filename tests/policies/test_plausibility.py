@@ -24,10 +24,15 @@ ABSURD = {
 def test_what_export_writes_is_plausible() -> None:
     """Also a success that was not measured."""
     assert implausible(contract()) == []
-    assert implausible(contract(skills=({"skill": 0, "success": None}, {"skill": 1, "success": 1}))) == []
+    assert (
+        implausible(contract(skills=({"skill": 0, "success": None}, {"skill": 1, "success": 1})))
+        == []
+    )
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in ABSURD.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in ABSURD.items() for value in values]
+)
 def test_an_absurd_number_is_named(name: str, value: object) -> None:
     """Alone, and in the words of the refusal."""
     absurd = contract(**{name: value})

@@ -50,9 +50,7 @@ def test_other_names_are_refused(known: Path) -> None:
 def test_directories_are_refused(known: Path) -> None:
     """With the bundle in them, if there is one, and those that are known: a name of the package may be meant."""
     Path("steerable").mkdir()
-    expected = (
-        "steerable: a directory. Expected a bundle{} Those that come with the package are: locomotion, steerable."
-    )
+    expected = "steerable: a directory. Expected a bundle{} Those that come with the package are: locomotion, steerable."
     for hint in (".", "; did you mean steerable/skills.onnx?"):
         with pytest.raises(SoloError) as error:
             find_bundle(Path("steerable"))

@@ -41,7 +41,9 @@ def test_a_changed_bit_is_refused(signed: tuple[Path, Path, Path]) -> None:
     check_signature(bundle, trusted)
 
 
-def test_anothers_signature_and_none_are_refused(signed: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_anothers_signature_and_none_are_refused(
+    signed: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
     """With what to do."""
     bundle, _, trusted = signed
     other = write_key_pair(tmp_path / "other")

@@ -131,7 +131,9 @@ def test_a_file_brings_back_every_number(squashed: bool, tmp_path: Path) -> None
         np.testing.assert_array_equal(one, other, err_msg=field.name)
         assert np.asarray(one).dtype == np.asarray(other).dtype, field.name
     assert (back.num_skills, back.observation_size) == (SKILLS, OBSERVATIONS)
-    np.testing.assert_array_equal(policy.mean_action(observations(3), 2), back.mean_action(observations(3), 2))
+    np.testing.assert_array_equal(
+        policy.mean_action(observations(3), 2), back.mean_action(observations(3), 2)
+    )
     assert os.listdir(path.parent) == ["policy.h5"]
 
 
@@ -159,7 +161,8 @@ def test_what_is_no_policy_is_one_clear_line(kind: str, tmp_path: Path) -> None:
         with h5py.File(path, "r+") as file:
             del file["second_bias"]
     with pytest.raises(
-        SoloError, match=r"policy\.h5: not a skill policy \(.*Expected policy\.h5 of a run of solo-train"
+        SoloError,
+        match=r"policy\.h5: not a skill policy \(.*Expected policy\.h5 of a run of solo-train",
     ):
         SkillPolicy.read(path)
 
@@ -177,7 +180,9 @@ def test_a_full_disk_keeps_the_old_policy(tmp_path: Path) -> None:
         "    try:\n        policy.write(Path(sys.argv[1]))\n"
         "    except WriteError as error:\n        print(error)\n"
     )
-    found = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
     assert (found.returncode, found.stderr) == (0, "")
     assert "policy.h5: cannot be written (File too large)" in found.stdout
     assert path.read_bytes() == old

@@ -14,7 +14,11 @@ from tests.algorithm.runs import metrics_of
 
 STAGES = {"expert": 3800, "skills": 30, "policies": 3000}
 SKILLS = 5
-METRICS = {f"{name}/{skill}": 0.25 for name in ("sigma", "phi", "effective_share") for skill in range(SKILLS)}
+METRICS = {
+    f"{name}/{skill}": 0.25
+    for name in ("sigma", "phi", "effective_share")
+    for skill in range(SKILLS)
+}
 
 
 def show(run: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -59,7 +63,9 @@ def test_a_file_gets_a_plain_line_every_tenth(
     lines = show(tmp_path, capsys)
     for name, steps in STAGES.items():
         of_stage = [line for line in lines if line.startswith(f"{name} ")]
-        assert [line.split()[1] for line in of_stage] == [f"{steps * tenth // 10}/{steps}" for tenth in range(1, 11)]
+        assert [line.split()[1] for line in of_stage] == [
+            f"{steps * tenth // 10}/{steps}" for tenth in range(1, 11)
+        ]
     assert lines[10] == (
         "warning: expert took long, " + "very " * 30 + "long."
     )  # after the ten lines of its stage, and whole
@@ -69,20 +75,31 @@ def test_a_file_gets_a_plain_line_every_tenth(
     assert len(lines) == 33
 
 
-def test_every_outer_step_is_in_the_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_outer_step_is_in_the_metrics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Not only those that were shown."""
     show(tmp_path, capsys)
-    assert metrics_of(tmp_path) == [{"outer": number, **METRICS} for number in range(1, STAGES["skills"] + 1)]
+    assert metrics_of(tmp_path) == [
+        {"outer": number, **METRICS} for number in range(1, STAGES["skills"] + 1)
+    ]
 
 
-def test_losses_of_updates_become_a_curve_of_each_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_losses_of_updates_become_a_curve_of_each_stage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A hundred means; outer steps are in the metrics already. A stage that is run again has its curve once."""
     for _ in range(2):
         show(tmp_path, capsys)
-    assert sorted(folder.name for folder in (tmp_path / UPDATES).iterdir()) == ["expert", "policies"]
+    assert sorted(folder.name for folder in (tmp_path / UPDATES).iterdir()) == [
+        "expert",
+        "policies",
+    ]
     for stage in ("expert", "policies"):
         points, every = read_metrics(tmp_path / UPDATES / stage, "update"), STAGES[stage] // POINTS
-        assert [point["update"] for point in points] == [every * point for point in range(1, POINTS + 1)]
+        assert [point["update"] for point in points] == [
+            every * point for point in range(1, POINTS + 1)
+        ]
         assert points[0] == {"update": every, "loss/one": (1 + every) / 2, "loss/other": 0.5}
         assert points[-1]["loss/one"] == STAGES[stage] - (every - 1) / 2
         assert list((tmp_path / UPDATES / stage / "tensorboard").glob("events.out.tfevents.*"))
@@ -92,10 +109,17 @@ def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
     """And names that come and go: the classifier's loss ends before that of the values begins."""
     with TrainLog(tmp_path, SKILLS, first=0) as log:
         log.stage("expert", 3)
-        for losses in ({"loss/classifier": 1.0}, {"loss/classifier": 2.0}, {"loss/expert_value": 3.0}):
+        for losses in (
+            {"loss/classifier": 1.0},
+            {"loss/classifier": 2.0},
+            {"loss/expert_value": 3.0},
+        ):
             log.advance(losses)
     points = read_metrics(tmp_path / UPDATES / "expert", "update")
-    assert points[:2] == [{"update": 1, "loss/classifier": 1.0}, {"update": 2, "loss/classifier": 2.0}]
+    assert points[:2] == [
+        {"update": 1, "loss/classifier": 1.0},
+        {"update": 2, "loss/classifier": 2.0},
+    ]
     assert points[2:] == [{"update": 3, "loss/expert_value": 3.0}]
 
 
@@ -104,5 +128,7 @@ def test_a_curve_that_has_no_place_is_an_error_in_one_line(tmp_path: Path) -> No
     (tmp_path / UPDATES).write_text("in the way")
     with TrainLog(tmp_path, SKILLS, first=0) as log:
         log.stage("policies", 3)
-        with pytest.raises(WriteError, match=r"updates.policies: metrics cannot be written .* --resume"):
+        with pytest.raises(
+            WriteError, match=r"updates.policies: metrics cannot be written .* --resume"
+        ):
             log.advance({"loss/policy": 1.0})

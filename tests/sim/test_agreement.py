@@ -32,9 +32,15 @@ def squat(time: float) -> Array:
 
 def test_standing_takes_the_same_torques_and_forces() -> None:
     """Statics have one answer, up to how feet share sideways forces: within 2 % of the largest torque, 12 mN m."""
-    mujoco, bullet = (play(engine, lambda time: STANDING, 2.0)[-1] for engine in ("mujoco", "pybullet"))
-    np.testing.assert_allclose(bullet.torque, mujoco.torque, atol=0.02 * np.abs(mujoco.torque).max())
-    np.testing.assert_allclose(bullet.foot_force_w, mujoco.foot_force_w, atol=0.02 * mujoco.foot_force_w.max())
+    mujoco, bullet = (
+        play(engine, lambda time: STANDING, 2.0)[-1] for engine in ("mujoco", "pybullet")
+    )
+    np.testing.assert_allclose(
+        bullet.torque, mujoco.torque, atol=0.02 * np.abs(mujoco.torque).max()
+    )
+    np.testing.assert_allclose(
+        bullet.foot_force_w, mujoco.foot_force_w, atol=0.02 * mujoco.foot_force_w.max()
+    )
     np.testing.assert_allclose(bullet.base_position_w, mujoco.base_position_w, atol=2e-3)
 
 
@@ -42,7 +48,9 @@ def test_a_squat_moves_the_same_joints_the_same_way() -> None:
     """0.3 and 0.6 rad of slow motion under load: joints within 6 mrad, height within 2 mm, torques within 30 mN m."""
     mujoco, bullet = (play(engine, squat, 3.5) for engine in ("mujoco", "pybullet"))
     for name, tolerance in (("joint_position", 6e-3), ("base_position_w", 2e-3), ("torque", 0.03)):
-        one, other = (np.array([getattr(state, name)[0] for state in states]) for states in (mujoco, bullet))
+        one, other = (
+            np.array([getattr(state, name)[0] for state in states]) for states in (mujoco, bullet)
+        )
         np.testing.assert_allclose(other[50:], one[50:], atol=tolerance, err_msg=name)
     heights = [state.base_position_w[0, 2] for state in mujoco]
     assert min(heights) < heights[49] - 0.06  # it did squat
@@ -63,4 +71,6 @@ def swing(engine: str) -> Array:
         motion.base_position_w[0, 2] = 5.0
         simulator.reset(motion)
         jump = np.tile([0.1, 0.2, -0.2], 4)
-        return np.array([simulator.step((STANDING + jump)[None]).joint_position[0] for _ in range(60)])
+        return np.array(
+            [simulator.step((STANDING + jump)[None]).joint_position[0] for _ in range(60)]
+        )

@@ -26,7 +26,15 @@ def test_it_compares_both_engines_and_draws_them(
     picture = tmp_path / "new" / "squat.png"
     assert run(monkeypatch, "--out", str(picture)) == 0
     output = capsys.readouterr().out
-    for word in ("mujoco", "pybullet", "height [m]", "joints [rad]", "torque [N m]", "force [N]", "speed [m/s]"):
+    for word in (
+        "mujoco",
+        "pybullet",
+        "height [m]",
+        "joints [rad]",
+        "torque [N m]",
+        "force [N]",
+        "speed [m/s]",
+    ):
         assert word in output
     assert "squat.png" in output.replace("\n", "")
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -62,17 +62,23 @@ def test_an_implausible_value_names_robot_field_and_range(name: str, what: str) 
     low, high = PLAUSIBLE[name]
     values = np.full(3, NOMINAL[name])
     values[2] = {"below": low - 0.01, "above": high + 0.01, "nan": np.nan}[what]
-    with pytest.raises(SoloError, match=rf"field '{name}' of robot 2 is .*, expected {low} to {high}"):
+    with pytest.raises(
+        SoloError, match=rf"field '{name}' of robot 2 is .*, expected {low} to {high}"
+    ):
         Domain.nominal(3, **{name: values})
 
 
 def test_unknown_fields_are_refused() -> None:
     """A typing error must not leave the nominal value in place."""
-    with pytest.raises(SoloError, match=r"Unknown domain fields \['fricton'\]. Known: friction, added_mass"):
+    with pytest.raises(
+        SoloError, match=r"Unknown domain fields \['fricton'\]. Known: friction, added_mass"
+    ):
         Domain.nominal(1, fricton=0.5)
 
 
 def test_fields_of_different_lengths_are_refused() -> None:
     """Each robot has every parameter."""
-    with pytest.raises(SoloError, match=r"must all have shape \(robots,\), found .*'friction': \(2,\)"):
+    with pytest.raises(
+        SoloError, match=r"must all have shape \(robots,\), found .*'friction': \(2,\)"
+    ):
         replace(Domain.nominal(3), friction=np.ones(2))

@@ -18,7 +18,12 @@ from solo_doi.common.errors import SoloError
 from solo_doi.sim import Domain, IsaacConfig, SimConfig, SimulationError, make_simulator
 from solo_doi.sim.domain import PLAUSIBLE
 from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
-from solo_doi.sim.isaac.setup_message import FRICTION_STEP, GROUND_FRICTION, first_message, shape_friction
+from solo_doi.sim.isaac.setup_message import (
+    FRICTION_STEP,
+    GROUND_FRICTION,
+    first_message,
+    shape_friction,
+)
 from solo_doi.sim.isaac.worker_process import _environment
 from solo_doi.sim.isaac_config import find_isaac
 from solo_doi.solo12.constants import CONTROL_SETUPS
@@ -73,15 +78,21 @@ def test_a_killed_worker_is_reported_with_the_signal(isaac_slow_start: IsaacConf
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "in the middle of a step"])
-def test_a_killed_client_leaves_no_worker(isaac_slow_start: IsaacConfig, tmp_path: Path, busy: bool) -> None:
+def test_a_killed_client_leaves_no_worker(
+    isaac_slow_start: IsaacConfig, tmp_path: Path, busy: bool
+) -> None:
     """A worker that stays would hold a GPU until somebody finds it; its memory has no name and needs no cleaning."""
     worker = shutil.copytree(WORKER, tmp_path / "worker")
     if busy:
         source = worker / "solo_isaac" / "simulation.py"
         first = "        if not self._is_made:\n"
-        source.write_text(source.read_text().replace(first, f"        __import__('time').sleep(60)\n{first}"))
+        source.write_text(
+            source.read_text().replace(first, f"        __import__('time').sleep(60)\n{first}")
+        )
     arguments = [sys.executable, "-c", CLIENT, str(isaac_slow_start.python), str(worker)]
-    client = subprocess.Popen(arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE)
+    client = subprocess.Popen(
+        arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE
+    )
     assert client.stdout is not None
     with client.stdout as output:
         pid = int(output.readline())
@@ -124,23 +135,31 @@ def test_no_files_stay_open(isaac_double: IsaacConfig) -> None:
 
 def test_a_python_without_isaac_gym_says_so_in_its_own_words(isaac_slow_start: IsaacConfig) -> None:
     """The first thing that goes wrong for most."""
-    with pytest.raises(SimulationError, match="Isaac Gym: ModuleNotFoundError: No module named 'isaacgym'"):
+    with pytest.raises(
+        SimulationError, match="Isaac Gym: ModuleNotFoundError: No module named 'isaacgym'"
+    ):
         make(replace(isaac_slow_start, python=Path(sys.executable)))
 
 
 def test_a_program_that_dies_is_quoted(isaac_double: IsaacConfig, tmp_path: Path) -> None:
     """A missing library, a crash inside of Isaac Gym: whatever was printed last."""
     python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho libpython3.8.so.1.0: cannot open shared object file >&2\nexit 3\n")
+    python.write_text(
+        "#!/bin/sh\necho libpython3.8.so.1.0: cannot open shared object file >&2\nexit 3\n"
+    )
     python.chmod(0o755)
-    with pytest.raises(SimulationError, match=r"(?s)ended with code 3\. Its last words:.*libpython3\.8\.so\.1\.0"):
+    with pytest.raises(
+        SimulationError, match=r"(?s)ended with code 3\. Its last words:.*libpython3\.8\.so\.1\.0"
+    ):
         make(replace(isaac_double, python=python))
 
 
 def test_a_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
     """Before a worker is waited for."""
     for path in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(SoloError, match=r"not a program that can be run.*--isaac-python or SOLO_ISAAC_PYTHON"):
+        with pytest.raises(
+            SoloError, match=r"not a program that can be run.*--isaac-python or SOLO_ISAAC_PYTHON"
+        ):
             IsaacConfig(python=path, worker=WORKER)
     with pytest.raises(SoloError, match="no worker of Isaac Gym here"):
         IsaacConfig(python=Path(sys.executable), worker=tmp_path)
@@ -151,7 +170,9 @@ def test_a_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
         make(IsaacConfig(python=text, worker=WORKER))
 
 
-def test_the_interpreter_comes_from_the_flag_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interpreter_comes_from_the_flag_or_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The flag is stronger; with neither, both are named."""
     monkeypatch.delenv("SOLO_ISAAC_PYTHON", raising=False)
     with pytest.raises(SoloError, match=r"--isaac-python or SOLO_ISAAC_PYTHON.*--sim mujoco"):
@@ -161,7 +182,9 @@ def test_the_interpreter_comes_from_the_flag_or_the_environment(monkeypatch: pyt
     assert find_isaac(WORKER, Path("/bin/false")).python == Path("/bin/false")
 
 
-def test_the_worker_sees_nothing_of_this_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worker_sees_nothing_of_this_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Packages for another version would be loaded; but its own ninja and libpython must be found."""
     monkeypatch.setenv("PYTHONPATH", "/packages/of/this/python")
     monkeypatch.setenv("PYTHONHOME", "/this/python")
@@ -180,7 +203,9 @@ def test_the_worker_sees_nothing_of_this_python(tmp_path: Path, monkeypatch: pyt
     assert _environment(config)["LD_LIBRARY_PATH"] == f"{tmp_path / 'lib'}:/cuda"
 
 
-def test_a_worker_of_another_version_is_refused(isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_of_another_version_is_refused(
+    isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Arrays would be read at wrong places."""
     monkeypatch.setattr("solo_doi.sim.isaac.setup_message.PROTOCOL", 7)
     with pytest.raises(SimulationError, match="client speaks protocol 7, this worker 1"):
@@ -239,7 +264,9 @@ def test_friction_is_rounded_to_few_values_and_averages_to_what_was_asked() -> N
     shapes = shape_friction(asked)
     assert len(np.unique(shapes.astype(np.float32))) <= (high - low) / FRICTION_STEP + 1 < 64000
     assert shapes.min() >= 0
-    np.testing.assert_allclose((shapes + GROUND_FRICTION) / 2, asked, atol=FRICTION_STEP / 2 + 1e-12)
+    np.testing.assert_allclose(
+        (shapes + GROUND_FRICTION) / 2, asked, atol=FRICTION_STEP / 2 + 1e-12
+    )
 
 
 def test_friction_of_a_running_robot_can_change(isaac_double: IsaacConfig) -> None:

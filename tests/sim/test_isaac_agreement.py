@@ -19,7 +19,11 @@ ROBOTS, STEPS = 8, 200
 def walk(engine: str, isaac: IsaacConfig) -> Recording:
     """Four seconds at 1 m/s, from random poses, without disturbances."""
     config = LocomotionConfig(
-        randomisation="none", episode_steps=10**6, early_end=False, forward_share=1.0, command_steps=10**6
+        randomisation="none",
+        episode_steps=10**6,
+        early_end=False,
+        forward_share=1.0,
+        command_steps=10**6,
     )
     policy = read_policy(shipped_checkpoints("locomotion") / "expert.pt")
     with make_simulator(engine, SimConfig(num_robots=ROBOTS, isaac=isaac)) as simulator:
@@ -32,6 +36,8 @@ def test_the_expert_walks_alike_in_mujoco_and_through_the_worker(isaac_double: I
     mujoco, isaac = (walk(engine, isaac_double) for engine in ("mujoco", "isaacgym"))
     assert not mujoco.ever_fallen.any()
     assert not isaac.ever_fallen.any()
-    speeds = [float(recording.linear_velocity_b[SETTLED:, :, 0].mean()) for recording in (mujoco, isaac)]
+    speeds = [
+        float(recording.linear_velocity_b[SETTLED:, :, 0].mean()) for recording in (mujoco, isaac)
+    ]
     assert speeds[0] > 0.9
     assert speeds[1] == pytest.approx(speeds[0], rel=0.03)

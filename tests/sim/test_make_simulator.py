@@ -34,7 +34,9 @@ def test_isaac_gym_without_its_python_says_so() -> None:
         make_simulator("isaacgym", CONFIG)
 
 
-@pytest.mark.parametrize(("name", "engine"), [("mujoco", "MuJoCo"), ("bullet", "PyBullet"), ("pybullet", "PyBullet")])
+@pytest.mark.parametrize(
+    ("name", "engine"), [("mujoco", "MuJoCo"), ("bullet", "PyBullet"), ("pybullet", "PyBullet")]
+)
 def test_names_give_their_simulators(name: str, engine: str) -> None:
     """PyBullet is known by both of its names."""
     if engine == "PyBullet":
@@ -60,17 +62,23 @@ def test_a_name_like_no_other_gets_the_list_alone() -> None:
         make_simulator("xyz", CONFIG)
 
 
-def test_missing_pybullet_says_where_it_exists_and_what_to_use_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pybullet_says_where_it_exists_and_what_to_use_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its wheels stop at Python 3.11: the common case on a newer machine."""
     forget(monkeypatch, "pybullet")
-    with pytest.raises(MissingPackageError, match=r"needs the package 'pybullet'.*Python 3\.11.*MuJoCo"):
+    with pytest.raises(
+        MissingPackageError, match=r"needs the package 'pybullet'.*Python 3\.11.*MuJoCo"
+    ):
         make_simulator("pybullet", CONFIG)
 
 
 def test_missing_mujoco_says_which_version_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches came with version 4: an older one is as good as none."""
     forget(monkeypatch, "mujoco")
-    with pytest.raises(MissingPackageError, match=r"'mujoco' needs the package 'mujoco'.*pip install 'mujoco>=4'"):
+    with pytest.raises(
+        MissingPackageError, match=r"'mujoco' needs the package 'mujoco'.*pip install 'mujoco>=4'"
+    ):
         make_simulator("mujoco", CONFIG)
 
 
@@ -79,7 +87,9 @@ def test_mujoco_without_batches_says_the_same(monkeypatch: pytest.MonkeyPatch) -
     for module in ("solo_doi.sim.mujoco.mujoco_simulator", "mujoco.batch"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "mujoco.batch", None)
-    with pytest.raises(MissingPackageError, match=r"needs the package 'mujoco'.*pip install 'mujoco>=4'"):
+    with pytest.raises(
+        MissingPackageError, match=r"needs the package 'mujoco'.*pip install 'mujoco>=4'"
+    ):
         make_simulator("mujoco", CONFIG)
 
 
@@ -93,7 +103,10 @@ def test_one_engine_works_without_the_other(monkeypatch: pytest.MonkeyPatch) -> 
 def test_more_robots_than_pybullet_has_clients_are_refused() -> None:
     """Before a thousand clients are opened, with the way out."""
     pytest.importorskip("pybullet")
-    with pytest.raises(SoloError, match="at most 1000 robots in a process, 1001 were asked for: use fewer, or MuJoCo"):
+    with pytest.raises(
+        SoloError,
+        match="at most 1000 robots in a process, 1001 were asked for: use fewer, or MuJoCo",
+    ):
         make_simulator("pybullet", SimConfig(num_robots=1001))
 
 
@@ -101,7 +114,9 @@ def test_every_listed_simulator_has_its_module() -> None:
     """The list is made of strings: a renamed class would be found by the first user."""
     pytest.importorskip("pybullet")
     for module, name in SIMULATORS.items():
-        assert issubclass(getattr(importlib.import_module(f"solo_doi.sim.{module}"), name), Simulator)
+        assert issubclass(
+            getattr(importlib.import_module(f"solo_doi.sim.{module}"), name), Simulator
+        )
 
 
 def test_closed_simulators_give_their_clients_back() -> None:

@@ -38,7 +38,9 @@ def histories(draw: st.DrawFn) -> tuple[int, list[int], int, list[bool]]:
 
 
 @given(histories())
-def test_delay_equals_a_queue_at_every_physics_step(history: tuple[int, list[int], int, list[bool]]) -> None:
+def test_delay_equals_a_queue_at_every_physics_step(
+    history: tuple[int, list[int], int, list[bool]],
+) -> None:
     """Any lag, any decimation, robots apart, resets in between."""
     decimation, lags, num_steps, resets = history
     robots = np.arange(len(lags))
@@ -51,8 +53,13 @@ def test_delay_equals_a_queue_at_every_physics_step(history: tuple[int, list[int
             delay.reset(np.array([0]), np.full((1, 12), -100.0 - step))
             queues[0] = Queue(lags[0], held=-100.0 - step)
         target = np.tile(step + 0.01 * robots[:, None], 12)
-        expected = [[queue.push(target[robot, 0]) for _ in range(decimation)] for robot, queue in enumerate(queues)]
-        np.testing.assert_array_equal(delay.push(target), np.tile(np.array(expected)[..., None], 12))
+        expected = [
+            [queue.push(target[robot, 0]) for _ in range(decimation)]
+            for robot, queue in enumerate(queues)
+        ]
+        np.testing.assert_array_equal(
+            delay.push(target), np.tile(np.array(expected)[..., None], 12)
+        )
 
 
 def test_15_ms_at_50_hz_uses_the_new_target_in_the_last_of_four_steps() -> None:

@@ -36,7 +36,9 @@ def test_divergence_names_the_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         velocity = np.zeros((3, 12))
         velocity[1] = 1e9
         simulator.reset(replace(motion, joint_velocity=velocity))
-        with pytest.raises(SimulationError, match=r"physics of robot 1 diverged.*friction=array\(\[0.7\]\)"):
+        with pytest.raises(
+            SimulationError, match=r"physics of robot 1 diverged.*friction=array\(\[0.7\]\)"
+        ):
             simulator.step(motion.joint_position)
         simulator.reset(motion)
         state = simulator.step(motion.joint_position)

@@ -30,8 +30,12 @@ def test_a_unit_of_action_is_a_quarter_radian() -> None:
 
 def test_targets_are_clamped_to_the_training_limits_joint_by_joint() -> None:
     """Policies put out anything; what reaches the motors is +-0.8, +-1.35, +-2.6 rad."""
-    np.testing.assert_array_equal(joint_target(np.full((2, 12), 1e3), LOCOMOTION), np.tile(TRAINING.position, (2, 1)))
-    np.testing.assert_array_equal(joint_target(np.full(12, -1e3), LOCOMOTION), np.tile([-0.80, -1.35, -2.60], 4))
+    np.testing.assert_array_equal(
+        joint_target(np.full((2, 12), 1e3), LOCOMOTION), np.tile(TRAINING.position, (2, 1))
+    )
+    np.testing.assert_array_equal(
+        joint_target(np.full(12, -1e3), LOCOMOTION), np.tile([-0.80, -1.35, -2.60], 4)
+    )
 
 
 def test_torque_is_position_error_and_damping() -> None:
@@ -43,7 +47,9 @@ def test_torque_is_position_error_and_damping() -> None:
 def test_torque_is_limited_in_both_directions() -> None:
     """5 x 1 rad asks for 5 N m; the motors give 2.5, or what the caller allows."""
     command = JointCommand(position=np.repeat([1.0, -1.0], 6), kp=5.0, kd=0.1)
-    np.testing.assert_array_equal(joint_torque(command, np.zeros(12), np.zeros(12)), np.repeat([2.5, -2.5], 6))
+    np.testing.assert_array_equal(
+        joint_torque(command, np.zeros(12), np.zeros(12)), np.repeat([2.5, -2.5], 6)
+    )
     np.testing.assert_array_equal(
         joint_torque(command, np.zeros(12), np.zeros(12), limit=1.8), np.repeat([1.8, -1.8], 6)
     )

@@ -20,14 +20,29 @@ from solo_doi.solo12.constants import (
     symmetric_pose,
 )
 from solo_doi.solo12.kinematics import foot_positions
-from solo_doi.solo12.limits import DRIVER, MECHANICAL_POSITION, SAFETY, TRAINING, VENDOR_CURRENT, Limits
+from solo_doi.solo12.limits import (
+    DRIVER,
+    MECHANICAL_POSITION,
+    SAFETY,
+    TRAINING,
+    VENDOR_CURRENT,
+    Limits,
+)
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE as PER_AMPERE
 
 # DOMiNiC's front-left leg: mass, where its file puts the frame in the base, centre of mass in that frame.
 DOMINIC_FRONT_LEFT = {
     "SHOULDER": (0.14196048, (0.2141, 0.0875, 0.0), (-0.09407251, -0.00438935, 0.00001384)),
-    "UPPER_LEG": (0.14737324, (0.2141 - 0.0195, 0.0875 + 0.014, 0.0), (0.00001530, 0.01767640, -0.07838230)),
-    "LOWER_LEG": (0.02318294, (0.1946, 0.0875 + 0.014 + 0.03745, -0.16), (0.0, 0.00776716, -0.07003876)),
+    "UPPER_LEG": (
+        0.14737324,
+        (0.2141 - 0.0195, 0.0875 + 0.014, 0.0),
+        (0.00001530, 0.01767640, -0.07838230),
+    ),
+    "LOWER_LEG": (
+        0.02318294,
+        (0.1946, 0.0875 + 0.014 + 0.03745, -0.16),
+        (0.0, 0.00776716, -0.07003876),
+    ),
     "FOOT": (0.00693606, (0.1946, 0.0875 + 0.014 + 0.03745 + 0.009, -0.32), (0.0, 0.0, 0.00035767)),
 }
 # Where the origins of our frames lie at zero pose, front left.
@@ -58,7 +73,10 @@ def test_total_mass_is_that_of_dominic() -> None:
     """One base and four times shoulder, thigh, shank and foot weigh 2.529048 kg."""
     assert sum(link.mass for link in link_inertias().values()) == pytest.approx(2.529048, abs=1e-6)
     assert (
-        pytest.approx(1.25123725 + 4 * sum(mass for mass, _, _ in DOMINIC_FRONT_LEFT.values()), abs=1e-6) == TOTAL_MASS
+        pytest.approx(
+            1.25123725 + 4 * sum(mass for mass, _, _ in DOMINIC_FRONT_LEFT.values()), abs=1e-6
+        )
+        == TOTAL_MASS
     )
 
 
@@ -71,11 +89,15 @@ def test_centres_of_mass_stay_where_dominic_has_them(leg: str, part: str) -> Non
     expected = np.add(frame, com) * [sx, sy, 1]
     if part == "SHOULDER":  # one part in four places, turned, not mirrored: 14 um of z change sign
         expected[2] = sx * sy * com[2]
-    if part == "UPPER_LEG":  # thighs are left or right, the same in front and behind: so are 15 um of x
+    if (
+        part == "UPPER_LEG"
+    ):  # thighs are left or right, the same in front and behind: so are 15 um of x
         expected[0] = sx * frame[0] + sy * com[0]
     link = link_inertias()[f"{leg}_{part}"]
     assert link.mass == mass
-    np.testing.assert_allclose(OUR_FRONT_LEFT[part] * np.array([sx, sy, 1]) + link.com, expected, atol=1e-12)
+    np.testing.assert_allclose(
+        OUR_FRONT_LEFT[part] * np.array([sx, sy, 1]) + link.com, expected, atol=1e-12
+    )
 
 
 def test_whole_body_centre_of_mass_is_that_of_dominic() -> None:
@@ -124,10 +146,14 @@ def test_default_poses_are_symmetric(setup: ControlSetup) -> None:
 def test_default_poses_put_the_feet_on_a_rectangle(setup: ControlSetup) -> None:
     """The signs above are right only if the feet come out mirrored too."""
     feet = foot_positions(setup.default_pose)
-    np.testing.assert_allclose(feet, feet[0] * [[1, 1, 1], [1, -1, 1], [-1, 1, 1], [-1, -1, 1]], atol=1e-12)
+    np.testing.assert_allclose(
+        feet, feet[0] * [[1, 1, 1], [1, -1, 1], [-1, 1, 1], [-1, -1, 1]], atol=1e-12
+    )
 
 
-@pytest.mark.parametrize(("task", "height"), [("locomotion", 0.24025 + 0.016), ("navigation", 0.22627 + 0.016)])
+@pytest.mark.parametrize(
+    ("task", "height"), [("locomotion", 0.24025 + 0.016), ("navigation", 0.22627 + 0.016)]
+)
 def test_standing_height_is_leg_height_plus_foot_radius(task: str, height: float) -> None:
     """A robot placed higher drops, one placed lower is shot up by the contact."""
     setup = CONTROL_SETUPS[task]
@@ -157,7 +183,9 @@ def test_shared_constants_cannot_be_changed() -> None:
         CONTROL_SETUPS["locomotion"].default_pose[0] = 1.0
 
 
-@pytest.mark.parametrize(("inner", "outer"), [(TRAINING, SAFETY), (SAFETY, DRIVER)], ids=["safety", "driver"])
+@pytest.mark.parametrize(
+    ("inner", "outer"), [(TRAINING, SAFETY), (SAFETY, DRIVER)], ids=["safety", "driver"]
+)
 def test_limits_lie_inside_one_another(inner: Limits, outer: Limits) -> None:
     """What a policy may ask for is safe, and what is safe does not trip the driver."""
     assert (inner.position < outer.position).all()

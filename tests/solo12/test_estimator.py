@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_RADIUS, GRAVITY, NUM_JOINTS, TOTAL_MASS, Array
+from solo_doi.solo12.constants import (
+    CONTROL_SETUPS,
+    FOOT_RADIUS,
+    GRAVITY,
+    NUM_JOINTS,
+    TOTAL_MASS,
+    Array,
+)
 from solo_doi.solo12.estimator import Estimate, Estimator, EstimatorConfig
 from solo_doi.solo12.kinematics import foot_jacobians, foot_positions
 from solo_doi.solo12.rotations import cross, from_rpy, projected_gravity
@@ -42,7 +49,9 @@ class Measured:
     def feed(self, estimator: Estimator, ticks: int = 1, dt: float = DT) -> Estimate:
         """Show it for so many ticks; return the last estimate."""
         for _ in range(ticks):
-            estimate = estimator.update(self.position, self.velocity, self.torque, self.gyro, self.acceleration, dt)
+            estimate = estimator.update(
+                self.position, self.velocity, self.torque, self.gyro, self.acceleration, dt
+            )
         return estimate
 
 
@@ -91,7 +100,9 @@ def test_the_gyroscope_turns_gravity() -> None:
         gravity = projected_gravity(from_rpy(rate * (k + 1) * DT, 0, 0))
         shown = Measured(gyro=np.array([rate, 0.0, 0.0]), acceleration=-GRAVITY * gravity)
         found = shown.feed(estimator)
-    np.testing.assert_allclose(found.gravity_b, projected_gravity(from_rpy(0.1 * np.pi, 0, 0)), atol=2e-3)
+    np.testing.assert_allclose(
+        found.gravity_b, projected_gravity(from_rpy(0.1 * np.pi, 0, 0)), atol=2e-3
+    )
 
 
 def test_a_shaken_robot_keeps_its_tilt() -> None:
@@ -103,7 +114,9 @@ def test_a_shaken_robot_keeps_its_tilt() -> None:
 def test_a_wrong_tilt_is_pulled_right_at_its_rate() -> None:
     """A tilted robot at rest: the error decays with 0.5 per second, to 1/e in two seconds."""
     gravity = projected_gravity(from_rpy(0.05, 0, 0))
-    found = Measured(acceleration=-GRAVITY * gravity).feed(settled(gyro_bias_rate=0.0), 200, dt=0.01)
+    found = Measured(acceleration=-GRAVITY * gravity).feed(
+        settled(gyro_bias_rate=0.0), 200, dt=0.01
+    )
     error = np.arccos(np.clip(found.gravity_b @ gravity, -1, 1))
     assert error == pytest.approx(0.05 / np.e, rel=0.02)
 
@@ -123,14 +136,18 @@ def test_the_gyroscope_s_bias_is_learned() -> None:
 # --- Legs ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("newtons", "weight"), [(0.0, 0.0), (6.0, 0.0), (9.0, 0.5), (12.0, 1.0), (20.0, 1.0), (-9, 0)])
+@pytest.mark.parametrize(
+    ("newtons", "weight"), [(0.0, 0.0), (6.0, 0.0), (9.0, 0.5), (12.0, 1.0), (20.0, 1.0), (-9, 0)]
+)
 def test_legs_count_by_what_they_carry(newtons: float, weight: float) -> None:
     """Nothing up to 6 N, all from 12 N on; what pulls at the ground is no leg that stands."""
     found = Measured(velocity=ONE_TURNS, torque=carrying(POSE, newtons)).feed(Estimator())
     np.testing.assert_allclose(found.foot_weight, weight, atol=1e-4)
 
 
-@pytest.mark.parametrize(("newtons", "weight"), [(0.0, 0.0), (3.0, 0.0), (4.5, 0.5), (6.0, 1.0), (20.0, 1.0), (-9, 0)])
+@pytest.mark.parametrize(
+    ("newtons", "weight"), [(0.0, 0.0), (3.0, 0.0), (4.5, 0.5), (6.0, 1.0), (20.0, 1.0), (-9, 0)]
+)
 def test_while_no_joint_turns_lighter_feet_count(newtons: float, weight: float) -> None:
     """Nothing up to 3 N, all from 6 N on: a quarter of the weight."""
     found = Measured(velocity=0.4 * ONE_TURNS, torque=carrying(POSE, newtons)).feed(Estimator())
@@ -139,7 +156,9 @@ def test_while_no_joint_turns_lighter_feet_count(newtons: float, weight: float) 
 
 def test_a_robot_that_stands_knows_that_it_does_not_move() -> None:
     """Though its accelerometer is off by 0.1 m/s^2: integrated for five seconds this would be half a metre a second."""
-    found = Measured(acceleration=UP + np.array([0.1, 0.0, 0.0])).feed(settled(tilt_rate=0.0, gyro_bias_rate=0.0), 5000)
+    found = Measured(acceleration=UP + np.array([0.1, 0.0, 0.0])).feed(
+        settled(tilt_rate=0.0, gyro_bias_rate=0.0), 5000
+    )
     assert abs(found.velocity_b[0]) == pytest.approx(0.1 / 20.0, rel=0.05)
 
 
@@ -168,7 +187,9 @@ def moving_base(velocity_b: Array, rate_b: Array) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("velocity", [(1.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.2, 0.1, -0.15)])
 @pytest.mark.parametrize("turning", [(0.0, 0.0, 0.0), (0.0, 0.0, 1.5)])
-def test_standing_legs_give_the_base_velocity(velocity: tuple[float, ...], turning: tuple[float, ...]) -> None:
+def test_standing_legs_give_the_base_velocity(
+    velocity: tuple[float, ...], turning: tuple[float, ...]
+) -> None:
     """Of a robot that is pushed along over feet that roll on the ground and do not slip."""
     wanted, rate = np.array(velocity), np.array(turning)
     rates, gyro = moving_base(wanted, rate)
@@ -189,7 +210,9 @@ def test_a_foot_that_does_not_roll_would_tell_another_velocity() -> None:
 
 def test_legs_in_the_air_tell_nothing() -> None:
     """However fast they swing."""
-    shown = Measured(velocity=np.full(NUM_JOINTS, 5.0), torque=carrying(POSE, np.array([12.0, 0, 0, 0])))
+    shown = Measured(
+        velocity=np.full(NUM_JOINTS, 5.0), torque=carrying(POSE, np.array([12.0, 0, 0, 0]))
+    )
     shown.velocity[:3] = 0.0
     found = shown.feed(Estimator(), 100)
     np.testing.assert_allclose(found.velocity_b, 0, atol=1e-9)
@@ -209,7 +232,9 @@ def test_legs_pull_at_their_rate() -> None:
 def test_without_a_leg_the_accelerometer_is_integrated() -> None:
     """Forward by 2 m/s^2 for 0.1 s; level all the while."""
     pushed = Measured(torque=np.zeros(NUM_JOINTS), acceleration=np.array([2.0, 0.0, GRAVITY]))
-    np.testing.assert_allclose(pushed.feed(settled(tilt_rate=0.0), 100).velocity_b, [0.2, 0, 0], atol=2e-3)
+    np.testing.assert_allclose(
+        pushed.feed(settled(tilt_rate=0.0), 100).velocity_b, [0.2, 0, 0], atol=2e-3
+    )
 
 
 def test_free_fall_is_felt_as_nothing() -> None:
@@ -248,11 +273,19 @@ def test_the_estimate_is_finite_whatever_is_finite(numbers: list[float], dt: flo
 
 def test_numbers_beyond_what_sensors_can_show_are_cut() -> None:
     """As if the most that they can show had been measured."""
-    torque, gyro, acceleration = np.full(NUM_JOINTS, 10.0), np.array([50.0, 0.0, -50.0]), np.array([0.0, 400.0, -400.0])
+    torque, gyro, acceleration = (
+        np.full(NUM_JOINTS, 10.0),
+        np.array([50.0, 0.0, -50.0]),
+        np.array([0.0, 400.0, -400.0]),
+    )
     torque[4] = -10.0  # a leg that stands
     velocity = np.full(NUM_JOINTS, -100.0)
-    most = Measured(velocity=velocity, torque=torque, gyro=gyro, acceleration=acceleration).feed(Estimator())
-    wild = Measured(velocity=7 * velocity, torque=8 * torque, gyro=9 * gyro, acceleration=1e300 * acceleration)
+    most = Measured(velocity=velocity, torque=torque, gyro=gyro, acceleration=acceleration).feed(
+        Estimator()
+    )
+    wild = Measured(
+        velocity=7 * velocity, torque=8 * torque, gyro=9 * gyro, acceleration=1e300 * acceleration
+    )
     for name, value in vars(wild.feed(Estimator())).items():
         np.testing.assert_array_equal(value, getattr(most, name))
     assert most.foot_weight.max() > 0.0
@@ -263,6 +296,8 @@ def test_an_estimate_is_not_changed_by_the_next() -> None:
     estimator = Estimator()
     first = Measured().feed(estimator)
     before = {name: value.copy() for name, value in vars(first).items()}
-    Measured(acceleration=UP + 3.0, gyro=np.ones(3), torque=np.zeros(NUM_JOINTS)).feed(estimator, 10)
+    Measured(acceleration=UP + 3.0, gyro=np.ones(3), torque=np.zeros(NUM_JOINTS)).feed(
+        estimator, 10
+    )
     for name, value in before.items():
         np.testing.assert_array_equal(getattr(first, name), value)

@@ -61,7 +61,9 @@ def test_joint_velocity_gives_the_derivative_of_foot_position() -> None:
     """Central differences along the motion, for velocity and Jacobian alike."""
     motion, step = random_motion(0), 1e-6
     q, rates = motion.joint_position, motion.joint_velocity
-    by_difference = (foot_positions(q + step * rates) - foot_positions(q - step * rates)) / (2 * step)
+    by_difference = (foot_positions(q + step * rates) - foot_positions(q - step * rates)) / (
+        2 * step
+    )
     position, velocity = foot_motion(q, rates)
     by_jacobian = np.einsum("nlij,nlj->nli", foot_jacobians(q), rates.reshape(-1, 4, 3))
     np.testing.assert_allclose(velocity, by_difference, atol=1e-7)
@@ -90,7 +92,9 @@ def test_one_robot_equals_a_row_of_a_batch() -> None:
     position, velocity = feet_in_world(motion[3])
     np.testing.assert_array_equal(position, batch_position[3])
     np.testing.assert_array_equal(velocity, batch_velocity[3])
-    np.testing.assert_array_equal(foot_jacobians(motion.joint_position[3]), foot_jacobians(motion.joint_position)[3])
+    np.testing.assert_array_equal(
+        foot_jacobians(motion.joint_position[3]), foot_jacobians(motion.joint_position)[3]
+    )
 
 
 def test_feet_and_mass_agree_with_mujoco() -> None:
@@ -105,8 +109,16 @@ def test_feet_and_mass_agree_with_mujoco() -> None:
     positions, velocities = feet_in_world(motion)
     linear_w = rotate(motion.base_quaternion, motion.linear_velocity_b)
     for row in range(NUM_POSES):
-        data.qpos[:] = [*motion.base_position_w[row], *motion.base_quaternion[row], *motion.joint_position[row]]
-        data.qvel[:] = [*linear_w[row], *motion.angular_velocity_b[row], *motion.joint_velocity[row]]
+        data.qpos[:] = [
+            *motion.base_position_w[row],
+            *motion.base_quaternion[row],
+            *motion.joint_position[row],
+        ]
+        data.qvel[:] = [
+            *linear_w[row],
+            *motion.angular_velocity_b[row],
+            *motion.joint_velocity[row],
+        ]
         mujoco.mj_forward(model, data)
         for foot, name in enumerate(FOOT_NAMES):
             jacobian = np.zeros((3, model.nv))
@@ -125,7 +137,9 @@ def test_feet_and_mass_agree_with_pybullet(tmp_path: Path) -> None:
     client = p.connect(p.DIRECT)
     try:
         body = p.loadURDF(str(urdf), flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client)
-        info = [p.getJointInfo(body, joint, client) for joint in range(p.getNumJoints(body, client))]
+        info = [
+            p.getJointInfo(body, joint, client) for joint in range(p.getNumJoints(body, client))
+        ]
         joints = {entry[1].decode(): entry[0] for entry in info}
         links = {entry[12].decode(): entry[0] for entry in info}
         motion = random_motion(3)
@@ -154,7 +168,11 @@ def place_bullet_base(p: ModuleType, client: int, body: int, motion: Motion) -> 
     com, axes = (np.array(part) for part in p.getDynamicsInfo(body, -1, client)[3:5])
     offset_w = rotate(motion.base_quaternion, com)
     turned = to_xyzw(multiply(motion.base_quaternion, from_xyzw(axes)))
-    p.resetBasePositionAndOrientation(body, motion.base_position_w + offset_w, turned, physicsClientId=client)
+    p.resetBasePositionAndOrientation(
+        body, motion.base_position_w + offset_w, turned, physicsClientId=client
+    )
     angular_w = rotate(motion.base_quaternion, motion.angular_velocity_b)
-    linear_w = rotate(motion.base_quaternion, motion.linear_velocity_b) + np.cross(angular_w, offset_w)
+    linear_w = rotate(motion.base_quaternion, motion.linear_velocity_b) + np.cross(
+        angular_w, offset_w
+    )
     p.resetBaseVelocity(body, linear_w, angular_w, physicsClientId=client)

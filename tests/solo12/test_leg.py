@@ -54,7 +54,10 @@ def test_carried_weight_is_the_force_whose_torques_are_given() -> None:
     rng = np.random.default_rng(2)
     for _ in range(100):
         q = np.tile([0.0, 0.6, -1.4], NUM_LEGS) + rng.uniform(-0.4, 0.4, NUM_JOINTS)
-        gravity, newtons = projected_gravity(from_rpy(*rng.uniform(-0.5, 0.5, 3))), rng.uniform(0, 10 * TOTAL_MASS)
+        gravity, newtons = (
+            projected_gravity(from_rpy(*rng.uniform(-0.5, 0.5, 3))),
+            rng.uniform(0, 10 * TOTAL_MASS),
+        )
         torque = np.einsum("lij,i->lj", foot_jacobians(q), newtons * gravity)
         gx, gy, gz = gravity.tolist()
         for leg, torques in zip(legs(q), torque.tolist(), strict=True):

@@ -69,7 +69,8 @@ def test_terms_lie_where_published(task: str, size: int) -> None:
     """Published checkpoints read these numbers at these places."""
     layout = LAYOUTS[task]
     assert [
-        (term.name, layout.slices[term.name].start, layout.slices[term.name].stop, term.noise) for term in layout.terms
+        (term.name, layout.slices[term.name].start, layout.slices[term.name].stop, term.noise)
+        for term in layout.terms
     ] == PUBLISHED[task]
     assert layout.size == size
     assert layout.build(random_inputs(7)).shape == (7, size)
@@ -96,7 +97,9 @@ def test_values_lie_in_their_slices(layout: Layout) -> None:
     observation = layout.build(inputs)
     assert observation.dtype == np.float32
     for name, place in layout.slices.items():
-        np.testing.assert_allclose(observation[:, place], np.array(expected[name]), atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(
+            observation[:, place], np.array(expected[name]), atol=1e-6, err_msg=name
+        )
 
 
 @tasks
@@ -116,8 +119,14 @@ def test_noise_fills_its_published_range_and_no_more(layout: Layout) -> None:
     clean = layout.build(random_inputs())
     inputs = random_inputs()
     many = Inputs(
-        motion=Motion(**{name: np.tile(value, (20000, 1)) for name, value in vars(inputs.motion).items()}),
-        **{name: np.tile(value, (20000, 1)) for name, value in vars(inputs).items() if name != "motion"},
+        motion=Motion(
+            **{name: np.tile(value, (20000, 1)) for name, value in vars(inputs.motion).items()}
+        ),
+        **{
+            name: np.tile(value, (20000, 1))
+            for name, value in vars(inputs).items()
+            if name != "motion"
+        },
     )
     noise = layout.build(many, np.random.default_rng(0)) - clean
     for name, start, stop, amplitude in PUBLISHED[layout.task]:
@@ -127,7 +136,9 @@ def test_noise_fills_its_published_range_and_no_more(layout: Layout) -> None:
         if amplitude:
             assert (part.max(axis=0) > 0.99 * amplitude).all(), name
             assert (part.min(axis=0) < -0.99 * amplitude).all(), name
-            np.testing.assert_allclose(part.std(axis=0), amplitude / np.sqrt(3), rtol=0.03, err_msg=name)
+            np.testing.assert_allclose(
+                part.std(axis=0), amplitude / np.sqrt(3), rtol=0.03, err_msg=name
+            )
         else:
             np.testing.assert_array_equal(part, 0.0, err_msg=name)
 
@@ -135,7 +146,9 @@ def test_noise_fills_its_published_range_and_no_more(layout: Layout) -> None:
 @tasks
 def test_noise_repeats_with_its_seed(layout: Layout) -> None:
     """A trajectory is reproduced from its seed; another seed gives another."""
-    first, same, other = (layout.build(random_inputs(3), np.random.default_rng(seed)) for seed in (5, 5, 6))
+    first, same, other = (
+        layout.build(random_inputs(3), np.random.default_rng(seed)) for seed in (5, 5, 6)
+    )
     np.testing.assert_array_equal(first, same)
     assert (first != other).any()
 
@@ -143,7 +156,9 @@ def test_noise_repeats_with_its_seed(layout: Layout) -> None:
 @tasks
 def test_noise_is_drawn_for_every_number_by_itself(layout: Layout) -> None:
     """Noise shared by robots or joints would be a bias that policies learn to undo."""
-    noise = layout.build(random_inputs(2), np.random.default_rng(0)) - layout.build(random_inputs(2))
+    noise = layout.build(random_inputs(2), np.random.default_rng(0)) - layout.build(
+        random_inputs(2)
+    )
     noisy = noise[:, layout.noise > 0] / layout.noise[layout.noise > 0]
     assert len(np.unique(np.round(noisy, 5))) > 0.99 * noisy.size
 
@@ -155,7 +170,8 @@ def test_observations_are_clipped_after_noise(layout: Layout) -> None:
     fast = np.full((500, 12), 99.9)
     fast[:, 0], fast[:, 1] = 300.0, -300.0
     observation = layout.build(
-        replace(inputs, motion=replace(inputs.motion, joint_velocity=fast)), np.random.default_rng(0)
+        replace(inputs, motion=replace(inputs.motion, joint_velocity=fast)),
+        np.random.default_rng(0),
     )[:, layout.slices["joint_velocity"]]
     np.testing.assert_array_equal(observation[:, 0], 100.0)
     np.testing.assert_array_equal(observation[:, 1], -100.0)
@@ -166,10 +182,14 @@ def test_observations_are_clipped_after_noise(layout: Layout) -> None:
 @pytest.mark.parametrize("field", ["command", "scan_height", "target", "time_left"])
 def test_a_missing_input_is_named(field: str) -> None:
     """A forgotten input must not become zeros: the error says which term, of which task, and where it belongs."""
-    task, term = {"command": ("locomotion", "command"), "scan_height": ("navigation", "height_scan")}.get(
-        field, ("navigation", field)
-    )
-    with pytest.raises(SoloError, match=rf"'{term}' of task '{task}' got nothing, expected shape \(2, \d+\).*`Inputs`"):
+    task, term = {
+        "command": ("locomotion", "command"),
+        "scan_height": ("navigation", "height_scan"),
+    }.get(field, ("navigation", field))
+    with pytest.raises(
+        SoloError,
+        match=rf"'{term}' of task '{task}' got nothing, expected shape \(2, \d+\).*`Inputs`",
+    ):
         LAYOUTS[task].build(replace(random_inputs(2), **{field: None}))  # type: ignore[arg-type]
 
 
@@ -184,7 +204,9 @@ def test_scan_points_have_x_as_the_slow_index() -> None:
     points = scan_points(np.array([2.0, -1.0, 0.3]), from_rpy(0, 0, 0))
     assert points.shape == (121, 2)
     for k, point in enumerate(points):
-        np.testing.assert_allclose(point, (2.0 - 0.5 + 0.1 * (k // 11), -1.0 - 0.5 + 0.1 * (k % 11)), atol=1e-12)
+        np.testing.assert_allclose(
+            point, (2.0 - 0.5 + 0.1 * (k // 11), -1.0 - 0.5 + 0.1 * (k % 11)), atol=1e-12
+        )
 
 
 def test_scan_turns_with_yaw_alone() -> None:
@@ -204,7 +226,9 @@ def test_a_wall_ahead_lowers_the_clearance_of_the_points_ahead() -> None:
     motion = replace(inputs.motion, base_position_w=position, base_quaternion=from_rpy(0, 0, 0))
     ground = np.where(scan_points(position, motion.base_quaternion)[:, 0] > 0.25, 0.2, 0.0)
     layout = LAYOUTS["navigation"]
-    scan = layout.build(replace(inputs, motion=motion, scan_height=ground))[layout.slices["height_scan"]]
+    scan = layout.build(replace(inputs, motion=motion, scan_height=ground))[
+        layout.slices["height_scan"]
+    ]
     expected = np.full((11, 11), 0.28 - 0.25)
     expected[8:] -= 0.2
     np.testing.assert_allclose(scan.reshape(11, 11), expected, atol=1e-6)

@@ -58,7 +58,9 @@ def test_positive_angles_turn_the_right_way(
     rpy: tuple[float, float, float], vector_b: tuple[float, ...], vector_w: tuple[float, ...]
 ) -> None:
     """Signs by hand: all else follows from these three."""
-    np.testing.assert_allclose(rotate(from_rpy(*rpy), np.array(vector_b, float)), vector_w, atol=1e-12)
+    np.testing.assert_allclose(
+        rotate(from_rpy(*rpy), np.array(vector_b, float)), vector_w, atol=1e-12
+    )
 
 
 def test_scalar_comes_first() -> None:
@@ -70,7 +72,9 @@ def test_scalar_comes_first() -> None:
 
 def test_order_of_turns_is_roll_then_pitch_then_yaw() -> None:
     """Turned left after pitching nose down, forward still points down; the other order gives the world's y."""
-    np.testing.assert_allclose(rotate(from_rpy(0, np.pi / 2, np.pi / 2), np.array([1.0, 0, 0])), [0, 0, -1], atol=1e-12)
+    np.testing.assert_allclose(
+        rotate(from_rpy(0, np.pi / 2, np.pi / 2), np.array([1.0, 0, 0])), [0, 0, -1], atol=1e-12
+    )
 
 
 @given(quaternion=quaternions, vector=vectors)
@@ -82,7 +86,9 @@ def test_rotating_equals_the_rotation_matrix(quaternion: Array, vector: Array) -
 @given(quaternion=quaternions, vector=vectors)
 def test_rotating_back_gives_the_vector(quaternion: Array, vector: Array) -> None:
     """Base to world to base."""
-    np.testing.assert_allclose(rotate_inverse(quaternion, rotate(quaternion, vector)), vector, atol=1e-12)
+    np.testing.assert_allclose(
+        rotate_inverse(quaternion, rotate(quaternion, vector)), vector, atol=1e-12
+    )
 
 
 @given(first=quaternions, second=quaternions, vector=vectors)
@@ -159,4 +165,6 @@ def test_functions_take_any_leading_dimensions() -> None:
     batch = rotate(quaternion[:, None], vector)
     for robot in range(5):
         for foot in range(4):
-            np.testing.assert_allclose(batch[robot, foot], matrix(quaternion[robot]) @ vector[robot, foot], atol=1e-12)
+            np.testing.assert_allclose(
+                batch[robot, foot], matrix(quaternion[robot]) @ vector[robot, foot], atol=1e-12
+            )

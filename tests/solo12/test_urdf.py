@@ -42,7 +42,9 @@ def numbers(element: ET.Element | None, attribute: str) -> list[float]:
 
 def test_joints_come_in_the_one_order(robot: ET.Element) -> None:
     """Engines number joints by the file: this is where another order would enter."""
-    assert [joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "revolute"] == list(JOINT_NAMES)
+    assert [
+        joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "revolute"
+    ] == list(JOINT_NAMES)
 
 
 def test_frames_are_those_of_the_constants(robot: ET.Element) -> None:
@@ -82,7 +84,10 @@ def test_joint_ends_and_limits_are_in_the_file(robot: ET.Element) -> None:
     for joint in robot.iter("joint"):
         if joint.get("type") == "fixed":
             continue
-        limit, end = joint.find("limit"), MECHANICAL_POSITION[JOINT_NAMES.index(joint.get("name", ""))]
+        limit, end = (
+            joint.find("limit"),
+            MECHANICAL_POSITION[JOINT_NAMES.index(joint.get("name", ""))],
+        )
         assert numbers(limit, "upper") == [end]
         assert numbers(limit, "lower") == [-end]
         assert numbers(limit, "effort") == [TRAINING.torque]
@@ -108,7 +113,10 @@ def test_every_link_has_one_collision_shape_and_no_mesh(robot: ET.Element) -> No
 
 def test_meshes_for_rendering_exist() -> None:
     """Absolute paths, because `package://` is understood by ROS alone."""
-    meshes = [Path(mesh.get("filename", "")) for mesh in ET.fromstring(urdf.solo12_urdf(visual=True)).iter("mesh")]
+    meshes = [
+        Path(mesh.get("filename", ""))
+        for mesh in ET.fromstring(urdf.solo12_urdf(visual=True)).iter("mesh")
+    ]
     assert len(meshes) == 17
     assert all(mesh.is_file() for mesh in meshes)
 

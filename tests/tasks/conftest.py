@@ -20,7 +20,9 @@ def make() -> Iterator[Make]:
     with ExitStack() as stack:
 
         def make_one(num_robots: int = 3, seed: int = 0, **config: object) -> LocomotionTask:
-            simulator = stack.enter_context(make_simulator("mujoco", SimConfig(num_robots=num_robots)))
+            simulator = stack.enter_context(
+                make_simulator("mujoco", SimConfig(num_robots=num_robots))
+            )
             options = LocomotionConfig(**{"randomisation": "none", **config})  # type: ignore[arg-type]
             return LocomotionTask(simulator, options, np.random.default_rng(seed))
 

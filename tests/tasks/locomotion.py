@@ -47,5 +47,6 @@ def differences(one: Transition, other: Transition) -> list[str]:
         part + field.name
         for part, a, b in pairs
         for field in fields(a)
-        if field.name != "state" and not np.array_equal(getattr(a, field.name), getattr(b, field.name))
+        if field.name != "state"
+        and not np.array_equal(getattr(a, field.name), getattr(b, field.name))
     ]

@@ -26,7 +26,10 @@ def draw(*seeds: Seed, standing: bool = False, steps: int = STEPS, preset: str =
 def numbers(draws: Draws, episode: int) -> dict[str, np.ndarray]:
     """Everything that was drawn for one episode, by name."""
     domain = {f"domain.{name}": getattr(draws.domain, name)[episode] for name in NOMINAL}
-    motion = {f"motion.{field.name}": getattr(draws.motion, field.name)[episode] for field in fields(draws.motion)}
+    motion = {
+        f"motion.{field.name}": getattr(draws.motion, field.name)[episode]
+        for field in fields(draws.motion)
+    }
     per_step = {name: getattr(draws, name)[:, episode] for name in ("noise", "action", "kick")}
     return domain | motion | per_step | {"bias": draws.bias[episode]}
 
@@ -45,7 +48,10 @@ def test_another_seed_source_or_number_is_another_episode(seed: Seed) -> None:
     """In everything that is drawn."""
     one, other = (numbers(draw(seed_, steps=500), 0) for seed_ in ((1, 0, 0), seed))
     same = {name for name in one if np.array_equal(one[name], other[name])}
-    assert same == {"motion.base_quaternion", "motion.joint_velocity"}  # level and at rest in every episode
+    assert same == {
+        "motion.base_quaternion",
+        "motion.joint_velocity",
+    }  # level and at rest in every episode
 
 
 def test_how_an_episode_starts_does_not_change_what_happens_to_it() -> None:
@@ -63,7 +69,9 @@ def test_shapes_are_steps_by_episodes() -> None:
     assert draws.kick.shape == (STEPS, 3, 6)
     assert draws.bias.shape == (3, LAYOUT.size)
     assert len(draws.domain) == 3
-    assert {array.dtype for array in (draws.noise, draws.action, draws.bias)} == {np.dtype(np.float32)}
+    assert {array.dtype for array in (draws.noise, draws.action, draws.bias)} == {
+        np.dtype(np.float32)
+    }
 
 
 def test_noise_fills_the_amplitude_of_every_term_and_never_exceeds_it() -> None:
@@ -139,7 +147,8 @@ def test_a_preset_without_noise_draws_the_same_physics() -> None:
     """Noise is drawn after the physics, so that it can be left out without changing the robot."""
     quiet = replace(ROBUST, observation_noise=False)
     one, other = (
-        draw_episodes([(1, 0, 0)], np.zeros(1, dtype=bool), STEPS, preset, LAYOUT) for preset in (ROBUST, quiet)
+        draw_episodes([(1, 0, 0)], np.zeros(1, dtype=bool), STEPS, preset, LAYOUT)
+        for preset in (ROBUST, quiet)
     )
     assert numbers(one, 0)["domain.friction"] == numbers(other, 0)["domain.friction"]
     assert not other.noise.any()

@@ -17,9 +17,15 @@ def test_every_command_is_straight_ahead_by_default(make: Make) -> None:
     np.testing.assert_array_equal(make(50).command, np.tile([1.0, 0.0, 0.0], (50, 1)))
 
 
-def test_the_forward_share_of_commands_is_straight_ahead_and_the_rest_fills_its_ranges(make: Make) -> None:
+def test_the_forward_share_of_commands_is_straight_ahead_and_the_rest_fills_its_ranges(
+    make: Make,
+) -> None:
     """400 draws at 30 % are 120, within five standard deviations of 9."""
-    ranges: dict[str, Any] = {"command_vx": (-0.5, -0.3), "command_vy": (0.1, 0.4), "command_yaw": (-0.8, 0.8)}
+    ranges: dict[str, Any] = {
+        "command_vx": (-0.5, -0.3),
+        "command_vy": (0.1, 0.4),
+        "command_yaw": (-0.8, 0.8),
+    }
     command = make(400, forward_share=0.3, **ranges).command
     forward = (command == FORWARD).all(axis=1)
     assert abs(forward.sum() - 120) < 45
@@ -31,7 +37,11 @@ def test_the_forward_share_of_commands_is_straight_ahead_and_the_rest_fills_its_
 
 def test_small_commands_become_zero(make: Make) -> None:
     """A creep is not worth learning: below a norm of 0.1 the robot is asked to stand still."""
-    ranges: dict[str, Any] = {"command_vx": (-0.3, 0.3), "command_vy": (-0.1, 0.1), "command_yaw": (0.0, 0.0)}
+    ranges: dict[str, Any] = {
+        "command_vx": (-0.3, 0.3),
+        "command_vy": (-0.1, 0.1),
+        "command_yaw": (0.0, 0.0),
+    }
     norm = np.linalg.norm(make(200, forward_share=0.0, **ranges).command, axis=1)
     assert set(norm[norm < 0.1]) == {0.0}
     assert ((norm >= 0.1) & (norm < 0.2)).any()

@@ -31,7 +31,9 @@ def test_feet_on_the_ground_are_no_fall() -> None:
 
 def test_the_indices_of_bodies_that_must_not_touch_follow_from_their_names() -> None:
     """A body more or fewer in the list would shift every index after it."""
-    assert NOT_SHANKS.tolist() == [i for i, name in enumerate(BODY_NAMES) if "LOWER_LEG" not in name]
+    assert NOT_SHANKS.tolist() == [
+        i for i, name in enumerate(BODY_NAMES) if "LOWER_LEG" not in name
+    ]
 
 
 # --- Ends ----------------------------------------------------------------------------------------
@@ -90,9 +92,14 @@ def test_where_an_episode_ends_the_final_observation_is_of_the_old_one(make: Mak
     np.testing.assert_array_equal(step.final_observation, task.layout.build(inputs))
     np.testing.assert_array_equal(step.observation, task.observe())
     np.testing.assert_array_equal(step.observation[[0, 2]], step.final_observation[[0, 2]])
-    assert (step.observation[1, SLICES["joint_position"]] != step.final_observation[1, SLICES["joint_position"]]).all()
+    assert (
+        step.observation[1, SLICES["joint_position"]]
+        != step.final_observation[1, SLICES["joint_position"]]
+    ).all()
     np.testing.assert_array_equal(step.observation[1, SLICES["previous_action"]], 0.0)
-    np.testing.assert_array_equal(step.final_observation[1, SLICES["previous_action"]], action[1].astype(np.float32))
+    np.testing.assert_array_equal(
+        step.final_observation[1, SLICES["previous_action"]], action[1].astype(np.float32)
+    )
 
 
 def test_the_returned_state_is_the_one_before_any_reset(make: Make) -> None:

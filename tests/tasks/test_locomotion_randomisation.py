@@ -16,14 +16,18 @@ from solo_doi.tasks.randomisation import PRESETS
 from .locomotion import SLICES, Make, random_actions, still
 
 
-def test_the_observation_is_the_layout_of_the_true_state_when_nothing_is_randomised(make: Make) -> None:
+def test_the_observation_is_the_layout_of_the_true_state_when_nothing_is_randomised(
+    make: Make,
+) -> None:
     """Without noise and bias the policy sees what is."""
     task = make()
     action = random_actions(3, 1)[0]
     step = task.step(action)
     inputs = Inputs(motion=step.state, previous_action=action, command=task.command)
     np.testing.assert_array_equal(step.observation, task.layout.build(inputs))
-    np.testing.assert_array_equal(step.observation[:, SLICES["previous_action"]], action.astype(np.float32))
+    np.testing.assert_array_equal(
+        step.observation[:, SLICES["previous_action"]], action.astype(np.float32)
+    )
     np.testing.assert_array_equal(step.observation[:, SLICES["command"]], np.tile(FORWARD, (3, 1)))
 
 
@@ -37,11 +41,15 @@ def biased(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def sensor_error(task: LocomotionTask) -> np.ndarray:
     """What the policy sees minus what is."""
-    inputs = Inputs(motion=task.simulator.state(), previous_action=task.previous_action, command=task.command)
+    inputs = Inputs(
+        motion=task.simulator.state(), previous_action=task.previous_action, command=task.command
+    )
     return task.observe() - task.layout.build(inputs)
 
 
-def test_sensor_bias_is_constant_within_an_episode_and_new_in_the_next(make: Make, biased: str) -> None:
+def test_sensor_bias_is_constant_within_an_episode_and_new_in_the_next(
+    make: Make, biased: str
+) -> None:
     """A badly mounted IMU does not remount itself while the robot walks."""
     task = make(randomisation=biased, episode_steps=6, early_end=False, standing_share=1.0)
     first = sensor_error(task)
@@ -90,7 +98,9 @@ def test_pushes_come_at_random_with_the_presets_mean_interval_and_size(
         assert 0.45 < np.abs(kick).max() <= 0.5
 
 
-def test_nobody_is_pushed_without_randomisation(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_pushed_without_randomisation(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An infinite interval means never."""
     task = make()
     monkeypatch.setattr(task.simulator, "kick", lambda *arguments: pytest.fail("pushed"))

@@ -11,7 +11,12 @@ from .locomotion import Make, differences, random_actions
 
 def test_the_same_seed_gives_the_same_episodes(make: Make) -> None:
     """Bit for bit over 30 stumbling steps in which episodes end; another seed gives others."""
-    options = {"randomisation": "robust", "episode_steps": 20, "forward_share": 0.5, "command_steps": 7}
+    options = {
+        "randomisation": "robust",
+        "episode_steps": 20,
+        "forward_share": 0.5,
+        "command_steps": 7,
+    }
     one, same, other = (make(4, seed=seed, **options) for seed in (5, 5, 6))
     ended = 0
     for action in random_actions(4, 30):
@@ -24,7 +29,12 @@ def test_the_same_seed_gives_the_same_episodes(make: Make) -> None:
 
 def test_a_task_continues_from_what_it_saved(make: Make) -> None:
     """Ten steps, save, ten steps; another task that loads the save takes the same ten steps, bit for bit."""
-    options = {"randomisation": "robust", "episode_steps": 15, "forward_share": 0.5, "command_steps": 7}
+    options = {
+        "randomisation": "robust",
+        "episode_steps": 15,
+        "forward_share": 0.5,
+        "command_steps": 7,
+    }
     rng = np.random.default_rng(5)
     simulator = make(4).simulator
     task = LocomotionTask(simulator, LocomotionConfig(**options), rng)  # type: ignore[arg-type]

@@ -11,7 +11,13 @@ import pytest
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import RobotState, standing
 from solo_doi.tasks import rewards
-from solo_doi.tasks.locomotion import FEATURE_NAMES, REWARD_GROUPS, StepMemory, features, group_rewards
+from solo_doi.tasks.locomotion import (
+    FEATURE_NAMES,
+    REWARD_GROUPS,
+    StepMemory,
+    features,
+    group_rewards,
+)
 
 from .locomotion import Make, still
 from .states import SETUP, on_feet, standing_state
@@ -40,7 +46,9 @@ def perfect() -> tuple[RobotState, StepMemory]:
 def test_perfect_standing_earns_one_in_both_groups() -> None:
     """Every term is one, and so is their product."""
     state, before = perfect()
-    np.testing.assert_allclose(group_rewards(state, before.target, before, np.zeros((1, 3))), [[1.0, 1.0]])
+    np.testing.assert_allclose(
+        group_rewards(state, before.target, before, np.zeros((1, 3))), [[1.0, 1.0]]
+    )
 
 
 TORQUE, TURN = np.zeros((1, 12)), np.zeros((1, 12))
@@ -55,9 +63,24 @@ ONE_FOOT = np.array([[[0, 0, 10.0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]])
         ({"torque": TORQUE}, 0 * TURN, exp(-0.25), 1.0),
         ({}, TURN, exp(-0.25), 1.0),
         ({"foot_force_w": ONE_FOOT}, 0 * TURN, exp(-rewards.CHANGE_WEIGHT), 1.0),
-        ({"linear_velocity_b": np.array([[0.3, 0, 9.0]])}, 0 * TURN, 1.0, 0.5 * exp(-1) + 0.5 * exp(-0.09)),
-        ({"linear_velocity_b": np.array([[0, -0.3, 0]])}, 0 * TURN, 1.0, 0.5 * exp(-1) + 0.5 * exp(-0.09)),
-        ({"angular_velocity_b": np.array([[9.0, 9.0, 0.6]])}, 0 * TURN, 1.0, 0.5 * exp(-1) + 0.5 * exp(-0.36)),
+        (
+            {"linear_velocity_b": np.array([[0.3, 0, 9.0]])},
+            0 * TURN,
+            1.0,
+            0.5 * exp(-1) + 0.5 * exp(-0.09),
+        ),
+        (
+            {"linear_velocity_b": np.array([[0, -0.3, 0]])},
+            0 * TURN,
+            1.0,
+            0.5 * exp(-1) + 0.5 * exp(-0.09),
+        ),
+        (
+            {"angular_velocity_b": np.array([[9.0, 9.0, 0.6]])},
+            0 * TURN,
+            1.0,
+            0.5 * exp(-1) + 0.5 * exp(-0.36),
+        ),
         ({"base_position_w": np.array([[0, 0, 0.2]])}, 0 * TURN, 1.0, exp(-0.25)),
         ({"base_quaternion": from_rpy(0.2, 0, 0)[None]}, 0 * TURN, 1.0, exp(-1) / 0.9),
     ],
@@ -79,7 +102,10 @@ def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
     before = replace(before, foot_contact=state.foot_contact)
     standing_reward, moving_reward = (
         group_rewards(
-            replace(state, linear_velocity_b=np.array([velocity])), before.target, before, np.array([velocity])
+            replace(state, linear_velocity_b=np.array([velocity])),
+            before.target,
+            before,
+            np.array([velocity]),
         )
         for velocity in ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
     )

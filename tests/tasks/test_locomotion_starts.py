@@ -15,7 +15,13 @@ def test_standing_starts_are_as_the_controller_leaves_the_robot() -> None:
     """At rest, at standing height, level, joints within 0.05 rad of the default pose."""
     motion = initial_motion(500, 1.0, np.random.default_rng(0))
     expected = standing(SETUP, 500)
-    for name in ("base_position_w", "base_quaternion", "linear_velocity_b", "angular_velocity_b", "joint_velocity"):
+    for name in (
+        "base_position_w",
+        "base_quaternion",
+        "linear_velocity_b",
+        "angular_velocity_b",
+        "joint_velocity",
+    ):
         np.testing.assert_array_equal(getattr(motion, name), getattr(expected, name))
     offset = np.abs(motion.joint_position - SETUP.default_pose)
     assert 0.0495 < offset.max() <= 0.05

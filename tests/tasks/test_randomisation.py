@@ -61,7 +61,9 @@ def test_robust_contains_the_paper_and_what_transfer_needs() -> None:
     assert preset.domain["armature"] == (0.0, 1e-3)
     assert preset.domain["motor_lag"] == (0.010, 0.025)
     assert preset.domain["kp_scale"] == preset.domain["kd_scale"] == (0.9, 1.1)
-    assert {"linear_velocity", "joint_position", "gravity", "angular_velocity"} == set(preset.sensor_bias)
+    assert {"linear_velocity", "joint_position", "gravity", "angular_velocity"} == set(
+        preset.sensor_bias
+    )
 
 
 def test_fields_that_an_engine_cannot_vary_stay_nominal_and_the_others_are_as_drawn() -> None:
@@ -91,13 +93,17 @@ def test_bias_falls_on_the_named_terms_only_within_their_bounds() -> None:
 
 def test_biases_of_a_robot_differ_between_axes() -> None:
     """An IMU mounted askew is not tilted by the same angle about both axes."""
-    bias = PRESETS["robust"].draw_bias(1, LAYOUT, np.random.default_rng(0))[0, LAYOUT.slices["gravity"]]
+    bias = PRESETS["robust"].draw_bias(1, LAYOUT, np.random.default_rng(0))[
+        0, LAYOUT.slices["gravity"]
+    ]
     assert len(set(bias)) == 3
 
 
 def test_the_same_seed_draws_the_same_robots() -> None:
     """Every trajectory can be made again from its seed."""
-    one, same, other = (PRESETS["robust"].draw_domain(9, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    one, same, other = (
+        PRESETS["robust"].draw_domain(9, np.random.default_rng(seed)) for seed in (3, 3, 4)
+    )
     np.testing.assert_array_equal(one.friction, same.friction)
     assert (one.friction != other.friction).all()
 

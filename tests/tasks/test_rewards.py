@@ -21,7 +21,9 @@ MOVING, STILL = np.array([True]), np.array([False])
 
 def test_bell_is_one_at_zero_and_falls_to_1_over_e_at_its_width() -> None:
     """exp(-(x / w)^2): 1, 1/e, 1/e^4 at 0, 1 and 2 widths, on both sides."""
-    np.testing.assert_allclose(rewards.bell(np.array([0.0, 0.3, -0.3, 0.6]), 0.3), [1, exp(-1), exp(-1), exp(-4)])
+    np.testing.assert_allclose(
+        rewards.bell(np.array([0.0, 0.3, -0.3, 0.6]), 0.3), [1, exp(-1), exp(-1), exp(-4)]
+    )
 
 
 def test_target_rate_takes_the_norm_over_joints() -> None:
@@ -34,7 +36,9 @@ def test_target_rate_takes_the_norm_over_joints() -> None:
 def test_foot_slip_sums_what_feet_near_the_ground_moved() -> None:
     """5 mm sideways at 20 mm height count 0.005 / (0.1 + 0.06), on each of four feet."""
     state = with_feet_at(0.02)
-    before_w = state.foot_position_w + np.array([0.003, -0.004, 0.7])  # how far it moved up does not count
+    before_w = state.foot_position_w + np.array(
+        [0.003, -0.004, 0.7]
+    )  # how far it moved up does not count
     np.testing.assert_allclose(rewards.foot_slip(state, before_w), exp(-((4 * 0.005 / 0.16) ** 2)))
 
 
@@ -42,19 +46,25 @@ def test_foot_slip_ignores_feet_in_the_air() -> None:
     """A swinging foot has to move; 40 mm is the border."""
     for height, expected in ((0.04, 1.0), (0.0399, exp(-((4 * 0.1 / (0.1 + 3 * 0.0399)) ** 2)))):
         state = with_feet_at(height)
-        np.testing.assert_allclose(rewards.foot_slip(state, state.foot_position_w - np.array([0.1, 0, 0])), expected)
+        np.testing.assert_allclose(
+            rewards.foot_slip(state, state.foot_position_w - np.array([0.1, 0, 0])), expected
+        )
 
 
 def test_foot_slip_is_not_made_worse_by_feet_that_sink_in() -> None:
     """Below the ground the divisor stays 0.1: it would become zero 33 mm down."""
     state = with_feet_at(-0.033)
-    np.testing.assert_allclose(rewards.foot_slip(state, state.foot_position_w + np.array([0, 0.01, 0])), exp(-(0.4**2)))
+    np.testing.assert_allclose(
+        rewards.foot_slip(state, state.foot_position_w + np.array([0, 0.01, 0])), exp(-(0.4**2))
+    )
 
 
 def test_contact_changes_are_counted_per_foot_in_both_directions() -> None:
     """One foot lifts, one touches down: two changes, two factors."""
     before, now = np.array([[True, False, True, True]]), np.array([[False, True, True, True]])
-    np.testing.assert_allclose(rewards.contact_changes(now, before), exp(-2 * rewards.CHANGE_WEIGHT))
+    np.testing.assert_allclose(
+        rewards.contact_changes(now, before), exp(-2 * rewards.CHANGE_WEIGHT)
+    )
     np.testing.assert_array_equal(rewards.contact_changes(now, now), 1.0)
 
 
@@ -76,7 +86,9 @@ def test_torque_takes_the_norm_over_joints() -> None:
     torque = np.zeros((2, 12))
     torque[0, [2, 5]] = 1.5, -2.0
     torque[1] = TRAINING.torque
-    np.testing.assert_allclose(rewards.torque(standing_state(2, torque=torque)), [exp(-0.25), exp(-3)])
+    np.testing.assert_allclose(
+        rewards.torque(standing_state(2, torque=torque)), [exp(-0.25), exp(-3)]
+    )
 
 
 def test_tracking_is_half_a_narrow_and_half_a_wide_kernel() -> None:
@@ -124,7 +136,9 @@ def test_attitude_treats_negative_angles_like_positive_ones(angle: float) -> Non
 @pytest.mark.parametrize("yaw", [-3.0, -0.5, pi])
 def test_attitude_does_not_depend_on_heading(yaw: float) -> None:
     """A robot that turned around is as level as before."""
-    state = standing_state(base_quaternion=from_rpy(np.array([0.1]), np.array([-0.05]), np.array([yaw])))
+    state = standing_state(
+        base_quaternion=from_rpy(np.array([0.1]), np.array([-0.05]), np.array([yaw]))
+    )
     np.testing.assert_allclose(rewards.attitude(state), exp(-(0.1**2 + 0.05**2) / 0.04) / 0.9)
 
 
@@ -190,7 +204,9 @@ def test_every_term_of_a_state_is_above_zero_and_at_most_one(
 
 
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=5), st.sampled_from([0.3, 0.6]))
-def test_tracking_is_above_zero_at_most_one_and_falls_with_the_error(errors: list[float], width: float) -> None:
+def test_tracking_is_above_zero_at_most_one_and_falls_with_the_error(
+    errors: list[float], width: float
+) -> None:
     """Less error is never worth less."""
     values = rewards.tracking(np.array(sorted(errors, key=abs)), width)
     assert (values > 0).all()

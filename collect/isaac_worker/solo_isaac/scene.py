@@ -48,25 +48,39 @@ class Scene:
             self._environments.append(environment)
             self._actors.append(self._add_robot(environment, index, arrays))
             for box in range(self.setup["boxes"]):
-                self._add_box(environment, index, arrays["box_centre"][index, box], arrays["box_size"][index, box])
+                self._add_box(
+                    environment,
+                    index,
+                    arrays["box_centre"][index, box],
+                    arrays["box_size"][index, box],
+                )
         if not gym.prepare_sim(self.sim):
-            raise RuntimeError("prepare_sim failed: is there enough memory on the GPU for so many robots?")
+            raise RuntimeError(
+                "prepare_sim failed: is there enough memory on the GPU for so many robots?"
+            )
 
     def actor_indices(self) -> np.ndarray:
         """Rows of the robots in the table of all actors."""
         pairs = zip(self._environments, self._actors)
-        return np.array([self.gym.get_actor_index(e, a, gymapi.DOMAIN_SIM) for e, a in pairs], dtype=np.int32)
+        return np.array(
+            [self.gym.get_actor_index(e, a, gymapi.DOMAIN_SIM) for e, a in pairs], dtype=np.int32
+        )
 
     def body_columns(self, names: list[str]) -> list[int]:
         """Places of bodies within an environment; all environments are alike."""
         first, actor = self._environments[0], self._actors[0]
-        return [self.gym.find_actor_rigid_body_index(first, actor, name, gymapi.DOMAIN_ENV) for name in names]
+        return [
+            self.gym.find_actor_rigid_body_index(first, actor, name, gymapi.DOMAIN_ENV)
+            for name in names
+        ]
 
     def set_friction(self, index: int, friction: float) -> None:
         """Change the friction of a robot that exists."""
         environment, actor = self._environments[index], self._actors[index]
         shapes = self.gym.get_actor_rigid_shape_properties(environment, actor)
-        self.gym.set_actor_rigid_shape_properties(environment, actor, _with_friction(shapes, friction))
+        self.gym.set_actor_rigid_shape_properties(
+            environment, actor, _with_friction(shapes, friction)
+        )
 
     def _parameters(self) -> gymapi.SimParams:
         setup, parameters = self.setup, gymapi.SimParams()
@@ -94,13 +108,17 @@ class Scene:
         options.replace_cylinder_with_capsule = True
         options.fix_base_link = options.disable_gravity = options.flip_visual_attachments = False
         # Isaac Gym would add damping, inertia and a margin of its own, and limit speeds.
-        options.angular_damping = options.linear_damping = options.armature = options.thickness = 0.0
+        options.angular_damping = options.linear_damping = options.armature = options.thickness = (
+            0.0
+        )
         options.max_angular_velocity = options.max_linear_velocity = 1000.0
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "robot.urdf").write_text(self.setup["urdf"])
             asset = self.gym.load_asset(self.sim, folder, "robot.urdf", options)
         if asset is None:
-            raise RuntimeError("load_asset refused the robot's URDF; Isaac Gym's own message is above.")
+            raise RuntimeError(
+                "load_asset refused the robot's URDF; Isaac Gym's own message is above."
+            )
         return asset
 
     def _add_foot_sensors(self) -> None:
@@ -117,11 +135,15 @@ class Scene:
     def _add_robot(self, environment: gymapi.Env, index: int, arrays: dict[str, np.ndarray]) -> int:
         gym = self.gym
         # Friction is set on the asset: robots with equal friction then share a material, of which there are few.
-        shapes = _with_friction(gym.get_asset_rigid_shape_properties(self.robot), float(arrays["friction"][index]))
+        shapes = _with_friction(
+            gym.get_asset_rigid_shape_properties(self.robot), float(arrays["friction"][index])
+        )
         gym.set_asset_rigid_shape_properties(self.robot, shapes)
         pose = gymapi.Transform()
         pose.p = gymapi.Vec3(*(float(number) for number in arrays["root"][index, :3]))
-        actor = gym.create_actor(environment, self.robot, pose, "robot", index, SELF_COLLISION_OFF, 0)
+        actor = gym.create_actor(
+            environment, self.robot, pose, "robot", index, SELF_COLLISION_OFF, 0
+        )
         joints = gym.get_asset_dof_properties(self.robot)
         joints["driveMode"].fill(int(gymapi.DOF_MODE_EFFORT))
         for name in ("stiffness", "damping", "friction"):
@@ -135,21 +157,30 @@ class Scene:
 
     def _add_mass(self, environment: gymapi.Env, actor: int, added: float) -> None:
         bodies = self.gym.get_actor_rigid_body_properties(environment, actor)
-        base = bodies[self.gym.get_actor_rigid_body_names(environment, actor).index(self.setup["base"])]
+        base = bodies[
+            self.gym.get_actor_rigid_body_names(environment, actor).index(self.setup["base"])
+        ]
         growth = (base.mass + added) / base.mass
         base.mass, base.invMass = base.mass * growth, base.invMass / growth
-        base.inertia, base.invInertia = _scaled(base.inertia, growth), _scaled(base.invInertia, 1.0 / growth)
+        base.inertia, base.invInertia = (
+            _scaled(base.inertia, growth),
+            _scaled(base.invInertia, 1.0 / growth),
+        )
         # Inertia is given, in proportion to the mass: Isaac Gym would compute one from the collision shapes.
         if not self.gym.set_actor_rigid_body_properties(environment, actor, bodies, False):
             raise RuntimeError(f"Isaac Gym refused a base of {base.mass} kg")
 
-    def _add_box(self, environment: gymapi.Env, index: int, centre: np.ndarray, size: np.ndarray) -> None:
+    def _add_box(
+        self, environment: gymapi.Env, index: int, centre: np.ndarray, size: np.ndarray
+    ) -> None:
         options = gymapi.AssetOptions()
         options.fix_base_link, options.thickness = True, 0.0
         width, depth, height = (float(number) for number in size)
         box = self.gym.create_box(self.sim, width, depth, height, options)
         shapes = self.gym.get_asset_rigid_shape_properties(box)
-        self.gym.set_asset_rigid_shape_properties(box, _with_friction(shapes, self.setup["ground_friction"]))
+        self.gym.set_asset_rigid_shape_properties(
+            box, _with_friction(shapes, self.setup["ground_friction"])
+        )
         pose = gymapi.Transform()
         pose.p = gymapi.Vec3(float(centre[0]), float(centre[1]), height / 2)
         self.gym.create_actor(environment, box, pose, "box", index, COLLIDES_WITH_ALL, 0)

@@ -25,7 +25,11 @@ def serve(requests: int, answers: int, lifeline: int, memory: int) -> int:
                     answer = simulation.answer(request)
             except Exception as error:
                 words = f"{type(error).__name__}: {error}"
-                print(json.dumps({"error": words, "traceback": traceback.format_exc()}), file=out, flush=True)
+                print(
+                    json.dumps({"error": words, "traceback": traceback.format_exc()}),
+                    file=out,
+                    flush=True,
+                )
                 return 1
             print(json.dumps(answer), file=out, flush=True)
     if simulation is not None:
@@ -39,7 +43,10 @@ def start(setup: dict[str, Any], memory: int) -> tuple[Any, dict[str, Any]]:
         raise RuntimeError(
             f"the client speaks protocol {setup.get('protocol')}, this worker {PROTOCOL}: use both of one version"
         )
-    from .device import about_machine, refuse_unsupported  # imports Isaac Gym: here, so that its errors are told
+    from .device import (
+        about_machine,
+        refuse_unsupported,
+    )  # imports Isaac Gym: here, so that its errors are told
     from .memory import map_arrays
     from .simulation import Simulation
 

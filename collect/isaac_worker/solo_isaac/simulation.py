@@ -31,7 +31,9 @@ class Simulation:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what the client asks."""
         if request["do"] != "step":
-            raise RuntimeError(f"the client asks for {request['do']!r}, which this worker does not know")
+            raise RuntimeError(
+                f"the client asks for {request['do']!r}, which this worker does not know"
+            )
         self.step(request["push"])
         return {}
 
@@ -63,14 +65,20 @@ class Simulation:
         self._all_joints = gymtorch.wrap_tensor(gym.acquire_dof_state_tensor(sim))
         self._root = self._all_roots.view(robots, -1, 13)[:, 0]
         self._joint = self._all_joints.view(robots, -1, 2)
-        self._contact = gymtorch.wrap_tensor(gym.acquire_net_contact_force_tensor(sim)).view(robots, -1, 3)
-        self._sensor = gymtorch.wrap_tensor(gym.acquire_force_sensor_tensor(sim)).view(robots, -1, 6)
+        self._contact = gymtorch.wrap_tensor(gym.acquire_net_contact_force_tensor(sim)).view(
+            robots, -1, 3
+        )
+        self._sensor = gymtorch.wrap_tensor(gym.acquire_force_sensor_tensor(sim)).view(
+            robots, -1, 6
+        )
         gym.refresh_actor_root_state_tensor(sim)  # boxes are where they were put
         gym.refresh_dof_state_tensor(sim)
         device = self._device = self._root.device
         self._actors = torch.from_numpy(scene.actor_indices()).to(device)  # int32
         self._columns = torch.tensor(scene.joint_columns, device=device)
-        self._bodies = torch.tensor(scene.body_columns(self._setup["contact_bodies"]), device=device)
+        self._bodies = torch.tensor(
+            scene.body_columns(self._setup["contact_bodies"]), device=device
+        )
         self._base = scene.body_columns([self._setup["base"]])[0]
         # Handed to Isaac Gym again and again: made once, so that they live as long as it may read them.
         self._effort = torch.zeros(self._joint.shape[:2], device=device)
@@ -103,7 +111,9 @@ class Simulation:
             full, chosen = gymtorch.unwrap_tensor(self._all_joints), gymtorch.unwrap_tensor(actors)
             gym.set_dof_state_tensor_indexed(sim, full, chosen, len(bent))
 
-    def _advance(self, target: torch.Tensor, kp: torch.Tensor, kd: torch.Tensor, push: bool) -> None:
+    def _advance(
+        self, target: torch.Tensor, kp: torch.Tensor, kd: torch.Tensor, push: bool
+    ) -> None:
         """Run one step of the solver with torques from where the joints are now."""
         gym, sim, limit = self._gym, self._sim, self._setup["torque_limit"]
         position, velocity = self._joint[:, self._columns, 0], self._joint[:, self._columns, 1]

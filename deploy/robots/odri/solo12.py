@@ -48,7 +48,10 @@ class Solo12:
         Commands wait until the measurements behind them are `lag` seconds old: policies were trained with that.
         """
         self._lag = Lag(lag, damped())
-        self._session, self._calibration = Session(board, lock_step=lock_step, clock=clock), calibration
+        self._session, self._calibration = (
+            Session(board, lock_step=lock_step, clock=clock),
+            calibration,
+        )
         self._bring_up: BringUp | None = None
         self._failed_at: float | None = None
         self._stopped = ""  # why, if bring-up must not begin any more
@@ -58,7 +61,9 @@ class Solo12:
     @property
     def stage(self) -> str:
         """What the robot is doing, for people."""
-        return "waiting for the master board" if self._bring_up is None else self._bring_up.stage.value
+        return (
+            "waiting for the master board" if self._bring_up is None else self._bring_up.stage.value
+        )
 
     @property
     def is_calibrated(self) -> bool:
@@ -86,7 +91,9 @@ class Solo12:
         session = self._session
         if self._bring_up is None:
             if self._stopped:
-                raise RobotError(f"Before bring-up: {self._stopped}. Nothing has moved; start again.")
+                raise RobotError(
+                    f"Before bring-up: {self._stopped}. Nothing has moved; start again."
+                )
             if session.open():
                 self._calibration.check_board(session.board.address)
                 self._bring_up = BringUp(self._calibration)
@@ -115,14 +122,18 @@ class Solo12:
             return observed
         if not bring_up.is_done:
             if self._packet is not None and self._session.board.command_lag > LARGEST_LAG:
-                bring_up.give_up("the master board takes no commands any more, and has switched the motors off")
+                bring_up.give_up(
+                    "the master board takes no commands any more, and has switched the motors off"
+                )
             self._session.send(bring_up.step(self._packet, self._session.silence))
             if bring_up.cause and self._failed_at is None:
                 self._failed_at = self.time
             return observed
         motors.check(command, self._session.board.protocol)
         command, observed = self._lag.take(command, observed, self.time)
-        self._session.send(motors.motor_command(command, bring_up.offset, enabled=ALL, compensate_index=ALL))
+        self._session.send(
+            motors.motor_command(command, bring_up.offset, enabled=ALL, compensate_index=ALL)
+        )
         return observed
 
     def stop(self, cause: str = STOPPED) -> None:

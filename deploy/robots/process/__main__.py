@@ -37,7 +37,9 @@ def main(folder: Path) -> None:
         robot.epoch = ticker.start_ns * 1e-9 + TICK  # type: ignore[attr-defined]
     stop = StopRequest()
     # A script is part of the controller, and sends nothing by itself; with the real robot a person goes through it.
-    process = RobotProcess(robot, link, Gate(), lockstep=config.fast, person=config.by_person, until=stop)
+    process = RobotProcess(
+        robot, link, Gate(), lockstep=config.fast, person=config.by_person, until=stop
+    )
     witness = make_witness(robot)
     damped = 0
     tick = 0
@@ -61,7 +63,10 @@ def main(folder: Path) -> None:
         report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped}
         report |= {"malformed": link.malformed, "forged": link.forged, "unsent": link.unsent}
         report |= {"delay_ms": process.delay_ms}
-        report |= {"fault": gave_up or (process.gate.fault and str(process.gate.fault)), "refused": refused}
+        report |= {
+            "fault": gave_up or (process.gate.fault and str(process.gate.fault)),
+            "refused": refused,
+        }
         report |= {"gave_up_at": failed_at}
         report |= {} if witness is None else {"walk": witness.report()}
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
@@ -89,12 +94,19 @@ def _solo12(config: DeployConfig) -> Robot:
         from deploy.robots.virtual_board.veth import PC_END
         from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 
-        interface, calibration = PC_END, CALIBRATION if config.calibration is None else load(config.calibration)
+        interface, calibration = (
+            PC_END,
+            CALIBRATION if config.calibration is None else load(config.calibration),
+        )
     else:
         if config.interface is None or config.calibration is None:
             raise SoloError("--robot real needs --interface and --calibration.")
         interface, calibration = config.interface, load(config.calibration)
-    return Solo12(open_board(interface, config.driver, lock_step=config.fast), calibration, lock_step=config.fast)
+    return Solo12(
+        open_board(interface, config.driver, lock_step=config.fast),
+        calibration,
+        lock_step=config.fast,
+    )
 
 
 def make_witness(robot: Robot) -> Any:  # noqa: ANN401  # a Witness, where PyBullet is installed

@@ -19,7 +19,15 @@ import numpy as np
 from deploy.common.debounce import Share
 from deploy.common.faults import Cause, Fault
 from deploy.common.position_limits import Allowance
-from deploy.common.robot import FROZEN_AFTER, LARGEST_GAINS, LARGEST_TILT, LEAST_VOLTAGE, TICK, Sensors, damped
+from deploy.common.robot import (
+    FROZEN_AFTER,
+    LARGEST_GAINS,
+    LARGEST_TILT,
+    LEAST_VOLTAGE,
+    TICK,
+    Sensors,
+    damped,
+)
 from deploy.messages.lcm_link import Mode
 from solo_doi.solo12.constants import NUM_LEGS, Array
 from solo_doi.solo12.limits import DRIVER, LARGEST_KD, LARGEST_KP, SAFETY
@@ -97,7 +105,9 @@ class Gate:
     @property
     def powered(self) -> bool:
         """Whether motors hold positions."""
-        return self.fault is None and self._followed is not None and self._followed.mode != Mode.DAMP
+        return (
+            self.fault is None and self._followed is not None and self._followed.mode != Mode.DAMP
+        )
 
     @property
     def followed(self) -> Any:  # noqa: ANN401  # generated classes have no types
@@ -117,7 +127,9 @@ class Gate:
         if self.fault is None:
             self.fault = self._wrong_with(command, carried)
             if self.fault is None:
-                self._switching_on = self._switching_on or (not self.powered and command.mode != Mode.DAMP)
+                self._switching_on = self._switching_on or (
+                    not self.powered and command.mode != Mode.DAMP
+                )
                 self._followed = command
 
     def decide(self, sensors: Sensors | None, now: float) -> JointCommand:
@@ -134,7 +146,10 @@ class Gate:
         self._before = sensors or self._before
         if not self.powered:
             measured = sensors is not None and np.isfinite(sensors.joint_position).all()
-            return damped(sensors.joint_position if measured and sensors is not None else None, self._damping.gain(now))
+            return damped(
+                sensors.joint_position if measured and sensors is not None else None,
+                self._damping.gain(now),
+            )
         command = self._followed
         self._damping.hold(command.kd, now)
         return JointCommand(position=np.array(command.position), kp=command.kp, kd=command.kd)
@@ -145,7 +160,9 @@ class Gate:
             return Fault(Cause.COMMAND_NOT_FINITE)
         if command.mode == Mode.DAMP:
             return None  # positions mean nothing, and the gains are ours
-        fault = _first_beyond(position, SAFETY.position, Cause.COMMAND_POSITION) or self._wrong_step(position)
+        fault = _first_beyond(
+            position, SAFETY.position, Cause.COMMAND_POSITION
+        ) or self._wrong_step(position)
         if fault is not None:
             return fault
         safe = self._config.kp, self._config.kd
@@ -181,7 +198,9 @@ class Gate:
         if now >= expires:
             return Fault(Cause.COMMAND_STALE, 1000 * (now - expires + config.expiry))
         observed = now - command.observed_ns * 1e-9
-        if not -TICK / 2 <= observed <= config.observed_age:  # half a tick, as times are rounded on their way
+        if (
+            not -TICK / 2 <= observed <= config.observed_age
+        ):  # half a tick, as times are rounded on their way
             return Fault(Cause.COMMAND_OBSERVED, 1000 * observed)
         heard = command.heartbeat_ns * 1e-9 if self.operator_heard is None else self.operator_heard
         silence = abs(now - heard)  # a time to come is no sign of life either
@@ -199,7 +218,9 @@ class Gate:
             return Fault(Cause.STATE_NOT_FINITE)
         if any(sensors.errors.tolist()):  # what such a driver says of its joints means nothing
             joint = int(np.argmax(sensors.errors != 0))
-            return Fault(Cause.HARDWARE, float(sensors.errors[joint]), joint, note=", ".join(sensors.faults))
+            return Fault(
+                Cause.HARDWARE, float(sensors.errors[joint]), joint, note=", ".join(sensors.faults)
+            )
         if self._switching_on:
             self._positions.start(sensors.joint_position)
             self._losses = Share(config.lost_share)

@@ -117,7 +117,9 @@ class RobotProcess:
             self._link.receive()
         followed = self.gate.followed
         command = self.gate.decide(sensors, now)
-        observed = followed.observed_ns * 1e-9 if self.gate.powered and followed is not None else now
+        observed = (
+            followed.observed_ns * 1e-9 if self.gate.powered and followed is not None else now
+        )
         acting = self.robot.drive(command, observed)
         if acting != self._acting:
             self._acting, self._delay = acting, now - acting
@@ -147,14 +149,22 @@ class RobotProcess:
         message.command_sequence = -1 if followed is None else followed.sequence
         message.delay_ns = round(self._delay * 1e9)
         if fault is not None:
-            message.fault, message.fault_joint, message.fault_value = fault.cause, fault.joint, fault.value
+            message.fault, message.fault_joint, message.fault_value = (
+                fault.cause,
+                fault.joint,
+                fault.value,
+            )
         self._told = message
         self._link.publish(STATE, message)
 
     def _await_answer(self) -> None:
         self._link.receive()
-        silent = 0  # looks are counted, not seconds: a machine that stands still takes nobody's patience
-        while self._answered < self._sequence and silent < self._patience / WAIT and not self._until():
+        silent = (
+            0  # looks are counted, not seconds: a machine that stands still takes nobody's patience
+        )
+        while (
+            self._answered < self._sequence and silent < self._patience / WAIT and not self._until()
+        ):
             if self._link.receive(WAIT) == 0:
                 silent += 1
                 self._link.publish(STATE, self._told)  # who has just begun to listen has missed it

@@ -79,10 +79,13 @@ class BulletSolo:
         return Sensors(
             time=self.time,
             joint_position=motion.joint_position,
-            joint_velocity=motion.joint_velocity + noise.joint_velocity * rng.standard_normal(NUM_JOINTS),
+            joint_velocity=motion.joint_velocity
+            + noise.joint_velocity * rng.standard_normal(NUM_JOINTS),
             joint_torque=self._torque,
-            angular_velocity_b=motion.angular_velocity_b + noise.angular_velocity * rng.standard_normal(3),
-            acceleration_b=(self._acceleration_w + UP_W) @ self._turn + noise.acceleration * rng.standard_normal(3),
+            angular_velocity_b=motion.angular_velocity_b
+            + noise.angular_velocity * rng.standard_normal(3),
+            acceleration_b=(self._acceleration_w + UP_W) @ self._turn
+            + noise.acceleration * rng.standard_normal(3),
             quaternion=wobble @ motion.base_quaternion,
             ready=np.ones(NUM_JOINTS, dtype=bool),
         )
@@ -95,14 +98,20 @@ class BulletSolo:
 
     def _let_pass(self, command: JointCommand) -> None:
         before_w = self._linear_w
-        self._torque = self._body.step(command.position[None], float(command.kp), float(command.kd), None)
+        self._torque = self._body.step(
+            command.position[None], float(command.kp), float(command.kd), None
+        )
         self._ticks += 1
         self._read()
         self._acceleration_w = (self._linear_w - before_w) / TICK
 
     def belly_on_ground(self) -> bool:
         """Whether anything but a foot touches the ground."""
-        return bool((np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1) > CONTACT_THRESHOLD).any())
+        return bool(
+            (
+                np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1) > CONTACT_THRESHOLD
+            ).any()
+        )
 
     def stop(self, cause: str = STOPPED) -> None:
         """It does nothing by itself."""

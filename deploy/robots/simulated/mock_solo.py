@@ -54,7 +54,10 @@ class MockSolo:
         """Move the joints a little towards their targets."""
         acting, observed = self._lag.take(command, observed, self.time)
         share = FOLLOWING if acting.kp else 0.0
-        before, self._position = self._position, self._position + share * (acting.position - self._position)
+        before, self._position = (
+            self._position,
+            self._position + share * (acting.position - self._position),
+        )
         self._velocity = (self._position - before) / TICK
         self._ticks += 1
         return observed

@@ -48,18 +48,47 @@ def parse_arguments() -> argparse.Namespace:
         epilog=f"events:\n{switches}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--interface", default=BOARD_END, help=f"the board's end of the cable, {BOARD_END} by default")
-    parser.add_argument("--veth", action="store_true", help=f"make the cable first: {PC_END} for the PC, {BOARD_END}")
-    parser.add_argument("--protocol", type=int, choices=(3, 4), default=4, help="which the firmware speaks")
-    parser.add_argument("--clock", choices=("wall", "lock-step"), default="wall", help="lock-step: a tick per packet")
-    parser.add_argument("--lower-after", type=float, help="seconds from calibration until the crane lets it down")
-    parser.add_argument("--spread", type=float, default=0.1, help="how exactly joints were put to zero [rad]")
-    parser.add_argument("--put-back", action="store_true", help="joints are put to zero again when motors are off")
-    parser.add_argument("--turn-after", type=float, help="seconds until each joint is turned once, the nose lifted")
+    parser.add_argument(
+        "--interface",
+        default=BOARD_END,
+        help=f"the board's end of the cable, {BOARD_END} by default",
+    )
+    parser.add_argument(
+        "--veth",
+        action="store_true",
+        help=f"make the cable first: {PC_END} for the PC, {BOARD_END}",
+    )
+    parser.add_argument(
+        "--protocol", type=int, choices=(3, 4), default=4, help="which the firmware speaks"
+    )
+    parser.add_argument(
+        "--clock",
+        choices=("wall", "lock-step"),
+        default="wall",
+        help="lock-step: a tick per packet",
+    )
+    parser.add_argument(
+        "--lower-after", type=float, help="seconds from calibration until the crane lets it down"
+    )
+    parser.add_argument(
+        "--spread", type=float, default=0.1, help="how exactly joints were put to zero [rad]"
+    )
+    parser.add_argument(
+        "--put-back", action="store_true", help="joints are put to zero again when motors are off"
+    )
+    parser.add_argument(
+        "--turn-after", type=float, help="seconds until each joint is turned once, the nose lifted"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of starting pose and sensor errors")
-    parser.add_argument("--event", action="append", default=[], help="name=value@seconds of board time, see below")
-    parser.add_argument("--report", type=Path, help="file for the robot's true state at the end (JSON)")
-    parser.add_argument("command", nargs="*", help="program to run beside the board, which ends with it")
+    parser.add_argument(
+        "--event", action="append", default=[], help="name=value@seconds of board time, see below"
+    )
+    parser.add_argument(
+        "--report", type=Path, help="file for the robot's true state at the end (JSON)"
+    )
+    parser.add_argument(
+        "command", nargs="*", help="program to run beside the board, which ends with it"
+    )
     return parser.parse_args()
 
 
@@ -70,7 +99,9 @@ def main() -> int:
     first, again = random.uniform(-arguments.spread, arguments.spread, (2, NUM_JOINTS))
     config = BodyConfig(
         start_pose=first,
-        person=PersonConfig(puts_back=again if arguments.put_back else None, turns_after=arguments.turn_after),
+        person=PersonConfig(
+            puts_back=again if arguments.put_back else None, turns_after=arguments.turn_after
+        ),
         lower_after=arguments.lower_after,
         seed=arguments.seed,
     )
@@ -114,7 +145,9 @@ def _run(
     arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: Schedule, track: Track,
     parent: Parent,
 ) -> int:  # fmt: skip
-    sys.stdout.write(f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}\n")
+    sys.stdout.write(
+        f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}\n"
+    )
     sys.stdout.flush()
     command = _Command(arguments.command, parent)
     serve = serve_lock_step if arguments.clock == "lock-step" else serve_by_clock

@@ -19,7 +19,9 @@ LARGEST_DELAY = 5 * TICK
 """A late clock catches up to this; what is beyond is left out, for a real board is never late [s]."""
 
 
-def serve_lock_step(lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]) -> None:
+def serve_lock_step(
+    lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]
+) -> None:
     """Make one tick per frame that comes, as fast as they come.
 
     A PC that is late gets the last measurements again, under the same number: the vendor's library closes the
@@ -39,7 +41,9 @@ def serve_lock_step(lock_step: LockStep, link: EthernetLink, schedule: Schedule,
             link.send(payload)
 
 
-def serve_by_clock(lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]) -> None:
+def serve_by_clock(
+    lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]
+) -> None:
     """Make one tick per millisecond; those left out because this machine was late are counted."""
     board = lock_step.board
     deadline = time.monotonic()

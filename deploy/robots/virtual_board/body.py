@@ -130,7 +130,9 @@ class Body:
 
     def _torques(self, position: Array, velocity: Array) -> Array:
         wiring = self.config.wiring
-        return wiring.torques(self.drivers.currents(wiring.to_motors(position), wiring.to_motors(velocity)))
+        return wiring.torques(
+            self.drivers.currents(wiring.to_motors(position), wiring.to_motors(velocity))
+        )
 
     def _observe(self, position: Array, velocity: Array) -> None:
         wiring = self.config.wiring

@@ -26,7 +26,9 @@ class Crane:
         """Begin to put the robot down."""
         self._lowering = True
 
-    def wrench(self, place: list[float], linear_w: list[float], angular_w: list[float], step: float) -> list[float]:
+    def wrench(
+        self, place: list[float], linear_w: list[float], angular_w: list[float], step: float
+    ) -> list[float]:
         """Force and torque on the base in the world frame, for one physics step before the robot is released.
 
         A place is position and quaternion. Plain numbers: with arrays of three it took four times as long.

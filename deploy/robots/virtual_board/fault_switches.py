@@ -80,13 +80,19 @@ SWITCHES = {
     "drop": Switch("fraction of packets lost, both ways", _wires("drop")),
     "duplicate": Switch("fraction of packets that come twice, both ways", _wires("duplicate")),
     "corrupt": Switch("fraction of packets with changed bytes, both ways", _wires("corrupt")),
-    "delay": Switch("packets by which all others come late, both ways", _wires("delay"), largest=1000),
+    "delay": Switch(
+        "packets by which all others come late, both ways", _wires("delay"), largest=1000
+    ),
     "kill": Switch("end the board's program without a word", _kill),
     "power-cycle": Switch("electronics off and on", _power_cycle),
     "stall": Switch("1: the board hangs, 0: it goes on", _stall),
     "link-down": Switch("1: cable out, 0: cable in", _link),
-    "dead-driver": Switch("number of a driver that stops answering", _dead_driver, largest=NUM_DRIVERS - 1),
-    "encoder-error": Switch("number of a motor whose encoder fails", _encoder, largest=NUM_MOTORS - 1),
+    "dead-driver": Switch(
+        "number of a driver that stops answering", _dead_driver, largest=NUM_DRIVERS - 1
+    ),
+    "encoder-error": Switch(
+        "number of a motor whose encoder fails", _encoder, largest=NUM_MOTORS - 1
+    ),
     "imu-freeze": Switch("1: the IMU's values stay as they are, 0: not", _imu_freeze),
     "battery": Switch("voltage of the battery without load", _battery, largest=100),
     "lower": Switch("put the robot on the ground", _lower),
@@ -112,9 +118,13 @@ class Event:
         try:
             event = cls(round(float(when) / TICK), name, float(value or 1))
         except ValueError:
-            raise SoloError(f"{text!r} is not an event: write it as name=value@seconds, e.g. drop=0.2@5.") from None
+            raise SoloError(
+                f"{text!r} is not an event: write it as name=value@seconds, e.g. drop=0.2@5."
+            ) from None
         if not 0 <= event.value <= SWITCHES[name].largest or event.tick < 0:
-            raise SoloError(f"{text!r}: expected a value from 0 to {SWITCHES[name].largest} and a time from 0 on.")
+            raise SoloError(
+                f"{text!r}: expected a value from 0 to {SWITCHES[name].largest} and a time from 0 on."
+            )
         return event
 
 

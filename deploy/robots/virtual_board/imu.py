@@ -49,8 +49,14 @@ class Imu:
         """Return this tick's values."""
         if self.frozen and self._last is not None:
             return self._last
-        rotation = body.rotation_wb.dot(self._to_imu)  # from IMU to world; a row vector times it: from world to IMU
-        linear = body.acceleration_w.dot(rotation) + self._acceleration_bias + self._noise(ACCELERATION_NOISE)
+        rotation = body.rotation_wb.dot(
+            self._to_imu
+        )  # from IMU to world; a row vector times it: from world to IMU
+        linear = (
+            body.acceleration_w.dot(rotation)
+            + self._acceleration_bias
+            + self._noise(ACCELERATION_NOISE)
+        )
         if self._last is None or self._ticks % ATTITUDE_PERIOD == 0:
             attitude = self._attitude(rotation)
         else:
@@ -58,15 +64,23 @@ class Imu:
         self._ticks += 1
         self._last = ImuReading(
             acceleration=linear + UP_W.dot(rotation),
-            gyroscope=body.angular_velocity_b.dot(self._to_imu) + self._gyroscope_bias + self._noise(GYROSCOPE_NOISE),
+            gyroscope=body.angular_velocity_b.dot(self._to_imu)
+            + self._gyroscope_bias
+            + self._noise(GYROSCOPE_NOISE),
             attitude=attitude,
             linear_acceleration=linear,
         )
         return self._last
 
     def _attitude(self, rotation: Array) -> Array:
-        (xx, _, _), (yx, _, _), (zx, zy, zz) = rotation.tolist()  # the world's axes, seen from the IMU
-        roll, pitch, yaw = math.atan2(zy, zz), -math.asin(min(1.0, max(-1.0, zx))), math.atan2(yx, xx)
+        (xx, _, _), (yx, _, _), (zx, zy, zz) = (
+            rotation.tolist()
+        )  # the world's axes, seen from the IMU
+        roll, pitch, yaw = (
+            math.atan2(zy, zz),
+            -math.asin(min(1.0, max(-1.0, zx))),
+            math.atan2(yx, xx),
+        )
         if self._heading is None:
             self._heading = yaw
         turned = (yaw - self._heading + math.pi) % math.tau - math.pi

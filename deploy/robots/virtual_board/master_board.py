@@ -9,7 +9,14 @@ import numpy as np
 from deploy.robots.odri.drivers.board import WORD
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire import protocol as p
-from deploy.robots.odri.wire.protocol import Ack, CommandPacket, Init, Malformed, MotorCommand, SensorPacket
+from deploy.robots.odri.wire.protocol import (
+    Ack,
+    CommandPacket,
+    Init,
+    Malformed,
+    MotorCommand,
+    SensorPacket,
+)
 
 from .body import Body
 
@@ -93,7 +100,9 @@ class MasterBoard:
         self._in_state += 1
         self._advance(self._next_command())
         if self.state is State.SENDING_ACK:
-            return codec.encode_ack(Ack(self.protocol, self._answered_session, self._drivers), self.protocol)
+            return codec.encode_ack(
+                Ack(self.protocol, self._answered_session, self._drivers), self.protocol
+            )
         return self._sensor_payload() if self.state in SENDS_SENSORS else None
 
     def _advance(self, command: CommandPacket | None) -> None:
@@ -107,7 +116,11 @@ class MasterBoard:
         assert isinstance(init, Init)
         if init.protocol != self.protocol:
             # Version 4 tells which version it speaks; version 3 says nothing.
-            return codec.encode_ack(Ack(self.protocol, init.session, self._drivers), 4) if self.protocol >= 4 else None
+            return (
+                codec.encode_ack(Ack(self.protocol, init.session, self._drivers), 4)
+                if self.protocol >= 4
+                else None
+            )
         self._session = init.session
         self._next = State.AUTODETECT
         return None

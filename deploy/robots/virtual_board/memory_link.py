@@ -23,9 +23,13 @@ class LockStep:
 
     def exchange(self, payload: bytes) -> list[bytes]:
         """Send a payload; return all that comes back."""
-        answers: list[bytes | None] = [self.board.receive(arrived) for arrived in self.to_board.pass_on(payload)]
+        answers: list[bytes | None] = [
+            self.board.receive(arrived) for arrived in self.to_board.pass_on(payload)
+        ]
         answers.append(self.board.tick())
-        return [out for answer in answers if answer is not None for out in self.to_pc.pass_on(answer)]
+        return [
+            out for answer in answers if answer is not None for out in self.to_pc.pass_on(answer)
+        ]
 
 
 class MemoryLink:

@@ -92,8 +92,12 @@ class Drivers:
         current = np.minimum(np.maximum(wanted, self._lowest), self._highest)
         if some(self._aligns):
             pull = ALIGNMENT_KP * (self._pole - angle) - ALIGNMENT_KD * velocity
-            current = np.where(self._aligns, np.clip(pull, -ALIGNMENT_CURRENT, ALIGNMENT_CURRENT), current)
-        self._current = current if number == p.NUM_MOTORS else np.where(self._enabled, current, ZEROS)
+            current = np.where(
+                self._aligns, np.clip(pull, -ALIGNMENT_CURRENT, ALIGNMENT_CURRENT), current
+            )
+        self._current = (
+            current if number == p.NUM_MOTORS else np.where(self._enabled, current, ZEROS)
+        )
         return self._current
 
     def observe(self, angle: Array, velocity: Array) -> None:
@@ -113,7 +117,9 @@ class Drivers:
     def electrical_power(self) -> float:
         """What the motors take from the battery: work and heat of the coils [W]."""
         current = self._current
-        return MOTOR_CONSTANT * float(current @ self._velocity) + COIL_RESISTANCE * float(current @ current)
+        return MOTOR_CONSTANT * float(current @ self._velocity) + COIL_RESISTANCE * float(
+            current @ current
+        )
 
     @property
     def answering(self) -> int:
@@ -134,7 +140,9 @@ class Drivers:
         """Return the drivers' part of a sensor packet, by field."""
         return {
             "system_on": self._system,
-            "error": np.where(self.dead, p.ERROR_NO_ANSWER, self._error) if some(self.dead) else self._error.copy(),
+            "error": np.where(self.dead, p.ERROR_NO_ANSWER, self._error)
+            if some(self.dead)
+            else self._error.copy(),
             "enabled": self._enabled,
             "ready": self._ready,
             "index_seen": self._seen,

@@ -66,7 +66,11 @@ class Plant:
         data, base = self._data, self._model.body(BASE_NAME).id
         self._position, self._velocity, self._control = data.qpos[7:], data.qvel[6:], data.ctrl
         self._place, self._quaternion = data.qpos[:7], data.qpos[3:7]
-        self._linear_w, self._angular_b, self._acceleration_w = data.qvel[:3], data.qvel[3:6], data.qacc[:3]
+        self._linear_w, self._angular_b, self._acceleration_w = (
+            data.qvel[:3],
+            data.qvel[3:6],
+            data.qacc[:3],
+        )
         self._rotation_wb, self._wrench = data.xmat[base].reshape(3, 3), data.xfrc_applied[base]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -137,7 +141,9 @@ class Plant:
         rotation = np.empty(9)
         mujoco.mju_quat2Mat(rotation, self._quaternion)
         # MuJoCo's free joint accelerates in the world frame.
-        return BodyMotion(rotation.reshape(3, 3), self._angular_b.copy(), self._acceleration_w.copy())
+        return BodyMotion(
+            rotation.reshape(3, 3), self._angular_b.copy(), self._acceleration_w.copy()
+        )
 
     def _pull(self) -> None:
         if self.crane.released:
@@ -145,7 +151,9 @@ class Plant:
             return
         # MuJoCo's free joint: linear velocity in the world frame, angular in the base frame.
         angular_w = self._rotation_wb @ self._angular_b
-        self._wrench[:] = self.crane.wrench(self._place.tolist(), self._linear_w.tolist(), angular_w.tolist(), STEP)
+        self._wrench[:] = self.crane.wrench(
+            self._place.tolist(), self._linear_w.tolist(), angular_w.tolist(), STEP
+        )
 
     def push(self, velocity_w: Array) -> None:
         """Add to the velocity of the base at once [m/s]."""

@@ -79,7 +79,9 @@ class Person:
             moved = TURN * _there_and_back(time - joint * period, TURN_TIME)
             self._plant.put_joints(self._pose + moved * (np.arange(NUM_JOINTS) == joint))
         else:
-            self._plant.crane.pitch = -NOSE_UP * _there_and_back(time - NUM_JOINTS * period, NOSE_TIME)
+            self._plant.crane.pitch = -NOSE_UP * _there_and_back(
+                time - NUM_JOINTS * period, NOSE_TIME
+            )
 
 
 def _there_and_back(time: float, duration: float) -> float:

@@ -38,4 +38,13 @@ class Track:
         now = self._board.told * TICK if self._lock_step else time.monotonic()
         velocity, angle = float(motion.linear_velocity_b[0]), tilt(motion.base_quaternion)
         energy = plant.power * passed * TICK
-        self.rows.append([now, *motion.base_position_w.tolist(), velocity, angle, plant.belly_on_ground(), energy])
+        self.rows.append(
+            [
+                now,
+                *motion.base_position_w.tolist(),
+                velocity,
+                angle,
+                plant.belly_on_ground(),
+                energy,
+            ]
+        )

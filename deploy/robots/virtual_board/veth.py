@@ -34,7 +34,9 @@ def _ip(*arguments: str) -> None:
     try:
         result = subprocess.run(["ip", *arguments], check=False, capture_output=True, text=True)
     except FileNotFoundError:
-        raise RobotError("Making network interfaces needs the program 'ip' (package iproute2).") from None
+        raise RobotError(
+            "Making network interfaces needs the program 'ip' (package iproute2)."
+        ) from None
     if result.returncode:
         raise RobotError(
             f"ip {' '.join(arguments)}: {result.stderr.strip()}. Without the right to make interfaces, run inside "

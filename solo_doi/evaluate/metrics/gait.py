@@ -17,7 +17,9 @@ class Gait:
     """A gait of N robots."""
 
     frequency: np.ndarray  # (N,) strides per second
-    phase: np.ndarray  # (N, 4) when each foot is highest, in cycles after the front left one, in [-0.5, 0.5)
+    phase: (
+        np.ndarray
+    )  # (N, 4) when each foot is highest, in cycles after the front left one, in [-0.5, 0.5)
     duty: np.ndarray  # (N, 4) share of time on the ground
     clearance: np.ndarray  # (N, 4) height of the sole at the top of the swing [m]
 
@@ -31,7 +33,9 @@ class Gait:
     @property
     def pair_phase(self) -> np.ndarray:
         """Phase between the two diagonal pairs, (N,) in cycles; 0.5 in a trot, 0 when all feet hop together."""
-        return np.abs(wrapped(circular_mean(self.phase[:, [FL, HR]]) - circular_mean(self.phase[:, [FR, HL]])))
+        return np.abs(
+            wrapped(circular_mean(self.phase[:, [FL, HR]]) - circular_mean(self.phase[:, [FR, HL]]))
+        )
 
 
 FL, FR, HL, HR = range(len(LEG_NAMES))
@@ -39,12 +43,16 @@ FL, FR, HL, HR = range(len(LEG_NAMES))
 
 def describe_gait(foot_height: np.ndarray, foot_contact: np.ndarray) -> Gait:
     """Describe a gait from heights of foot centres and contacts, both (T, N, 4), at the control rate."""
-    spectrum = np.fft.rfft((foot_height - foot_height.mean(0)) * np.hanning(len(foot_height))[:, None, None], axis=0)
+    spectrum = np.fft.rfft(
+        (foot_height - foot_height.mean(0)) * np.hanning(len(foot_height))[:, None, None], axis=0
+    )
     frequencies = np.fft.rfftfreq(len(foot_height), CONTROL_DT)
     power = np.square(np.abs(spectrum)).sum(-1)  # (F, N): all feet share one stride frequency
     power[(frequencies < STRIDE_RANGE[0]) | (frequencies > STRIDE_RANGE[1])] = 0.0
     peak = power.argmax(axis=0)
-    angle = -np.angle(np.take_along_axis(spectrum, peak[None, :, None], axis=0)[0]) / (2 * np.pi)  # (N, 4) cycles
+    angle = -np.angle(np.take_along_axis(spectrum, peak[None, :, None], axis=0)[0]) / (
+        2 * np.pi
+    )  # (N, 4) cycles
     return Gait(
         frequency=frequencies[peak],
         phase=wrapped(angle - angle[:, :1]),

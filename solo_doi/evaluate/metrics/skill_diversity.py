@@ -41,7 +41,9 @@ def told_apart(walks: list[Walk], scale: np.ndarray, seed: int = 0) -> tuple[flo
     features = np.stack([walk.successor / scale for walk in walks])  # (Z, N, F)
     skills = np.repeat(np.arange(len(walks)), features.shape[1]).reshape(features.shape[:2])
     centre = features[:, ::2].mean((0, 1))
-    seen, unseen = ((features[:, half::2] - centre).reshape(-1, features.shape[-1]) for half in (0, 1))
+    seen, unseen = (
+        (features[:, half::2] - centre).reshape(-1, features.shape[-1]) for half in (0, 1)
+    )
     known, truth = skills[:, ::2].ravel(), skills[:, 1::2].ravel()
     model = LogisticRegression(C=1.0, max_iter=2000, random_state=seed)
     guessing = _share_of_guessing(model, seen, known, len(walks))
@@ -50,7 +52,9 @@ def told_apart(walks: list[Walk], scale: np.ndarray, seed: int = 0) -> tuple[flo
     return float((answers.argmax(1) == truth).mean()), float(information)
 
 
-def _share_of_guessing(model: LogisticRegression, seen: np.ndarray, known: np.ndarray, skills: int) -> float:
+def _share_of_guessing(
+    model: LogisticRegression, seen: np.ndarray, known: np.ndarray, skills: int
+) -> float:
     """Return the share that suits rollouts of training best, each answered by a model that did not see its robot.
 
     A regression on some dozens of rollouts is too sure of itself: one robot that stumbled, a hundred deviations from
@@ -67,7 +71,9 @@ def _share_of_guessing(model: LogisticRegression, seen: np.ndarray, known: np.nd
 
 def _mixed_log(answers: np.ndarray, truth: np.ndarray, guessing: float) -> np.ndarray:
     """Logarithm of the probability given to the truth, if a share of answers is a guess."""
-    return np.log((1 - guessing) * answers[np.arange(len(truth)), truth] + guessing / answers.shape[1])
+    return np.log(
+        (1 - guessing) * answers[np.arange(len(truth)), truth] + guessing / answers.shape[1]
+    )
 
 
 def embed(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) -> list[np.ndarray]:
@@ -75,7 +81,9 @@ def embed(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) ->
     from umap import UMAP
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it tells that a seed means one thread, and that few points are few
+        warnings.simplefilter(
+            "ignore"
+        )  # it tells that a seed means one thread, and that few points are few
         model = UMAP(n_neighbors=min(15, len(expert) - 1), random_state=seed, n_jobs=1)
         model.fit(expert.successor / scale)
         return [np.asarray(model.transform(walk.successor / scale)) for walk in (expert, *others)]
@@ -91,7 +99,10 @@ def silhouette(points: list[np.ndarray]) -> float:
 
 def spread(walks: list[Walk]) -> dict[str, float]:
     """Largest difference of any two skills in height, clearance [m] and phase [cycles], of robots on their feet."""
-    return {name: float(np.ptp([AVERAGES[name](getattr(walk, name)[walk.counted]) for walk in walks])) for name in SEEN}
+    return {
+        name: float(np.ptp([AVERAGES[name](getattr(walk, name)[walk.counted]) for walk in walks]))
+        for name in SEEN
+    }
 
 
 def visibly_different(walks: list[Walk], slowest: float = 0.8) -> list[int]:
@@ -100,7 +111,11 @@ def visibly_different(walks: list[Walk], slowest: float = 0.8) -> list[int]:
     Two differ if height, clearance or phase between diagonal pairs are as far apart as an eye can see, and the 95 %
     intervals of that measure do not meet.
     """
-    able = [skill for skill, walk in enumerate(walks) if walk.vx.mean() >= slowest and not walk.fallen.any()]
+    able = [
+        skill
+        for skill, walk in enumerate(walks)
+        if walk.vx.mean() >= slowest and not walk.fallen.any()
+    ]
     different = {(a, b) for a, b in itertools.combinations(able, 2) if _differ(walks[a], walks[b])}
     for size in range(len(able), 1, -1):
         for group in itertools.combinations(able, size):

@@ -59,15 +59,24 @@ class Walk:
         """Averages over robots; over those on their feet for the gait, unless none is. Phases: medians."""
         up = self.counted
         gait = {name: float(average(getattr(self, name)[up])) for name, average in AVERAGES.items()}
-        whole = {"return": float(self.reward.mean()), "vx": float(self.vx.mean()), "power": float(self.power.mean())}
+        whole = {
+            "return": float(self.reward.mean()),
+            "vx": float(self.vx.mean()),
+            "power": float(self.power.mean()),
+        }
         whole["energy"] = whole["power"] / max(whole["vx"], SLOWEST)
         return {**whole, "falls": int(self.fallen.sum()), **gait}
 
     def intervals(self, expert: Walk) -> dict[str, tuple[float, float]]:
         """95 % intervals of these averages over the same robots; of the return as a share of the expert's, in pairs."""
         whole = {"return": interval(self.reward), "vx": interval(self.vx)}
-        gait = {name: interval(getattr(self, name)[self.counted], average) for name, average in AVERAGES.items()}
-        robots = resampled(len(self))  # a robot's own power and velocity, in the domain it shares with the expert
+        gait = {
+            name: interval(getattr(self, name)[self.counted], average)
+            for name, average in AVERAGES.items()
+        }
+        robots = resampled(
+            len(self)
+        )  # a robot's own power and velocity, in the domain it shares with the expert
         shares = 100 * self.reward[robots].mean(1) / expert.reward[robots].mean(1)
         energies = self.power[robots].mean(1) / np.maximum(self.vx[robots].mean(1), SLOWEST)
         return whole | {"return_pct": middle(shares), "energy": middle(energies)} | gait
@@ -84,7 +93,9 @@ def measure(recording: Recording, commanded: float) -> Walk:
     """Measure rollouts under a forward command [m/s]."""
     forward = recording.linear_velocity_b[..., 0]
     settled = recording.position_w[SETTLED:, :, 2]
-    gait = describe_gait(recording.foot_position_w[SETTLED:, ..., 2], recording.foot_contact[SETTLED:])
+    gait = describe_gait(
+        recording.foot_position_w[SETTLED:, ..., 2], recording.foot_contact[SETTLED:]
+    )
     return Walk(
         reward=bell(forward - commanded, RETURN_WIDTH).mean(0),
         vx=forward[SETTLED:].mean(0),
@@ -115,7 +126,10 @@ def successor_features(recording: Recording) -> np.ndarray:
 
 
 def interval(
-    values: np.ndarray, average: Callable[..., np.ndarray] = np.mean, seed: int = 0, resamples: int = 2000
+    values: np.ndarray,
+    average: Callable[..., np.ndarray] = np.mean,
+    seed: int = 0,
+    resamples: int = 2000,
 ) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of a mean, or another average, over robots."""
     return middle(average(values[resampled(len(values), seed, resamples)], axis=1))

@@ -29,11 +29,15 @@ def colour(skill: int) -> Any:  # noqa: ANN401  # what matplotlib takes as a col
 
 def panels(rows: int = 1, columns: int = 1, height: float = 2.6) -> tuple[Figure, np.ndarray]:
     """Return an empty figure and its axes, (rows, columns)."""
-    figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, height * rows), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(WIDTH, height * rows), squeeze=False, layout="constrained"
+    )
     return figure, axes
 
 
-def save(figure: Figure, path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+def save(
+    figure: Figure, path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]
+) -> Path:
     """Write NAME.png, NAME.svg and NAME.csv; return the PNG."""
     for kind in ("png", "svg"):
         with replacing(path.with_suffix(f".{kind}")) as partial:
@@ -56,15 +60,21 @@ def ratios(log_w: np.ndarray, path: Path) -> Path:
     axes[-1, 0].set_xlabel("transition")
     axes[0, 0].set_title("ratio of skill to data, transition by transition", loc="left", fontsize=9)
     header = ["transition", *(f"skill_{skill}" for skill in range(len(eta)))]
-    rows = ([index * step, *(f"{value:.5g}" for value in column)] for index, column in enumerate(eta.T))
+    rows = (
+        [index * step, *(f"{value:.5g}" for value in column)] for index, column in enumerate(eta.T)
+    )
     return save(figure, path, header, rows)
 
 
-def over_training(lines: list[dict[str, float]], skills: int, eps: float | None, path: Path) -> Path:
+def over_training(
+    lines: list[dict[str, float]], skills: int, eps: float | None, path: Path
+) -> Path:
     """Multipliers, violation of the constraint, or phi where there is none, and ratio distance, step by step."""
     figure, axes = panels(3, height=1.9)
     steps = [line["outer"] for line in lines]
-    names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)] + ["ratio_l1"]
+    names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)] + [
+        "ratio_l1"
+    ]
     # What a line does not tell is a gap.
     found = {name: np.array([line.get(name, np.nan) for line in lines]) for name in names}
     for skill in range(skills):
@@ -111,7 +121,9 @@ def embedding(points: list[np.ndarray], skills: int, path: Path) -> Path:
     axis: Axes = axes[0, 0]
     axis.scatter(points[0][:, 0], points[0][:, 1], s=8, color="lightgrey", label="expert")
     for group in points[1 + skills :]:
-        axis.scatter(group[:, 0], group[:, 1], s=10, color="black", marker="x", lw=0.8, label="SMODICE")
+        axis.scatter(
+            group[:, 0], group[:, 1], s=10, color="black", marker="x", lw=0.8, label="SMODICE"
+        )
     for skill, group in enumerate(points[1 : 1 + skills]):
         axis.scatter(group[:, 0], group[:, 1], s=10, color=colour(skill), label=f"skill {skill}")
     axis.legend(fontsize=7)

@@ -40,7 +40,10 @@ class Report:
         """Add a table, with the columns of its first row; it scrolls by itself where it is too wide."""
         head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(show(value))}</td>" for value in row.values()) + "</tr>" for row in rows
+            "<tr>"
+            + "".join(f"<td>{html.escape(show(value))}</td>" for value in row.values())
+            + "</tr>"
+            for row in rows
         )
         self._parts.append(
             f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

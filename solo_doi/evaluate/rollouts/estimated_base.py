@@ -27,7 +27,9 @@ class EstimatedTask(LocomotionTask):
     is that of the sensors, and the constant errors of a preset are those of gyroscope, accelerometer and encoders.
     """
 
-    def __init__(self, simulator: Simulator, config: LocomotionConfig, rng: np.random.Generator) -> None:
+    def __init__(
+        self, simulator: Simulator, config: LocomotionConfig, rng: np.random.Generator
+    ) -> None:
         """Place the robots and let them stand."""
         super().__init__(simulator, config, rng)
         self._noise = Noise()
@@ -61,26 +63,40 @@ class EstimatedTask(LocomotionTask):
         velocity_w = _velocity_w(state)
         acceleration_w, self._velocity_w = (velocity_w - self._velocity_w) / SENSE_DT, velocity_w
         # An IMU that is not mounted level shows gravity where it is not.
-        acceleration_b = rotate_inverse(state.base_quaternion, acceleration_w + UP_W) - GRAVITY * bias["gravity"]
+        acceleration_b = (
+            rotate_inverse(state.base_quaternion, acceleration_w + UP_W) - GRAVITY * bias["gravity"]
+        )
         return (
             state.joint_position + bias["joint_position"],
             state.joint_velocity + noise.joint_velocity * white((count, NUM_JOINTS)),
             state.torque,
-            state.angular_velocity_b + bias["angular_velocity"] + noise.angular_velocity * white((count, 3)),
+            state.angular_velocity_b
+            + bias["angular_velocity"]
+            + noise.angular_velocity * white((count, 3)),
             acceleration_b + noise.acceleration * white((count, 3)),
         )
 
     def _observe(self, state: Motion) -> np.ndarray:
         position, velocity = self._measured[:2]
-        each = [seen_motion(*robot) for robot in zip(position, velocity, self._estimates, strict=True)]
-        seen = Motion(**{name: np.stack([getattr(motion, name) for motion in each]) for name in vars(each[0])})
-        return self.layout.build(Inputs(motion=seen, previous_action=self.previous_action, command=self.command))
+        each = [
+            seen_motion(*robot) for robot in zip(position, velocity, self._estimates, strict=True)
+        ]
+        seen = Motion(
+            **{name: np.stack([getattr(motion, name) for motion in each]) for name in vars(each[0])}
+        )
+        return self.layout.build(
+            Inputs(motion=seen, previous_action=self.previous_action, command=self.command)
+        )
 
 
 def estimated_task(sim: str, num_robots: int, randomisation: str, seed: int) -> EstimatedTask:
     """Return robots as `evaluation_task` does, in the same domains; all of them begin standing, as real ones do."""
-    simulator = make_simulator(sim, SimConfig(num_robots=num_robots, physics_dt=SENSE_DT, decimation=1))
-    return EstimatedTask(simulator, one_command(randomisation, standing_share=1.0), np.random.default_rng(seed))
+    simulator = make_simulator(
+        sim, SimConfig(num_robots=num_robots, physics_dt=SENSE_DT, decimation=1)
+    )
+    return EstimatedTask(
+        simulator, one_command(randomisation, standing_share=1.0), np.random.default_rng(seed)
+    )
 
 
 def _velocity_w(state: RobotState) -> Array:

@@ -72,7 +72,9 @@ def evaluation_task(
 ) -> LocomotionTask:
     """Return robots that follow one fixed command and are never placed anew."""
     simulator = make_simulator(sim, SimConfig(num_robots=num_robots))
-    return LocomotionTask(simulator, one_command(randomisation, command, standing_share), np.random.default_rng(seed))
+    return LocomotionTask(
+        simulator, one_command(randomisation, command, standing_share), np.random.default_rng(seed)
+    )
 
 
 def one_command(

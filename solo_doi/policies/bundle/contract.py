@@ -63,18 +63,26 @@ class Contract:
         try:
             content = parse_json(text)
         except (ValueError, RecursionError) as error:
-            raise BundleError(f"{where}: its contract is not JSON ({error}). Export it again.") from error
+            raise BundleError(
+                f"{where}: its contract is not JSON ({error}). Export it again."
+            ) from error
         if not isinstance(content, dict) or content.get("schema") != SCHEMA:
             found = content.get("schema") if isinstance(content, dict) else None
-            raise BundleError(f"{where}: contract schema {found}, this program reads {SCHEMA}. Export it again.")
+            raise BundleError(
+                f"{where}: contract schema {found}, this program reads {SCHEMA}. Export it again."
+            )
         names = {field.name for field in fields(cls)}
         if set(content) != names:
             odd = sorted(set(content) ^ names)
-            raise BundleError(f"{where}: its contract lacks or has too much of {', '.join(odd)}. Export it again.")
+            raise BundleError(
+                f"{where}: its contract lacks or has too much of {', '.join(odd)}. Export it again."
+            )
         values = {name: _frozen(value) for name, value in content.items()}
         for name, kind in get_type_hints(cls).items():
             if not _fits(values[name], kind):
-                raise BundleError(f"{where}: its contract says {values[name]!r} for {name}. Export it again.")
+                raise BundleError(
+                    f"{where}: its contract says {values[name]!r} for {name}. Export it again."
+                )
         return cls(**values)
 
 
@@ -109,10 +117,16 @@ def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401  # any value, any type
     """Whether a value has the type of its field."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is tuple:
-        kinds = inner[:1] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else inner
-        return isinstance(value, tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
+        kinds = (
+            inner[:1] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else inner
+        )
+        return (
+            isinstance(value, tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
+        )
     if origin is dict:
         return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
     if kind is float:
-        return type(value) in (int, float) and abs(value) <= sys.float_info.max  # integers may be larger
+        return (
+            type(value) in (int, float) and abs(value) <= sys.float_info.max
+        )  # integers may be larger
     return kind is Any or type(value) is kind

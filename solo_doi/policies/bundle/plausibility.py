@@ -28,13 +28,19 @@ def _checks(contract: Contract) -> Iterator[tuple[str, bool]]:
     yield "kd", 0.0 <= contract.kd <= LARGEST_KD
     yield "torque_limit", 0.0 < contract.torque_limit <= TRAINING.torque
     yield "action_scale", 0.0 < contract.action_scale <= CLIP
-    yield "control_dt", SENSE_DT / 2 < contract.control_dt <= LONGEST_STEP and abs(ticks - round(ticks)) < 1e-6
+    yield (
+        "control_dt",
+        SENSE_DT / 2 < contract.control_dt <= LONGEST_STEP and abs(ticks - round(ticks)) < 1e-6,
+    )
     yield "motor_lag", 0.0 <= least <= nominal <= most <= LONGEST_STEP
     for name in ("default_pose", "position_limit"):
         values = np.abs(getattr(contract, name))
         yield name, values.shape == (NUM_JOINTS,) and bool((values <= TRAINING.position).all())
     low, high = contract.command_range["low"], contract.command_range["high"]
-    inside = all(-CLIP <= a <= value <= b <= CLIP for a, value, b in zip(low, contract.command, high, strict=True))
+    inside = all(
+        -CLIP <= a <= value <= b <= CLIP
+        for a, value, b in zip(low, contract.command, high, strict=True)
+    )
     yield "command", inside
     yield "envelope", bool((np.array(contract.envelope["low"]) <= contract.envelope["high"]).all())
     yield "skills", all(map(_is_verdict, contract.skills))

@@ -81,8 +81,12 @@ class Bundle:
             _replay(path, self, TestVectors.decode(metadata[VECTORS]))
         except BundleError:
             raise
-        except Exception as error:  # whatever text stands in their place, and whatever the graph does
-            raise BundleError(f"{path}: its test vectors cannot be run ({reason(error)}). Export it again.") from error
+        except (
+            Exception
+        ) as error:  # whatever text stands in their place, and whatever the graph does
+            raise BundleError(
+                f"{path}: its test vectors cannot be run ({reason(error)}). Export it again."
+            ) from error
 
     @property
     def num_skills(self) -> int:
@@ -91,7 +95,9 @@ class Bundle:
 
     def allowed(self, *, force: bool = False) -> frozenset[int]:
         """Skills that may run: those that evaluation did not reject, or all with `force`."""
-        rejected = {entry["skill"] for entry in self.contract.skills if entry.get("selected") is False}
+        rejected = {
+            entry["skill"] for entry in self.contract.skills if entry.get("selected") is False
+        }
         return frozenset(range(self.num_skills)) - (frozenset() if force else rejected)
 
     @property
@@ -102,24 +108,33 @@ class Bundle:
     def run(self, observation: np.ndarray, skill: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Raw actions and joint targets (B, 12) of raw observations (B, observation) under skills (B,)."""
         if observation.shape[1:] != (self.observation_size,):
-            raise BundleError(f"{self.path}: takes (B, {self.observation_size}) numbers, found {observation.shape}.")
+            raise BundleError(
+                f"{self.path}: takes (B, {self.observation_size}) numbers, found {observation.shape}."
+            )
         # As unsigned numbers, since the graph would count negative ones from the end.
         if skill.view(np.uint64).max() >= self.num_skills:
-            raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
+            raise BundleError(
+                f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}."
+            )
         action, target = self._session.run(None, {"observation": observation, "skill": skill})
         return action, target
 
     def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
         """Raw action and joint targets (12,) of one raw observation under one skill, in memory bound once: faster."""
         if not 0 <= skill < self.num_skills:
-            raise BundleError(f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}.")
+            raise BundleError(
+                f"Skill {skill} does not exist: {self.path} has skills 0 to {self.num_skills - 1}."
+            )
         self._row[:], self._row_skill[0] = observation, skill
         self._session.run_with_iobinding(self._bound)
         return self._action.copy(), self._target.copy()
 
     def _bind(self) -> None:
         self._bound = self._session.io_binding()
-        row, self._row_skill = np.zeros((1, self.observation_size), np.float32), np.zeros(1, np.int64)
+        row, self._row_skill = (
+            np.zeros((1, self.observation_size), np.float32),
+            np.zeros(1, np.int64),
+        )
         self._bound.bind_cpu_input("observation", row)
         self._bound.bind_cpu_input("skill", self._row_skill)
         action, target = np.zeros((2, 1, NUM_JOINTS), np.float32)
@@ -145,17 +160,28 @@ def check_contract(contract: Contract, where: str) -> None:
     except SoloError as error:
         raise BundleError(str(error)) from error
     if contract.task not in LAYOUTS:
-        raise BundleError(f"{where}: made for task {contract.task!r}, known are {', '.join(LAYOUTS)}.")
+        raise BundleError(
+            f"{where}: made for task {contract.task!r}, known are {', '.join(LAYOUTS)}."
+        )
     if contract.history != 1:
-        raise BundleError(f"{where}: observes {contract.history} steps, this program shows the present alone.")
+        raise BundleError(
+            f"{where}: observes {contract.history} steps, this program shows the present alone."
+        )
     expected = [(term.name, term.size) for term in LAYOUTS[contract.task].terms]
     found = [(term.get("name"), term.get("size")) for term in contract.observation]
     if found != expected:
-        raise BundleError(f"{where}: observes {found}, this program builds {expected}. Export it with this version.")
+        raise BundleError(
+            f"{where}: observes {found}, this program builds {expected}. Export it with this version."
+        )
     sizes = {"envelope": LAYOUTS[contract.task].size, "command_range": len(contract.command)}
     for name, size in sizes.items():
-        if {end: len(values) for end, values in getattr(contract, name).items()} != {"low": size, "high": size}:
-            raise BundleError(f"{where}: its {name} is not of a low and a high of {size} numbers. Export it again.")
+        if {end: len(values) for end, values in getattr(contract, name).items()} != {
+            "low": size,
+            "high": size,
+        }:
+            raise BundleError(
+                f"{where}: its {name} is not of a low and a high of {size} numbers. Export it again."
+            )
     absurd = implausible(contract)
     if absurd:
         numbers = ", ".join(f"{name} {getattr(contract, name)!r}"[:80] for name in absurd)
@@ -169,15 +195,21 @@ def _check_graph(session: Any, contract: Contract, where: str) -> None:  # noqa:
         ("observation", "tensor(float)", ["batch", LAYOUTS[contract.task].size]), ("skill", "tensor(int64)", ["batch"]),
         ("action", *joints), ("joint_target", *joints),
     ]  # fmt: skip
-    found = [(end.name, end.type, end.shape) for end in (*session.get_inputs(), *session.get_outputs())]
+    found = [
+        (end.name, end.type, end.shape) for end in (*session.get_inputs(), *session.get_outputs())
+    ]
     if found != expected:
-        raise BundleError(f"{where}: its graph is of {found}, its contract of {expected}. Export it again.")
+        raise BundleError(
+            f"{where}: its graph is of {found}, its contract of {expected}. Export it again."
+        )
 
 
 def directory(path: Path) -> str:
     """Say that a bundle was expected where a directory is, and which file in it may be meant."""
     inside = path / FILE
-    return f"{path}: a directory. Expected a bundle" + (f"; did you mean {inside}?" if inside.is_file() else ".")
+    return f"{path}: a directory. Expected a bundle" + (
+        f"; did you mean {inside}?" if inside.is_file() else "."
+    )
 
 
 def _content(path: Path) -> bytes:
@@ -195,9 +227,13 @@ def _open(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
     try:
         import onnxruntime
     except ImportError as error:
-        raise MissingPackageError("onnxruntime", "Running a bundle", "pip install 'solo-doi[robot]'") from error
+        raise MissingPackageError(
+            "onnxruntime", "Running a bundle", "pip install 'solo-doi[robot]'"
+        ) from error
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1  # no waking of threads in a control loop
+    options.intra_op_num_threads = options.inter_op_num_threads = (
+        1  # no waking of threads in a control loop
+    )
     options.log_severity_level = 4
     if not sealed(content):
         raise BundleError(
@@ -211,7 +247,9 @@ def _open(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
         raise BundleError(f"{path}: not a model that can be read ({reason(error)}).") from error
     missing = {CONTRACT, VECTORS, PARITY, FILE_HASH} - set(metadata)
     if missing:
-        raise BundleError(f"{path}: a model without {', '.join(sorted(missing))}: not written by solo-export.")
+        raise BundleError(
+            f"{path}: a model without {', '.join(sorted(missing))}: not written by solo-export."
+        )
     return session, metadata
 
 
@@ -219,7 +257,9 @@ def _open(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
 def _replay(path: Path, bundle: Bundle, vectors: TestVectors) -> None:
     contract, skills = bundle.contract, sorted({*vectors.skill.tolist()})
     if skills != [*range(len(skills))] or len(skills) != contract.num_skills:
-        raise BundleError(f"{path}: its test vectors are not of its {contract.num_skills} skills. Export it again.")
+        raise BundleError(
+            f"{path}: its test vectors are not of its {contract.num_skills} skills. Export it again."
+        )
     limit = np.array(contract.position_limit)
     wished = np.clip(contract.default_pose + contract.action_scale * vectors.action, -limit, limit)
     found = np.stack(bundle.run(vectors.observation, vectors.skill))

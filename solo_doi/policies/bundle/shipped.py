@@ -25,7 +25,9 @@ def find_bundle(bundle: Path | None) -> Path:
         return SHIPPED
     known = {path.parent.name: path for path in sorted(SKILLS.glob(f"*/{FILE}"))}
     if bundle.is_dir():
-        raise SoloError(f"{directory(bundle)} Those that come with the package are: {', '.join(known)}.")
+        raise SoloError(
+            f"{directory(bundle)} Those that come with the package are: {', '.join(known)}."
+        )
     if bundle.exists() or len(bundle.parts) != 1 or bundle.suffix:
         return bundle
     if bundle.name not in known:

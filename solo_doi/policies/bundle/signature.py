@@ -22,11 +22,15 @@ def write_key_pair(path: Path) -> Path:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise SoloError(f"{path}: cannot be written ({reason(error)}). Choose another file.") from error
+        raise SoloError(
+            f"{path}: cannot be written ({reason(error)}). Choose another file."
+        ) from error
     with os.fdopen(descriptor, "wb") as file:
         file.write(private)
     trusted = path.with_name(path.name + ".pub")
@@ -52,15 +56,21 @@ def check_signature(bundle: Path, trusted: Path) -> bytes:
 
     public = _read(trusted, serialization.load_pem_public_key)
     if not isinstance(public, ed25519.Ed25519PublicKey):
-        raise SoloError(f"{trusted}: not a key to trust. Name the .pub file of: solo-export keygen FILE")
+        raise SoloError(
+            f"{trusted}: not a key to trust. Name the .pub file of: solo-export keygen FILE"
+        )
     path = bundle.with_name(bundle.name + SUFFIX)
     if not path.is_file():
-        raise BundleError(f"{bundle}: not signed, {path.name} is missing. Sign it with: solo-export sign KEY {bundle}")
+        raise BundleError(
+            f"{bundle}: not signed, {path.name} is missing. Sign it with: solo-export sign KEY {bundle}"
+        )
     content = _bytes(bundle)
     try:
         public.verify(bytes.fromhex(_bytes(path).decode().strip()), content)
     except (InvalidSignature, ValueError) as error:
-        raise BundleError(f"{bundle}: not signed by the holder of {trusted}. Do not run it.") from error
+        raise BundleError(
+            f"{bundle}: not signed by the holder of {trusted}. Do not run it."
+        ) from error
     return content
 
 
@@ -85,5 +95,7 @@ def _library() -> tuple[Any, Any]:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError as error:
-        raise MissingPackageError("cryptography", "Signing bundles", "pip install 'solo-doi[robot]'") from error
+        raise MissingPackageError(
+            "cryptography", "Signing bundles", "pip install 'solo-doi[robot]'"
+        ) from error
     return serialization, ed25519

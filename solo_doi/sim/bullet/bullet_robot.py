@@ -11,7 +11,15 @@ from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.substeps import parts_of_step
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.action import joint_torque
-from solo_doi.solo12.constants import BASE_NAME, BODY_NAMES, FOOT_NAMES, GRAVITY, JOINT_NAMES, NUM_JOINTS, Array
+from solo_doi.solo12.constants import (
+    BASE_NAME,
+    BODY_NAMES,
+    FOOT_NAMES,
+    GRAVITY,
+    JOINT_NAMES,
+    NUM_JOINTS,
+    Array,
+)
 from solo_doi.solo12.rotations import (  # fmt: skip
     conjugate,
     cross,
@@ -40,11 +48,15 @@ CONTACT_BODIES = (*FOOT_NAMES, *BODY_NAMES)
 class BulletRobot:
     """A robot that is placed, stepped and read; velocities in the world frame, as Bullet has them."""
 
-    def __init__(self, urdf: Path, config: SimConfig, terrain: Terrain, index: int, *, gui: bool = False) -> None:
+    def __init__(
+        self, urdf: Path, config: SimConfig, terrain: Terrain, index: int, *, gui: bool = False
+    ) -> None:
         """Connect a client of its own and load ground, boxes of robot `index`, and the robot."""
         self._client = p.connect(p.GUI if gui else p.DIRECT)
         if self._client < 0:
-            raise SoloError(f"PyBullet refused physics client number {index}: close simulators that are not needed.")
+            raise SoloError(
+                f"PyBullet refused physics client number {index}: close simulators that are not needed."
+            )
         self._config = config
         self._parts = parts_of_step(config.physics_dt)
         p.setPhysicsEngineParameter(
@@ -55,8 +67,13 @@ class BulletRobot:
         p.setGravity(0, 0, -GRAVITY, physicsClientId=self._client)
         self._add_ground(terrain.centre[index], terrain.size[index])
         # Inertias as written in the file: Bullet would compute its own from the collision shapes.
-        self._body = p.loadURDF(str(urdf), flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=self._client)
-        info = [p.getJointInfo(self._body, j, self._client) for j in range(p.getNumJoints(self._body, self._client))]
+        self._body = p.loadURDF(
+            str(urdf), flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=self._client
+        )
+        info = [
+            p.getJointInfo(self._body, j, self._client)
+            for j in range(p.getNumJoints(self._body, self._client))
+        ]
         joints = {entry[1].decode(): entry[0] for entry in info}
         links = {entry[12].decode(): entry[0] for entry in info} | {BASE_NAME: -1}
         self._joints = [joints[name] for name in JOINT_NAMES]
@@ -92,7 +109,9 @@ class BulletRobot:
         axes = to_xyzw(multiply(motion.base_quaternion, self._axes))
         p.resetBasePositionAndOrientation(self._body, position, axes, physicsClientId=self._client)
         self.set_base_velocity(motion.base_quaternion, linear_w, angular_w)
-        for joint, angle, rate in zip(self._joints, motion.joint_position, motion.joint_velocity, strict=True):
+        for joint, angle, rate in zip(
+            self._joints, motion.joint_position, motion.joint_velocity, strict=True
+        ):
             p.resetJointState(self._body, joint, angle, rate, physicsClientId=self._client)
 
     def set_base_velocity(self, quaternion: Array, linear_w: Array, angular_w: Array) -> None:
@@ -109,11 +128,17 @@ class BulletRobot:
             command = JointCommand(position=target, kp=kp, kd=kd)
             torque = joint_torque(command, position, velocity, self._config.torque_limit)
             p.setJointMotorControlArray(
-                self._body, self._joints, p.TORQUE_CONTROL, forces=torque, physicsClientId=self._client
+                self._body,
+                self._joints,
+                p.TORQUE_CONTROL,
+                forces=torque,
+                physicsClientId=self._client,
             )
             if push_w is not None:
                 place, _ = p.getBasePositionAndOrientation(self._body, self._client)
-                p.applyExternalForce(self._body, -1, push_w, place, p.WORLD_FRAME, physicsClientId=self._client)
+                p.applyExternalForce(
+                    self._body, -1, push_w, place, p.WORLD_FRAME, physicsClientId=self._client
+                )
             p.stepSimulation(self._client)
         return torque
 
@@ -128,10 +153,18 @@ class BulletRobot:
     def set_physics(self, friction: float, added_mass: float) -> None:
         """Set friction of all bodies (the ground has 1, Bullet multiplies) and the mass of the base."""
         for link in self._row_of_link:
-            p.changeDynamics(self._body, link, lateralFriction=friction, restitution=0.0, physicsClientId=self._client)
+            p.changeDynamics(
+                self._body,
+                link,
+                lateralFriction=friction,
+                restitution=0.0,
+                physicsClientId=self._client,
+            )
         mass = self._base_mass + added_mass
         inertia = (self._base_inertia * mass / self._base_mass).tolist()
-        p.changeDynamics(self._body, -1, mass=mass, localInertiaDiagonal=inertia, physicsClientId=self._client)
+        p.changeDynamics(
+            self._body, -1, mass=mass, localInertiaDiagonal=inertia, physicsClientId=self._client
+        )
 
     def disconnect(self) -> None:
         """Free the client."""
@@ -141,19 +174,31 @@ class BulletRobot:
         plane = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=self._client)
         self._ground = [p.createMultiBody(0, plane, physicsClientId=self._client)]
         for (x, y), size in zip(centres, sizes, strict=True):
-            box = p.createCollisionShape(p.GEOM_BOX, halfExtents=size / 2, physicsClientId=self._client)
+            box = p.createCollisionShape(
+                p.GEOM_BOX, halfExtents=size / 2, physicsClientId=self._client
+            )
             place = (x, y, size[2] / 2)
-            self._ground.append(p.createMultiBody(0, box, basePosition=place, physicsClientId=self._client))
+            self._ground.append(
+                p.createMultiBody(0, box, basePosition=place, physicsClientId=self._client)
+            )
         for ground in self._ground:
-            p.changeDynamics(ground, -1, lateralFriction=1.0, restitution=0.0, physicsClientId=self._client)
+            p.changeDynamics(
+                ground, -1, lateralFriction=1.0, restitution=0.0, physicsClientId=self._client
+            )
 
     def _make_passive(self) -> None:
         """Take away the motors, damping and speed limits that Bullet adds by itself."""
         p.setJointMotorControlArray(
-            self._body, self._joints, p.VELOCITY_CONTROL, forces=[0.0] * NUM_JOINTS, physicsClientId=self._client
+            self._body,
+            self._joints,
+            p.VELOCITY_CONTROL,
+            forces=[0.0] * NUM_JOINTS,
+            physicsClientId=self._client,
         )
         for link in self._row_of_link:
             # Each in a call of its own, apart from friction: in one call Bullet silently drops the friction.
-            p.changeDynamics(self._body, link, linearDamping=0, angularDamping=0, physicsClientId=self._client)
+            p.changeDynamics(
+                self._body, link, linearDamping=0, angularDamping=0, physicsClientId=self._client
+            )
             p.changeDynamics(self._body, link, maxJointVelocity=1000, physicsClientId=self._client)
             p.changeDynamics(self._body, link, jointDamping=0, physicsClientId=self._client)

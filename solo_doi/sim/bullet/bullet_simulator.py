@@ -29,7 +29,9 @@ class BulletSimulator(Simulator):
     # Bullet's articulated bodies have no rotor inertia.
     unsupported_domain = frozenset({"armature"})
 
-    def __init__(self, config: SimConfig, terrain: Terrain | None = None, *, gui: bool = False) -> None:
+    def __init__(
+        self, config: SimConfig, terrain: Terrain | None = None, *, gui: bool = False
+    ) -> None:
         """Load one robot per client and stand them up; `gui` opens a window on the first."""
         super().__init__(config, terrain)
         if config.num_robots > MAX_CLIENTS:
@@ -76,7 +78,9 @@ class BulletSimulator(Simulator):
         kp, kd = self.config.kp * self.domain.kp_scale, self.config.kd * self.domain.kd_scale
         for index, body in enumerate(self._bodies):
             push = None if push_w is None else push_w[index]
-            self._torque[index] = body.step(schedule[index], float(kp[index]), float(kd[index]), push)
+            self._torque[index] = body.step(
+                schedule[index], float(kp[index]), float(kd[index]), push
+            )
             self._forces[index] = body.contact_forces()
 
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
@@ -94,4 +98,6 @@ class BulletSimulator(Simulator):
 
     def _apply_domain(self, robots: np.ndarray, domain: Domain) -> None:
         for row, index in enumerate(robots):
-            self._bodies[index].set_physics(float(domain.friction[row]), float(domain.added_mass[row]))
+            self._bodies[index].set_physics(
+                float(domain.friction[row]), float(domain.added_mass[row])
+            )

@@ -34,12 +34,20 @@ class IsaacSimulator(Simulator):
         """Start the worker and stand all robots up."""
         super().__init__(config, terrain)
         if config.isaac is None:
-            raise SoloError("Isaac Gym runs in a Python of its own: say which with `SimConfig.isaac`.")
+            raise SoloError(
+                "Isaac Gym runs in a Python of its own: say which with `SimConfig.isaac`."
+            )
         boxes = self.terrain.num_boxes
         self._arrays = SharedArrays(array_shapes(config, boxes))
-        self._arrays["box_centre"][:], self._arrays["box_size"][:] = self.terrain.centre, self.terrain.size
+        self._arrays["box_centre"][:], self._arrays["box_size"][:] = (
+            self.terrain.centre,
+            self.terrain.size,
+        )
         try:
-            message = {**first_message(config, boxes, config.isaac.device), "arrays": self._arrays.layout}
+            message = {
+                **first_message(config, boxes, config.isaac.device),
+                "arrays": self._arrays.layout,
+            }
             self.link = WorkerLink(config.isaac, self._arrays.file, message)
         finally:
             self._arrays.close()
@@ -77,12 +85,16 @@ class IsaacSimulator(Simulator):
         self.link.ask({"do": "step", "push": push_w is not None})
 
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
-        quaternion = motion.base_quaternion / np.linalg.norm(motion.base_quaternion, axis=-1, keepdims=True)
+        quaternion = motion.base_quaternion / np.linalg.norm(
+            motion.base_quaternion, axis=-1, keepdims=True
+        )
         linear_w = rotate(quaternion, motion.linear_velocity_b)
         angular_w = rotate(quaternion, motion.angular_velocity_b)
         parts = [motion.base_position_w, to_xyzw(quaternion), linear_w, angular_w]
         self._arrays["root"][robots] = np.concatenate(parts, axis=-1)
-        self._arrays["joint"][robots] = np.stack([motion.joint_position, motion.joint_velocity], axis=-1)
+        self._arrays["joint"][robots] = np.stack(
+            [motion.joint_position, motion.joint_velocity], axis=-1
+        )
         self._arrays["edited"][robots] = EDITED_ALL
         for felt in ("torque", "contact", "foot_sensor"):
             self._arrays[felt][robots] = 0.0

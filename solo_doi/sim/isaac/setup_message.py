@@ -8,7 +8,14 @@ import numpy as np
 
 from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.substeps import parts_of_step
-from solo_doi.solo12.constants import BASE_NAME, BODY_NAMES, FOOT_NAMES, GRAVITY, JOINT_NAMES, NUM_JOINTS
+from solo_doi.solo12.constants import (
+    BASE_NAME,
+    BODY_NAMES,
+    FOOT_NAMES,
+    GRAVITY,
+    JOINT_NAMES,
+    NUM_JOINTS,
+)
 from solo_doi.solo12.urdf import solo12_urdf
 
 PROTOCOL = 1
@@ -46,19 +53,28 @@ def array_shapes(config: SimConfig, num_boxes: int) -> dict[str, tuple[str, tupl
     robots = config.num_robots
     return {
         # State: the worker writes it after every step; the client may edit it between steps and marks the robot.
-        "root": ("float32", (robots, 13)),  # position, quaternion xyzw, linear and angular velocity, world axes
+        "root": (
+            "float32",
+            (robots, 13),
+        ),  # position, quaternion xyzw, linear and angular velocity, world axes
         "joint": ("float32", (robots, NUM_JOINTS, 2)),  # position, velocity
         "edited": ("uint8", (robots,)),  # 0 not, EDITED_ROOT, EDITED_ALL
         # What the worker measures.
         "torque": ("float32", (robots, NUM_JOINTS)),
         "contact": ("float32", (robots, len(CONTACT_BODIES), 3)),
-        "foot_sensor": ("float32", (robots, len(FOOT_NAMES), 3)),  # friction included; for the self-test
+        "foot_sensor": (
+            "float32",
+            (robots, len(FOOT_NAMES), 3),
+        ),  # friction included; for the self-test
         # What the client asks for.
         "target": ("float32", (robots, config.decimation, NUM_JOINTS)),
         "push": ("float32", (robots, 3)),
         "kp": ("float32", (robots,)),
         "kd": ("float32", (robots,)),
-        "friction": ("float32", (robots,)),  # of the robot's shapes, before averaging with the ground's
+        "friction": (
+            "float32",
+            (robots,),
+        ),  # of the robot's shapes, before averaging with the ground's
         "repaved": ("uint8", (robots,)),  # robots whose friction changed
         "added_mass": ("float32", (robots,)),  # read once, as are the following
         "armature": ("float32", (robots,)),
@@ -70,7 +86,9 @@ def array_shapes(config: SimConfig, num_boxes: int) -> dict[str, tuple[str, tupl
 def first_message(config: SimConfig, num_boxes: int, device: str) -> dict[str, Any]:
     """Return what the worker needs to build the simulation."""
     parts = parts_of_step(config.physics_dt)
-    pairs = MANY_CONTACT_PAIRS if config.num_robots > MANY_ROBOTS else PHYSX["max_gpu_contact_pairs"]
+    pairs = (
+        MANY_CONTACT_PAIRS if config.num_robots > MANY_ROBOTS else PHYSX["max_gpu_contact_pairs"]
+    )
     return {
         "protocol": PROTOCOL,
         "device": device,

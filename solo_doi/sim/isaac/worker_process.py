@@ -49,7 +49,9 @@ class WorkerLink:
             for end in (self._requests, self._answers, self._lifeline):
                 os.close(end)
             self._output.close()
-            raise SimulationError(f"{config.python}: cannot be started ({error.strerror}).") from error
+            raise SimulationError(
+                f"{config.python}: cannot be started ({error.strerror})."
+            ) from error
         finally:
             for end in theirs:
                 os.close(end)
@@ -125,18 +127,24 @@ class WorkerLink:
         return self._output.read().decode(errors="replace").strip() or "(none)"
 
 
-def _command(config: IsaacConfig, requests: int, answers: int, lifeline: int, memory: int) -> Sequence[str]:
+def _command(
+    config: IsaacConfig, requests: int, answers: int, lifeline: int, memory: int
+) -> Sequence[str]:
     files = (str(number) for number in (requests, answers, lifeline, memory))
     return (str(config.python), "-m", "solo_isaac", "serve", *files)
 
 
 def _environment(config: IsaacConfig) -> dict[str, str]:
     """Return this process's environment, without what would confuse the other Python, and with what activating adds."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }
     environment["PYTHONPATH"] = str(config.worker)
     # Isaac Gym's first import builds a part of it with ninja, which pip puts beside the interpreter.
     _put_first(environment, "PATH", config.python.absolute().parent)
-    library = config.python.resolve().parent.parent / "lib"  # it wants libpython3.8, which conda keeps here
+    library = (
+        config.python.resolve().parent.parent / "lib"
+    )  # it wants libpython3.8, which conda keeps here
     if any(library.glob("libpython3*.so*")):
         _put_first(environment, "LD_LIBRARY_PATH", library)
     return environment

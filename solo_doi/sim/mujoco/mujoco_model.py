@@ -42,7 +42,10 @@ def build_model(config: SimConfig, num_boxes: int = 0, *, visual: bool = False) 
         _add_controller(spec, joint, config)
     for body in (*FOOT_NAMES, *BODY_NAMES):
         sensor = spec.add_sensor(
-            name=body, type=mujoco.mjtSensor.mjSENS_CONTACT, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=body
+            name=body,
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            objname=body,
         )
         sensor.intprm[:3] = [_FORCE_AND_NORMAL, _STRONGEST_FIRST, SLOTS]
     return spec.compile()
@@ -68,13 +71,26 @@ def _add_ground(spec: mujoco.MjSpec, num_boxes: int) -> None:
 def _decorate(spec: mujoco.MjSpec) -> None:
     """Give pictures a chequered floor and light."""
     textures, builtin, size = mujoco.mjtTexture, mujoco.mjtBuiltin, {"width": 256, "height": 256}
-    floor, sky = {"rgb1": [0.82, 0.86, 0.9], "rgb2": [0.7, 0.75, 0.8]}, {"rgb1": [0.95, 0.97, 1], "rgb2": [1, 1, 1]}
-    spec.add_texture(name="floor", type=textures.mjTEXTURE_2D, builtin=builtin.mjBUILTIN_CHECKER, **floor, **size)
-    spec.add_texture(name="sky", type=textures.mjTEXTURE_SKYBOX, builtin=builtin.mjBUILTIN_GRADIENT, **sky, **size)
+    floor, sky = (
+        {"rgb1": [0.82, 0.86, 0.9], "rgb2": [0.7, 0.75, 0.8]},
+        {"rgb1": [0.95, 0.97, 1], "rgb2": [1, 1, 1]},
+    )
+    spec.add_texture(
+        name="floor", type=textures.mjTEXTURE_2D, builtin=builtin.mjBUILTIN_CHECKER, **floor, **size
+    )
+    spec.add_texture(
+        name="sky",
+        type=textures.mjTEXTURE_SKYBOX,
+        builtin=builtin.mjBUILTIN_GRADIENT,
+        **sky,
+        **size,
+    )
     material = spec.add_material(name="floor", texrepeat=[5, 5], texuniform=True)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
     spec.geom("floor").material = "floor"
-    spec.worldbody.add_light(pos=[0, 0, 4], dir=[0.2, 0.3, -1], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    spec.worldbody.add_light(
+        pos=[0, 0, 4], dir=[0.2, 0.3, -1], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
+    )
 
 
 def _set_contacts(spec: mujoco.MjSpec) -> None:

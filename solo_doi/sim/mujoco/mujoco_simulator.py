@@ -9,7 +9,13 @@ from mujoco.batch import Batch
 from solo_doi.sim.domain import Domain
 from solo_doi.sim.simulator import SimConfig, SimulationError, Simulator, assemble_state
 from solo_doi.sim.terrain import Terrain
-from solo_doi.solo12.constants import BASE_NAME, CONTROL_SETUPS, NUM_JOINTS, Array, check_joint_names
+from solo_doi.solo12.constants import (
+    BASE_NAME,
+    CONTROL_SETUPS,
+    NUM_JOINTS,
+    Array,
+    check_joint_names,
+)
 from solo_doi.solo12.rotations import rotate, rotate_inverse
 from solo_doi.solo12.state import Motion, RobotState, standing
 
@@ -35,7 +41,9 @@ class MujocoSimulator(Simulator):
         self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
         self._applied = batch.bind("xfrc_applied")
         self._actuators, self._sensors = batch.bind("actuator_force"), batch.bind("sensordata")
-        self._friction, self._mass, self._inertia = map(batch.expand, ("geom_friction", "body_mass", "body_inertia"))
+        self._friction, self._mass, self._inertia = map(
+            batch.expand, ("geom_friction", "body_mass", "body_inertia")
+        )
         self._armature = batch.expand("dof_armature")
         self._gain, self._bias = batch.expand("actuator_gainprm"), batch.expand("actuator_biasprm")
         self._torque = np.zeros((config.num_robots, NUM_JOINTS))
@@ -70,24 +78,38 @@ class MujocoSimulator(Simulator):
         # MuJoCo resets a simulation that diverges; its row would go on as if nothing had happened.
         if self._batch.warning.any():
             robot = np.argwhere(self._batch.warning)[0][0]
-            raise SimulationError(f"The physics of robot {robot} diverged: check its domain {self.domain[[robot]]}.")
+            raise SimulationError(
+                f"The physics of robot {robot} diverged: check its domain {self.domain[[robot]]}."
+            )
 
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
-        self._batch.reset(np.unique(robots), stage=mujoco.mjtStage.mjSTAGE_NONE)  # it wants them in order
+        self._batch.reset(
+            np.unique(robots), stage=mujoco.mjtStage.mjSTAGE_NONE
+        )  # it wants them in order
         if self.terrain.num_boxes:  # their places are part of the state that was just reset
             middle = np.concatenate([self.terrain.centre, self.terrain.size[..., 2:] / 2], axis=-1)
             self._batch.bind("mocap_pos")[robots] = middle[robots]
-        quaternion = motion.base_quaternion / np.linalg.norm(motion.base_quaternion, axis=-1, keepdims=True)
-        self._qpos[robots] = np.concatenate([motion.base_position_w, quaternion, motion.joint_position], axis=-1)
+        quaternion = motion.base_quaternion / np.linalg.norm(
+            motion.base_quaternion, axis=-1, keepdims=True
+        )
+        self._qpos[robots] = np.concatenate(
+            [motion.base_position_w, quaternion, motion.joint_position], axis=-1
+        )
         linear_w = rotate(quaternion, motion.linear_velocity_b)
-        self._qvel[robots] = np.concatenate([linear_w, motion.angular_velocity_b, motion.joint_velocity], axis=-1)
+        self._qvel[robots] = np.concatenate(
+            [linear_w, motion.angular_velocity_b, motion.joint_velocity], axis=-1
+        )
         self._torque[robots], self._forces[robots] = 0.0, 0.0
 
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
         self._qvel[robots, :6] += np.concatenate([linear_w, angular_b], axis=-1)
 
     def _save(self) -> dict[str, np.ndarray]:
-        return {"state": self._batch.state.copy(), "forces": self._forces.copy(), "torque": self._torque.copy()}
+        return {
+            "state": self._batch.state.copy(),
+            "forces": self._forces.copy(),
+            "torque": self._torque.copy(),
+        }
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
         self._batch.state[:] = saved["state"]
@@ -95,14 +117,19 @@ class MujocoSimulator(Simulator):
 
     def _apply_domain(self, robots: np.ndarray, domain: Domain) -> None:
         model = self._model
-        self._friction[np.ix_(robots, self._robot_geoms, np.array([0]))] = domain.friction[:, None, None]
+        self._friction[np.ix_(robots, self._robot_geoms, np.array([0]))] = domain.friction[
+            :, None, None
+        ]
         mass = model.body_mass[self._base] + domain.added_mass
         self._mass[robots, self._base] = mass
         self._inertia[robots, self._base] = (
             model.body_inertia[self._base] * (mass / model.body_mass[self._base])[:, None]
         )
         self._armature[robots, 6:] = domain.armature[:, None]
-        kp, kd = self.config.kp * domain.kp_scale[:, None], self.config.kd * domain.kd_scale[:, None]
+        kp, kd = (
+            self.config.kp * domain.kp_scale[:, None],
+            self.config.kd * domain.kd_scale[:, None],
+        )
         self._gain[robots, :, 0], self._bias[robots, :, 1], self._bias[robots, :, 2] = kp, -kp, -kd
         self._batch.set_const(np.unique(robots))
 

@@ -36,7 +36,9 @@ def test_one_command_makes_four_datasets_a_table_of_each_and_a_picture(
 ) -> None:
     """In a place that it names first."""
     out = tmp_path / "out"
-    code, text, _ = command("--task", "locomotion", "--config", recipe, "--out", out, "--workers", 1)
+    code, text, _ = command(
+        "--task", "locomotion", "--config", recipe, "--out", out, "--workers", 1
+    )
     assert code == 0
     assert text.startswith(f"datasets: {out}\n")
     assert all(f"{out.name}/{name}" in "".join(text.split()) for name in DATASETS)
@@ -47,7 +49,11 @@ def test_one_command_makes_four_datasets_a_table_of_each_and_a_picture(
 
 
 def test_without_a_place_it_takes_one_and_names_it(
-    command: Command, recipe: Path, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command,
+    recipe: Path,
+    collection: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """datasets/TASK below the working directory; here everything is there already."""
     monkeypatch.chdir(tmp_path)
@@ -71,14 +77,20 @@ def test_flags_change_the_recipe(command: Command, checkpoints: Path, tmp_path: 
     assert offline.column("episodes/checkpoint").tolist() == [0, 0, 0, 0, 1, 1, 2, 3]
 
 
-def test_parts_are_made_and_merged(command: Command, recipe: Path, collection: Path, tmp_path: Path) -> None:
+def test_parts_are_made_and_merged(
+    command: Command, recipe: Path, collection: Path, tmp_path: Path
+) -> None:
     """To the same bytes, with tables and picture at the end."""
     parts = [tmp_path / "zero", tmp_path / "one"]
     for number, part in enumerate(parts):
-        code, text, _ = command("--config", recipe, "--out", part, "--shard", f"{number}/2", "--workers", 1)
+        code, text, _ = command(
+            "--config", recipe, "--out", part, "--shard", f"{number}/2", "--workers", 1
+        )
         assert code == 0
         assert f"part {number} of 2 is done; `solo-collect merge` puts parts together" in text
-    assert "the parts hold 8 of 12 trajectories" in command.error("merge", tmp_path / "whole", parts[0])
+    assert "the parts hold 8 of 12 trajectories" in command.error(
+        "merge", tmp_path / "whole", parts[0]
+    )
     code, text, _ = command("merge", tmp_path / "whole", *parts)
     assert code == 0
     assert fingerprint(tmp_path / "whole") == fingerprint(collection)
@@ -86,7 +98,9 @@ def test_parts_are_made_and_merged(command: Command, recipe: Path, collection: P
 
 
 @pytest.mark.parametrize("shard", ["9/8", "8/8", "-1/8", "3", "a/b", "1/2/3", "0/0"])
-def test_a_part_that_cannot_be_is_refused(command: Command, recipe: Path, tmp_path: Path, shard: str) -> None:
+def test_a_part_that_cannot_be_is_refused(
+    command: Command, recipe: Path, tmp_path: Path, shard: str
+) -> None:
     """Counted from zero; nothing is begun."""
     message = command.error("--config", recipe, "--out", tmp_path / "out", f"--shard={shard}")
     assert message == f"--shard {shard}: expected PART/PARTS counted from 0, such as 3/8."
@@ -98,7 +112,10 @@ def test_verify_says_whole_or_what_is_not(command: Command, copy: Path) -> None:
     assert command("verify", copy / "offline")[:2] == (0, f"{copy / 'offline'}: whole\n")
     (copy / "offline" / "shard-00003.h5").unlink()
     assert command("verify", copy / "offline")[:2] == (1, "shard-00003.h5: missing\n")
-    assert command("repair", copy / "offline")[:2] == (0, f"{copy / 'offline'}: kept 28 trajectories, lost 4\n")
+    assert command("repair", copy / "offline")[:2] == (
+        0,
+        f"{copy / 'offline'}: kept 28 trajectories, lost 4\n",
+    )
 
 
 def test_every_verb_says_what_it_does(command: Command) -> None:
@@ -127,7 +144,9 @@ def test_a_card_is_written_where_it_says(command: Command, copy: Path) -> None:
     assert (code, text) == (0, f"card: {copy / 'coverage' / 'README.md'}\n")
 
 
-def test_replay_prints_differences_and_fails_if_there_are_any(command: Command, collection: Path) -> None:
+def test_replay_prints_differences_and_fails_if_there_are_any(
+    command: Command, collection: Path
+) -> None:
     """None here."""
     code, text, _ = command("replay", collection / "offline", "--trajectory", 7)
     assert code == 0
@@ -135,18 +154,32 @@ def test_replay_prints_differences_and_fails_if_there_are_any(command: Command, 
     assert "observations" in text
 
 
-def test_errors_are_one_line(command: Command, recipe: Path, collection: Path, tmp_path: Path) -> None:
+def test_errors_are_one_line(
+    command: Command, recipe: Path, collection: Path, tmp_path: Path
+) -> None:
     """What the user can mend is no traceback."""
     assert "no manifest.json in it" in command.error("inspect", tmp_path)
-    assert "begun with other settings" in command.failure("--config", recipe, "--seed", 2, "--out", collection)
-    assert "expert.pt: no such file" in command.failure("--checkpoints", tmp_path, "--out", tmp_path / "out")
-    assert "has trajectories 0 to 31, not 99" in command.error("replay", collection / "offline", "--trajectory", 99)
-    assert "absent/expert: no manifest.json in it" in command.error("merge", tmp_path / "whole", tmp_path / "absent")
-    assert "Expected a scale above 0" in command.error("--config", recipe, "--scale", 0, "--out", tmp_path / "out")
+    assert "begun with other settings" in command.failure(
+        "--config", recipe, "--seed", 2, "--out", collection
+    )
+    assert "expert.pt: no such file" in command.failure(
+        "--checkpoints", tmp_path, "--out", tmp_path / "out"
+    )
+    assert "has trajectories 0 to 31, not 99" in command.error(
+        "replay", collection / "offline", "--trajectory", 99
+    )
+    assert "absent/expert: no manifest.json in it" in command.error(
+        "merge", tmp_path / "whole", tmp_path / "absent"
+    )
+    assert "Expected a scale above 0" in command.error(
+        "--config", recipe, "--scale", 0, "--out", tmp_path / "out"
+    )
 
 
 @pytest.mark.parametrize("number", ["inf", "-inf", "nan"])
-def test_a_command_that_is_no_velocity_is_refused(command: Command, tmp_path: Path, number: str) -> None:
+def test_a_command_that_is_no_velocity_is_refused(
+    command: Command, tmp_path: Path, number: str
+) -> None:
     """Nothing is collected."""
     message = command.error("--command", number, 0, 0.5, "--out", tmp_path / "out")
     assert message == f"--command {number} 0 0.5: expected three finite numbers."
@@ -169,12 +202,21 @@ def test_a_task_without_shipped_checkpoints_is_one_line(
     """A package that was built without them."""
     monkeypatch.setattr("collect.shipped_checkpoints.FOLDER", tmp_path / "absent")
     message = command.failure("--out", tmp_path / "out")
-    assert "Unknown task with shipped checkpoints (name a folder with --checkpoints) 'locomotion'" in message
+    assert (
+        "Unknown task with shipped checkpoints (name a folder with --checkpoints) 'locomotion'"
+        in message
+    )
 
 
-@pytest.mark.parametrize("words", [["--ray"], ["--ray", "True"], ["--ray=True"], ["--ray", "--workers", "1"]])
+@pytest.mark.parametrize(
+    "words", [["--ray"], ["--ray", "True"], ["--ray=True"], ["--ray", "--workers", "1"]]
+)
 def test_ray_is_asked_for_by_its_flag(
-    command: Command, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+    command: Command,
+    recipe: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
 ) -> None:
     """With or without a value; here the package is missing, which is one line."""
     monkeypatch.setitem(sys.modules, "ray", None)

@@ -16,7 +16,9 @@ from tests.collect.dominic.runs import flags, tiny
 from tests.command import Command
 
 
-def test_the_skills_flag_sets_how_many_skills_a_checkpoint_has(tmp_path: Path, command: Command) -> None:
+def test_the_skills_flag_sets_how_many_skills_a_checkpoint_has(
+    tmp_path: Path, command: Command
+) -> None:
     """From the command line to the rows of the masks."""
     for skills in (1, 4):
         out = tmp_path / f"run{skills}"
@@ -69,7 +71,9 @@ def test_every_number_that_can_be_set_is_checked() -> None:
     """A new one must say what it may be."""
     for part in ("", "episode.", "diversity."):
         config = attrgetter(part.rstrip("."))(PretrainConfig()) if part else PretrainConfig()
-        numbers = {name for name, value in vars(config).items() if type(value) in (int, float, tuple)}
+        numbers = {
+            name for name, value in vars(config).items() if type(value) in (int, float, tuple)
+        }
         assert {f"{part}{name}" for name in numbers} <= set(PretrainConfig()._rules())
 
 
@@ -77,7 +81,9 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, command: Com
     """With the system's reason."""
     (tmp_path / "file").write_text("")
     message = command.failure(*flags(), "--out", tmp_path / "file" / "run")
-    assert message.startswith(f"{tmp_path / 'file' / 'run' / 'config.yaml'}: cannot be written (Not a directory).")
+    assert message.startswith(
+        f"{tmp_path / 'file' / 'run' / 'config.yaml'}: cannot be written (Not a directory)."
+    )
 
 
 def test_an_existing_directory_is_not_overwritten(tmp_path: Path, command: Command) -> None:

@@ -37,7 +37,10 @@ def flags(**changes: object) -> list[str]:
     return [
         word
         for name, value in options.items()
-        for word in (f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, tuple) else (value,)))
+        for word in (
+            f"--{name.replace('_', '-')}",
+            *map(str, value if isinstance(value, tuple) else (value,)),
+        )
     ]
 
 
@@ -63,13 +66,18 @@ def state(run: Path) -> dict[str, object]:
 def metrics(run: Path) -> list[dict[str, float]]:
     """Lines of the metrics file, without the time they took."""
     lines = [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
-    return [{name: value for name, value in line.items() if name != "steps_per_second"} for line in lines]
+    return [
+        {name: value for name, value in line.items() if name != "steps_per_second"}
+        for line in lines
+    ]
 
 
 def files(run: Path) -> set[str]:
     """Files of a run; those of TensorBoard by their kind, since their names hold the time."""
     paths = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
-    return {"tensorboard/events" if path.startswith("tensorboard/events") else path for path in paths}
+    return {
+        "tensorboard/events" if path.startswith("tensorboard/events") else path for path in paths
+    }
 
 
 class Stopped(Exception):  # noqa: N818  # not an error

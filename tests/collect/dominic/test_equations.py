@@ -23,11 +23,14 @@ GAMMA, LAM = 0.5, 0.5
 def advantages(fallen: list[float], timed_out: list[float]) -> list[float]:
     """Advantages of one robot over three steps; rewards 1, 2, 3; values 10, 20, 30; values after 20, 30, 40."""
     reward, value, after = (
-        torch.tensor(numbers).view(3, 1, 1) for numbers in ([1.0, 2, 3], [10.0, 20, 30], [20.0, 30, 40])
+        torch.tensor(numbers).view(3, 1, 1)
+        for numbers in ([1.0, 2, 3], [10.0, 20, 30], [20.0, 30, 40])
     )
     terminated = torch.tensor(fallen).view(3, 1)
     ended = torch.maximum(terminated, torch.tensor(timed_out).view(3, 1))
-    return equations.advantages(reward, value, after, terminated, ended, GAMMA, LAM).flatten().tolist()
+    return (
+        equations.advantages(reward, value, after, terminated, ended, GAMMA, LAM).flatten().tolist()
+    )
 
 
 def test_advantages_sum_temporal_differences_backwards() -> None:
@@ -79,7 +82,9 @@ def test_advantages_of_robots_and_reward_groups_do_not_mix() -> None:
 def test_without_lambda_an_advantage_is_one_temporal_difference() -> None:
     """Nothing is traced back: r + gamma V' - V, here 1 + 0.9 * 3 - 2."""
     ones = torch.ones(4, 1, 1)
-    result = equations.advantages(ones, 2 * ones, 3 * ones, torch.zeros(4, 1), torch.zeros(4, 1), 0.9, 0.0)
+    result = equations.advantages(
+        ones, 2 * ones, 3 * ones, torch.zeros(4, 1), torch.zeros(4, 1), 0.9, 0.0
+    )
     close(result, torch.full((4, 1, 1), 1 + 0.9 * 3 - 2))
 
 
@@ -118,7 +123,10 @@ def test_combined_advantage_weighs_task_against_diversity() -> None:
 
 def test_successor_target_averages_features_to_come() -> None:
     """A tenth of the feature plus nine tenths of what follows; nothing follows the end of an episode."""
-    features, after = torch.tensor([[[1.0, 2.0]], [[1.0, 2.0]]]), torch.tensor([[[10.0, 20.0]], [[10.0, 20.0]]])
+    features, after = (
+        torch.tensor([[[1.0, 2.0]], [[1.0, 2.0]]]),
+        torch.tensor([[[10.0, 20.0]], [[10.0, 20.0]]]),
+    )
     target = equations.successor_target(features, after, torch.tensor([[0.0], [1.0]]), 0.9)
     close(target, torch.tensor([[[0.1 + 9, 0.2 + 18]], [[0.1, 0.2]]]))
 
@@ -134,9 +142,12 @@ SKILLS = torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
 
 
 @pytest.mark.parametrize(
-    ("skill", "difference", "distance"), [(0, (0.0, -1.0), 1.0), (1, (3.0, 3.0), 18**0.5), (2, (0.0, 1.0), 1.0)]
+    ("skill", "difference", "distance"),
+    [(0, (0.0, -1.0), 1.0), (1, (3.0, 3.0), 18**0.5), (2, (0.0, 1.0), 1.0)],
 )
-def test_nearest_skill_is_the_closest_other_one(skill: int, difference: tuple[float, float], distance: float) -> None:
+def test_nearest_skill_is_the_closest_other_one(
+    skill: int, difference: tuple[float, float], distance: float
+) -> None:
     """The difference points away from it; a skill is not its own neighbour, although nothing is nearer."""
     found, smallest = equations.nearest_skill(SKILLS[None], torch.tensor([skill]))
     close(found, torch.tensor([difference]))
@@ -170,14 +181,20 @@ def test_diversity_reward_is_the_mean_product_times_the_strength() -> None:
     """(1 * 4 + 2 * -1) / 2 = 1, and three times that."""
     features, difference = torch.tensor([[1.0, 2.0]]), torch.tensor([[4.0, -1.0]])
     close(equations.diversity_reward(features, difference), torch.tensor([1.0]))
-    close(equations.diversity_reward(features, difference, torch.tensor([3.0])), torch.tensor([3.0]))
+    close(
+        equations.diversity_reward(features, difference, torch.tensor([3.0])), torch.tensor([3.0])
+    )
 
 
 def test_diversity_reward_is_positive_where_the_neighbour_does_not_go() -> None:
     """At its own features a skill is rewarded, at its neighbour's it is punished."""
     own, neighbour = torch.tensor([[1.0, 0.0]]), torch.tensor([[-1.0, 0.0]])
     difference = own - neighbour
-    assert equations.diversity_reward(own, difference) > 0 > equations.diversity_reward(neighbour, difference)
+    assert (
+        equations.diversity_reward(own, difference)
+        > 0
+        > equations.diversity_reward(neighbour, difference)
+    )
 
 
 def test_without_attraction_the_force_is_the_same_at_any_distance() -> None:
@@ -194,7 +211,10 @@ def test_van_der_waals_turns_from_repulsion_to_attraction() -> None:
 
 def test_van_der_waals_uses_both_powers() -> None:
     """0.75 (3 / 2)^1 - 0.25 (3 / 2)^2."""
-    close(equations.van_der_waals(torch.tensor(3.0), 2.0, 0.25, 2.0, 1.0), torch.tensor(0.75 * 1.5 - 0.25 * 2.25))
+    close(
+        equations.van_der_waals(torch.tensor(3.0), 2.0, 0.25, 2.0, 1.0),
+        torch.tensor(0.75 * 1.5 - 0.25 * 2.25),
+    )
 
 
 # --- Multipliers and policy ----------------------------------------------------------------------
@@ -202,7 +222,9 @@ def test_van_der_waals_uses_both_powers() -> None:
 
 def test_multiplier_loss_is_multiplier_times_slack() -> None:
     """2 (0.5 - 0.8) - 1 (0.9 - 0.8)."""
-    loss = equations.multiplier_loss(torch.tensor([2.0, -1.0]), torch.tensor([0.5, 0.9]), torch.tensor(0.8))
+    loss = equations.multiplier_loss(
+        torch.tensor([2.0, -1.0]), torch.tensor([0.5, 0.9]), torch.tensor(0.8)
+    )
     close(loss, torch.tensor(2 * -0.3 - 0.1))
 
 
@@ -226,14 +248,19 @@ def test_descending_the_multiplier_loss_raises_the_multiplier_of_a_violated_skil
         (1.5, -2.0, 3.0),  # bad but likelier: not clipped
     ],
 )
-def test_surrogate_is_clipped_only_where_going_on_would_gain(ratio: float, advantage: float, loss: float) -> None:
+def test_surrogate_is_clipped_only_where_going_on_would_gain(
+    ratio: float, advantage: float, loss: float
+) -> None:
     """The pessimistic one of r A and clip(r) A, negated."""
-    value = equations.clipped_surrogate(torch.tensor([log(ratio)]), torch.zeros(1), torch.tensor([advantage]), 0.2)
+    value = equations.clipped_surrogate(
+        torch.tensor([log(ratio)]), torch.zeros(1), torch.tensor([advantage]), 0.2
+    )
     close(value, torch.tensor(loss))
 
 
 @pytest.mark.parametrize(
-    ("ratio", "advantage", "flat"), [(1.5, 2.0, True), (0.5, -2.0, True), (0.5, 2.0, False), (1.5, -2.0, False)]
+    ("ratio", "advantage", "flat"),
+    [(1.5, 2.0, True), (0.5, -2.0, True), (0.5, 2.0, False), (1.5, -2.0, False)],
 )
 def test_clipped_samples_have_no_gradient(ratio: float, advantage: float, flat: bool) -> None:
     """A sample beyond the clip must not push the policy further; d(-r A) / d log r is -r A elsewhere."""
@@ -244,16 +271,26 @@ def test_clipped_samples_have_no_gradient(ratio: float, advantage: float, flat: 
 
 def test_surrogate_is_the_mean_over_samples() -> None:
     """Ratios 1 and e^0.1, advantages 1 and 3."""
-    value = equations.clipped_surrogate(torch.tensor([0.0, 0.1]), torch.zeros(2), torch.tensor([1.0, 3.0]), 0.2)
+    value = equations.clipped_surrogate(
+        torch.tensor([0.0, 0.1]), torch.zeros(2), torch.tensor([1.0, 3.0]), 0.2
+    )
     close(value, torch.tensor(-(1 + 3 * exp(0.1)) / 2))
 
 
-@given(st.lists(st.floats(-1, 1), min_size=2, max_size=8), st.lists(st.floats(-5, 5), min_size=8, max_size=8))
-def test_surrogate_is_never_more_optimistic_than_the_plain_one(change: list[float], advantages: list[float]) -> None:
+@given(
+    st.lists(st.floats(-1, 1), min_size=2, max_size=8),
+    st.lists(st.floats(-5, 5), min_size=8, max_size=8),
+)
+def test_surrogate_is_never_more_optimistic_than_the_plain_one(
+    change: list[float], advantages: list[float]
+) -> None:
     """The clip may only take gains away: the loss is at least the unclipped loss."""
     log_prob, advantage = torch.tensor(change), torch.tensor(advantages[: len(change)])
     plain = -(log_prob.exp() * advantage).mean()
-    assert equations.clipped_surrogate(log_prob, torch.zeros_like(log_prob), advantage, 0.2) >= plain - 1e-5
+    assert (
+        equations.clipped_surrogate(log_prob, torch.zeros_like(log_prob), advantage, 0.2)
+        >= plain - 1e-5
+    )
 
 
 def test_no_equation_changes_its_inputs() -> None:

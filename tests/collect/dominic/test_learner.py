@@ -44,7 +44,9 @@ def experience(subject: Learner, seed: int = 1) -> Rollout:
     rollout.reward[:] = torch.rand(STEPS, ROBOTS, 2, generator=generator)
     rollout.features[:] = normal(STEPS, ROBOTS, 7)
     rollout.fallen[:] = torch.rand(STEPS, ROBOTS, generator=generator) < 0.1
-    rollout.ended[:] = torch.maximum(rollout.fallen, (torch.rand(STEPS, ROBOTS, generator=generator) < 0.1).float())
+    rollout.ended[:] = torch.maximum(
+        rollout.fallen, (torch.rand(STEPS, ROBOTS, generator=generator) < 0.1).float()
+    )
     return rollout
 
 
@@ -78,7 +80,9 @@ def test_all_weights_change() -> None:
     assert {"policy.network.mask0", "values.mask1", "successor.mask0"} <= fixed
 
 
-def test_every_optimisers_gradients_are_zero_at_the_start_of_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_optimisers_gradients_are_zero_at_the_start_of_its_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Before each backward pass that reaches its parameters; upstream forgets the multipliers', which pile up."""
     subject = learner(tiny())
     optimisers = {
@@ -97,7 +101,9 @@ def test_every_optimisers_gradients_are_zero_at_the_start_of_its_step(monkeypatc
         reached = reachable(loss)
         for name, members in parameters.items():
             if any(id(member) in reached for member in members):
-                cleared[name].append(all(member.grad is None or not member.grad.any() for member in members))
+                cleared[name].append(
+                    all(member.grad is None or not member.grad.any() for member in members)
+                )
         original(loss, *arguments, **keywords)
 
     monkeypatch.setattr(Tensor, "backward", backward)
@@ -132,7 +138,8 @@ def repelled_and_attracted(burn_in: int) -> tuple[Learner, Learner]:
     """One iteration, the second, under two opposite diversity objectives."""
     attraction = DiversityConfig(burn_in=burn_in, attraction=0.9, length=0.1)
     repelled, attracted = (
-        after(config, iterations=1, first=1) for config in (tiny(burn_in), tiny(diversity=attraction))
+        after(config, iterations=1, first=1)
+        for config in (tiny(burn_in), tiny(diversity=attraction))
     )
     return repelled, attracted
 
@@ -176,7 +183,12 @@ def test_a_single_skill_has_no_diversity_at_all() -> None:
     drawn = {name: value.clone() for name, value in expert.successor.state_dict().items()}
     metrics = expert.learn(experience(expert), skills(expert.config), 50, 0)
     assert not differing(drawn, expert.successor.state_dict())
-    assert metrics["reward/intrinsic"] == metrics["skills/distance"] == metrics["loss/successor"] == 0.0
+    assert (
+        metrics["reward/intrinsic"]
+        == metrics["skills/distance"]
+        == metrics["loss/successor"]
+        == 0.0
+    )
     assert not expert.multipliers.raw.any()
 
 
@@ -209,7 +221,9 @@ def test_logged_rewards_are_means_per_step() -> None:
     subject = learner(tiny())
     rollout = experience(subject)
     metrics = subject.learn(rollout, skills(subject.config), 0, 0)
-    assert metrics["reward/regular"] == pytest.approx(float(rollout.reward[..., 0].mean()), rel=1e-4)
+    assert metrics["reward/regular"] == pytest.approx(
+        float(rollout.reward[..., 0].mean()), rel=1e-4
+    )
     assert metrics["reward/task"] == pytest.approx(float(rollout.reward[..., 1].mean()), rel=1e-4)
     assert metrics["falls"] == pytest.approx(float(rollout.fallen.mean()))
 
@@ -221,14 +235,23 @@ def test_normalisers_count_every_sample_once() -> None:
     subject.learn(rollout, skills(subject.config), 0, 0)
     assert subject.normaliser.count == subject.feature_normaliser.count == STEPS * ROBOTS
     close(subject.normaliser.mean, rollout.raw.flatten(0, 1).mean(0), rtol=1e-4, atol=1e-5)
-    close(subject.feature_normaliser.mean, rollout.features.flatten(0, 1).mean(0), rtol=1e-4, atol=1e-5)
+    close(
+        subject.feature_normaliser.mean,
+        rollout.features.flatten(0, 1).mean(0),
+        rtol=1e-4,
+        atol=1e-5,
+    )
 
 
 def test_the_weight_of_regularity_grows_with_the_steps_done() -> None:
     """From a share at the start to all of it: before the end of the ramp another share is another policy."""
     options = {"regular_steps": 1000, "num_skills": 1}
-    early = [policy_after(tiny(regular_start=start, **options), steps_done=0) for start in (0.1, 0.9)]
-    late = [policy_after(tiny(regular_start=start, **options), steps_done=1000) for start in (0.1, 0.9)]
+    early = [
+        policy_after(tiny(regular_start=start, **options), steps_done=0) for start in (0.1, 0.9)
+    ]
+    late = [
+        policy_after(tiny(regular_start=start, **options), steps_done=1000) for start in (0.1, 0.9)
+    ]
     assert differing(early[0], early[1])
     assert not differing(late[0], late[1])
 

@@ -29,7 +29,11 @@ def checkpoint(tmp_path: Path) -> Path:
 def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
     """One row each, finite numbers, in plausible ranges: untrained robots stand about where they were put."""
     walks = evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=2, steps=100))
-    assert [(walk.checkpoint, walk.skill) for walk in walks] == [("model_0", 0), ("model_0", 1), ("model_0", 2)]
+    assert [(walk.checkpoint, walk.skill) for walk in walks] == [
+        ("model_0", 0),
+        ("model_0", 1),
+        ("model_0", 2),
+    ]
     for walk in walks:
         numbers = [value for value in asdict(walk).values() if not isinstance(value, str)]
         assert np.isfinite(numbers).all()
@@ -57,9 +61,13 @@ def test_json_lines_are_what_was_measured(checkpoint: Path, command: Command) ->
     assert {"velocity", "falls", "diagonal_phase", "task_value"} <= set(lines[0])
 
 
-def test_the_table_has_a_row_per_skill(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_a_row_per_skill(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With the command and the randomisation in its title: a number without its conditions is none."""
-    evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100, randomisation="paper"))
+    evaluate(
+        EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100, randomisation="paper")
+    )
     text = capsys.readouterr().out
     assert text.count("model_0") == 3
     assert "randomisation paper" in " ".join(text.split())
@@ -67,13 +75,18 @@ def test_the_table_has_a_row_per_skill(checkpoint: Path, capsys: pytest.CaptureF
 
 def test_the_same_seed_measures_the_same(checkpoint: Path) -> None:
     """Numbers in a report can be made again."""
-    one, same = (evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100)) for _ in range(2))
+    one, same = (
+        evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100))
+        for _ in range(2)
+    )
     assert one == same
 
 
 def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
     """The first second is left out of all numbers: of one second nothing would remain."""
-    with pytest.raises(SoloError, match="50 steps are too short to tell a gait: expected at least 100"):
+    with pytest.raises(
+        SoloError, match="50 steps are too short to tell a gait: expected at least 100"
+    ):
         evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=50))
 
 

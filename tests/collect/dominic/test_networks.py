@@ -14,9 +14,13 @@ close = torch.testing.assert_close
 INPUTS, OUTPUTS, HIDDEN = 5, 3, (16, 8)
 
 
-def network(num_skills: int = 4, mask_keep: float = 0.5, seed: int = 0, hidden: tuple[int, int] = HIDDEN) -> SkillMLP:
+def network(
+    num_skills: int = 4, mask_keep: float = 0.5, seed: int = 0, hidden: tuple[int, int] = HIDDEN
+) -> SkillMLP:
     """A small network."""
-    return SkillMLP(INPUTS, hidden, OUTPUTS, num_skills, mask_keep, torch.Generator().manual_seed(seed))
+    return SkillMLP(
+        INPUTS, hidden, OUTPUTS, num_skills, mask_keep, torch.Generator().manual_seed(seed)
+    )
 
 
 def inputs(count: int, size: int = INPUTS) -> torch.Tensor:
@@ -169,7 +173,9 @@ def test_the_deviation_is_learned_too() -> None:
 # --- Normaliser ----------------------------------------------------------------------------------
 
 
-@given(st.lists(st.integers(1, 20), min_size=1, max_size=6), st.floats(-50, 50), st.floats(0.01, 10))
+@given(
+    st.lists(st.integers(1, 20), min_size=1, max_size=6), st.floats(-50, 50), st.floats(0.01, 10)
+)
 def test_normaliser_has_the_statistics_of_all_samples_however_they_are_split(
     sizes: list[int], centre: float, spread: float
 ) -> None:

@@ -79,7 +79,9 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
     assert metrics(tmp_path / "unbroken") == metrics(run)
     assert files(tmp_path / "unbroken") == files(run)
     for name in ("model_1.pt", "model_4.pt", "model_6.pt"):
-        one, other = (torch.load(tmp_path / kind / "checkpoints" / name) for kind in ("unbroken", "broken"))
+        one, other = (
+            torch.load(tmp_path / kind / "checkpoints" / name) for kind in ("unbroken", "broken")
+        )
         assert not differing(one, other), name
 
 
@@ -102,9 +104,13 @@ def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
 def kill_after(iterations: int, run: Path, command: list[str]) -> None:
     """Start a run in a process of its own and kill it once it has logged some iterations."""
     log = run / METRICS_FILE
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
-            while process.poll() is None and not (log.exists() and log.read_text().count("\n") >= iterations):
+            while process.poll() is None and not (
+                log.exists() and log.read_text().count("\n") >= iterations
+            ):
                 time.sleep(0.005)
         finally:
             process.send_signal(signal.SIGKILL)
@@ -112,7 +118,9 @@ def kill_after(iterations: int, run: Path, command: list[str]) -> None:
     assert process.returncode == -signal.SIGKILL, problems
 
 
-def test_a_run_killed_with_no_warning_continues_to_the_same_weights(tmp_path: Path, command: Command) -> None:
+def test_a_run_killed_with_no_warning_continues_to_the_same_weights(
+    tmp_path: Path, command: Command
+) -> None:
     """A real `kill -9` in the middle, then `--resume`: state, checkpoints and metrics of a run left alone."""
     options = flags(iterations=36, save_every=5, num_skills=2, checkpoints=(2, 20))
     run = tmp_path / "killed"
@@ -126,7 +134,9 @@ def test_a_run_killed_with_no_warning_continues_to_the_same_weights(tmp_path: Pa
     assert metrics(tmp_path / "unbroken") == metrics(run)
     assert [line["iteration"] for line in metrics(run)] == list(range(1, 37))
     for name in ("model_2.pt", "model_20.pt", "model_36.pt"):
-        one, other = (torch.load(tmp_path / kind / "checkpoints" / name) for kind in ("unbroken", "killed"))
+        one, other = (
+            torch.load(tmp_path / kind / "checkpoints" / name) for kind in ("unbroken", "killed")
+        )
         assert not differing(one, other), name
 
 

@@ -22,7 +22,9 @@ def test_a_run_leaves_configuration_metrics_state_events_and_checkpoints(tmp_pat
     """Nothing else: no partial files, no temporary ones."""
     run = pretrain(PretrainCommand(**vars(tiny(checkpoints=(0, 1))), out=tmp_path / "run"))
     checkpoints = {f"checkpoints/model_{iteration}.pt" for iteration in (0, 1, 3)}
-    assert files(run) == {"config.yaml", METRICS_FILE, STATE_FILE, "tensorboard/events"} | checkpoints
+    assert (
+        files(run) == {"config.yaml", METRICS_FILE, STATE_FILE, "tensorboard/events"} | checkpoints
+    )
 
 
 def test_the_resolved_configuration_lies_beside_the_run(tmp_path: Path) -> None:
@@ -46,7 +48,9 @@ def test_checkpoints_are_policies_that_count_iterations_and_steps(tmp_path: Path
         assert (content["iteration"], content["tot_timesteps"]) == (iteration, updates * 64)
     last = read_policy(tmp_path / "checkpoints" / "model_3.pt")
     np.testing.assert_array_equal(last.weights[0], trainer.policy().weights[0])
-    assert (last.weights[0] != read_policy(tmp_path / "checkpoints" / "model_0.pt").weights[0]).any()
+    assert (
+        last.weights[0] != read_policy(tmp_path / "checkpoints" / "model_0.pt").weights[0]
+    ).any()
 
 
 def test_the_written_policy_acts_as_the_trained_one(tmp_path: Path) -> None:
@@ -57,7 +61,9 @@ def test_the_written_policy_acts_as_the_trained_one(tmp_path: Path) -> None:
     skill = torch.tensor([0, 1, 2, 0, 1, 2])
     with torch.no_grad():
         expected = learner.policy(learner.normaliser(observation), skill).numpy()
-    np.testing.assert_allclose(policy.mean_action(observation.numpy(), skill.numpy()), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        policy.mean_action(observation.numpy(), skill.numpy()), expected, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_the_policy_of_a_run_is_detached_from_training(tmp_path: Path) -> None:

@@ -29,11 +29,15 @@ def test_a_run_can_start_from_the_weights_of_another(tmp_path: Path) -> None:
     seen[:, -3:] = torch.tensor([1.0, 0.0, 0.0])  # the command of the expert: both must do the same
     skill = torch.zeros(len(seen), dtype=torch.long)
     actions = [
-        learner.policy(learner.normaliser(seen), skill).detach() for learner in (source.learner, further.learner)
+        learner.policy(learner.normaliser(seen), skill).detach()
+        for learner in (source.learner, further.learner)
     ]
     torch.testing.assert_close(*actions)
     neutral = {"normaliser.mean", "normaliser.var", *(f"{name}.first.weight" for name in NETWORKS)}
-    changed = {name.lstrip(".") for name in differing(source.learner.state_dict(), further.learner.state_dict())}
+    changed = {
+        name.lstrip(".")
+        for name in differing(source.learner.state_dict(), further.learner.state_dict())
+    }
     assert changed == neutral
     train(further)
     assert not differing(untouched, state(tmp_path / "expert"))
@@ -71,7 +75,9 @@ def test_a_run_that_started_from_another_does_so_even_if_killed_at_once(tmp_path
 def test_weights_that_do_not_fit_are_refused_by_name(tmp_path: Path) -> None:
     """An expert's network has one row of masks, five skills need five."""
     trained(tmp_path / "expert", tiny(num_skills=1))
-    with pytest.raises(SoloError, match=r"expert.*state\.pt: its weights do not fit.*as many skills"):
+    with pytest.raises(
+        SoloError, match=r"expert.*state\.pt: its weights do not fit.*as many skills"
+    ):
         Trainer(tiny(num_skills=3), tmp_path / "skills").start_from(tmp_path / "expert")
 
 

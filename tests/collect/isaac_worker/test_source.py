@@ -58,7 +58,11 @@ def numbers(source: str) -> set[float]:
     """All numbers that are written in a source."""
     found = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, int | float)
+            and not isinstance(node.value, bool)
+        ):
             found.add(node.value)
     return found
 
@@ -72,15 +76,29 @@ def test_no_number_about_the_robot_is_written_in_the_worker(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_name_of_the_robot_is_written_in_the_worker(path: Path) -> None:
     """Joints and bodies are named by the client too."""
-    texts = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
-    named = [text for text in texts if isinstance(text, str) and NAMES.search(text.replace("solo_isaac", ""))]
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+    ]
+    named = [
+        text
+        for text in texts
+        if isinstance(text, str) and NAMES.search(text.replace("solo_isaac", ""))
+    ]
     assert named == []
 
 
 def test_a_number_or_name_would_be_found() -> None:
     """Gains, gravity and limits are not among the harmless; joints and links are recognised."""
     setup = constants.CONTROL_SETUPS["locomotion"]
-    for number in (setup.kp, setup.kd, constants.GRAVITY, constants.PHYSICS_DT, limits.TRAINING.torque):
+    for number in (
+        setup.kp,
+        setup.kd,
+        constants.GRAVITY,
+        constants.PHYSICS_DT,
+        limits.TRAINING.torque,
+    ):
         assert numbers(f"x = {number}") - HARMLESS
     for name in (*constants.JOINT_NAMES, *constants.FOOT_NAMES, *constants.BODY_NAMES):
         assert NAMES.search(name), name

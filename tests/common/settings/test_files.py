@@ -30,7 +30,9 @@ def test_values_become_the_types_of_their_fields(tmp_path: Path) -> None:
     """A whole number is a float where one is asked for, a list a tuple, a text a path."""
     text = "width: 2\nsizes: [3, 4]\nsteps: [5]\nlimit: 1\nfolder: a/b\nshares: {x: 7}\n"
     result = config.read(Outer, file(tmp_path, text))
-    assert result == Outer(width=2.0, sizes=(3, 4), steps=(5,), limit=1.0, folder=Path("a/b"), shares={"x": 7})
+    assert result == Outer(
+        width=2.0, sizes=(3, 4), steps=(5,), limit=1.0, folder=Path("a/b"), shares={"x": 7}
+    )
     assert isinstance(result.width, float)
     assert isinstance(result.limit, float)
     assert isinstance(result.sizes, tuple)
@@ -95,7 +97,9 @@ def test_an_unknown_nested_setting_names_its_part(tmp_path: Path) -> None:
         ("count", "expected names with values, found 'count'"),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_named_with_what_was_expected(tmp_path: Path, text: str, message: str) -> None:
+def test_a_value_of_the_wrong_kind_is_named_with_what_was_expected(
+    tmp_path: Path, text: str, message: str
+) -> None:
     """What was found, where, what was expected."""
     assert message in refusal(tmp_path, text)
 
@@ -128,7 +132,9 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 def test_yaml_cannot_execute_anything(tmp_path: Path) -> None:
     """Tags that build Python objects are refused."""
     target = tmp_path / "executed"
-    assert "not valid YAML" in refusal(tmp_path, f"name: !!python/object/apply:os.mkdir ['{target}']\n")
+    assert "not valid YAML" in refusal(
+        tmp_path, f"name: !!python/object/apply:os.mkdir ['{target}']\n"
+    )
     assert not target.exists()
 
 
@@ -170,7 +176,9 @@ outers = st.builds(
 
 
 @given(outers)
-def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, written: Outer) -> None:
+def test_what_is_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, written: Outer
+) -> None:
     """Any values, small and large numbers, names that look like numbers: the resolved copy is the run."""
     path = tmp_path_factory.mktemp("config") / "settings.yaml"
     config.write(written, path)

@@ -50,11 +50,31 @@ def test_without_file_and_flags_defaults_remain() -> None:
 def test_every_kind_of_field_has_a_flag() -> None:
     """Numbers, switches, names, tuples, paths, and none."""
     result = from_flags(
-        *("--width", "2", "--active", "True", "--kind", "slow", "--sizes", "7", "8", "--steps", "1", "2", "3"),
+        *(
+            "--width",
+            "2",
+            "--active",
+            "True",
+            "--kind",
+            "slow",
+            "--sizes",
+            "7",
+            "8",
+            "--steps",
+            "1",
+            "2",
+            "3",
+        ),
         *("--limit", "0.25", "--folder", "a/b"),
     )
     assert result == Outer(
-        width=2.0, active=True, kind="slow", sizes=(7, 8), steps=(1, 2, 3), limit=0.25, folder=Path("a/b")
+        width=2.0,
+        active=True,
+        kind="slow",
+        sizes=(7, 8),
+        steps=(1, 2, 3),
+        limit=0.25,
+        folder=Path("a/b"),
     )
 
 
@@ -76,7 +96,9 @@ def test_help_tells_what_a_field_means(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         config.from_command_line(PretrainCommand, "solo-pretrain", ["--help"])
     text = capsys.readouterr().out
-    assert "Train a locomotion expert, or skills that walk in different ways, from nothing.\n" in text
+    assert (
+        "Train a locomotion expert, or skills that walk in different ways, from nothing.\n" in text
+    )
     assert "--config FILE" in text
     assert "--num-skills" in text
     assert "which never trades the task for diversity" in " ".join(text.replace("│", " ").split())
@@ -88,7 +110,9 @@ def test_help_tells_what_a_field_means(capsys: pytest.CaptureFixture[str]) -> No
 def by_kind(early: Callable[[str, str], str]) -> Outer:
     """Defaults that depend on what is asked for."""
     count, kind = (7, "slow") if early("kind", "fast") == "slow" else (3, "fast")
-    return Outer(count=count, kind=kind, name=early("name", "none asked for"), inner=Inner(rate=0.7))  # type: ignore[arg-type]
+    return Outer(
+        count=count, kind=kind, name=early("name", "none asked for"), inner=Inner(rate=0.7)
+    )  # type: ignore[arg-type]
 
 
 def from_start(*arguments: object) -> Outer:
@@ -105,7 +129,10 @@ def test_defaults_may_depend_on_a_flag() -> None:
 
 def test_of_a_flag_given_twice_the_last_counts() -> None:
     """For the defaults as for the value."""
-    assert (from_start("--kind", "slow", "--kind=fast").count, from_start("--kind", "slow", "--kind=fast").kind) == (
+    assert (
+        from_start("--kind", "slow", "--kind=fast").count,
+        from_start("--kind", "slow", "--kind=fast").kind,
+    ) == (
         3,
         "fast",
     )

@@ -36,11 +36,19 @@ def test_every_shipped_file_loads_and_changes_something(path: Path) -> None:
 
 def shipped_variants() -> list[tuple[Path, str, dict[str, Any]]]:
     """Every variant of every sweep, with its file and name."""
-    return [(path, name, settings) for path in SWEEPS for name, settings in yaml.safe_load(path.read_text()).items()]
+    return [
+        (path, name, settings)
+        for path in SWEEPS
+        for name, settings in yaml.safe_load(path.read_text()).items()
+    ]
 
 
-@pytest.mark.parametrize(("path", "name", "settings"), shipped_variants(), ids=lambda value: str(value)[-30:])
-def test_every_shipped_variant_can_be_trained(path: Path, name: str, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("path", "name", "settings"), shipped_variants(), ids=lambda value: str(value)[-30:]
+)
+def test_every_shipped_variant_can_be_trained(
+    path: Path, name: str, settings: dict[str, Any]
+) -> None:
     """Each is a valid configuration, other than what is trained without a sweep."""
     assert resolved(Job(name, settings, path)) != RunConfig()
 

@@ -26,7 +26,9 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
 
 
-def refusal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> str:
     """What the command says when it refuses."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", *arguments])
     with pytest.raises(SystemExit) as stop:
@@ -127,7 +129,9 @@ def test_what_cannot_go_well_is_refused(
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])
-def test_keygen_has_help(word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keygen_has_help(
+    word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Which is no error, and draws nothing."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", "keygen", word])
     cli.main()
@@ -176,7 +180,10 @@ def test_a_bundle_that_needs_a_height_map_is_refused(
         (),
     )
     words = refusal(["--mock", "--bundle", str(bundle)], monkeypatch, capsys)
-    assert words == f"solo-deploy: {bundle}: made for navigation, which needs a height map; this robot has none.\n"
+    assert (
+        words
+        == f"solo-deploy: {bundle}: made for navigation, which needs a height map; this robot has none.\n"
+    )
 
 
 def test_the_help_says_who_is_not_asked_to_walk(
@@ -187,7 +194,10 @@ def test_the_help_says_who_is_not_asked_to_walk(
     with pytest.raises(SystemExit):
         cli.main()
     words = " ".join(capsys.readouterr().out.split())
-    assert "0 only if nothing went wrong and the robot walked; --mock, --readonly and people who drive" in words
+    assert (
+        "0 only if nothing went wrong and the robot walked; --mock, --readonly and people who drive"
+        in words
+    )
 
 
 @pytest.mark.parametrize("name", ["a folder", "[bold]"])

@@ -16,7 +16,15 @@ import pytest
 
 from deploy.common.clock import Clock, Ticker
 from deploy.common.realtime import prepare, prepare_aloud
-from deploy.common.signals import ENDINGS, PARENT, STOPS, Interrupts, StopRequest, ask_to_end, naming_parent
+from deploy.common.signals import (
+    ENDINGS,
+    PARENT,
+    STOPS,
+    Interrupts,
+    StopRequest,
+    ask_to_end,
+    naming_parent,
+)
 
 MS = 1_000_000
 
@@ -76,7 +84,9 @@ def test_lateness_of_the_last_ticks_is_kept() -> None:
     ticker = Ticker(0.001, most=10, clock=clock)
     for _ in range(25):
         ticker.wait()
-    assert sorted(np.round(ticker.lateness() * 1e6).tolist()) == [float(number) for number in range(15, 25)]
+    assert sorted(np.round(ticker.lateness() * 1e6).tolist()) == [
+        float(number) for number in range(15, 25)
+    ]
 
 
 def test_the_clock_is_the_monotonic_one() -> None:
@@ -118,13 +128,19 @@ def test_refusals_are_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Locker(-1))
     monkeypatch.setattr(ctypes, "get_errno", lambda: 12)
     scheduling, memory = prepare(40)
-    assert scheduling.startswith("real-time scheduling refused ([Errno 1] Operation not permitted): ticks may be late;")
-    assert memory.startswith("memory lock refused (Cannot allocate memory): page faults may make ticks late;")
+    assert scheduling.startswith(
+        "real-time scheduling refused ([Errno 1] Operation not permitted): ticks may be late;"
+    )
+    assert memory.startswith(
+        "memory lock refused (Cannot allocate memory): page faults may make ticks late;"
+    )
     assert "setcap" in scheduling
     assert not gc.isenabled()
 
 
-def test_refusals_are_told_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refusals_are_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Before the robot moves, not in the report of what it did; and by whom."""
     monkeypatch.setattr("deploy.common.realtime.prepare", lambda _: ["memory lock refused"])
     assert prepare_aloud(40, "controller") == ["memory lock refused"]
@@ -139,7 +155,9 @@ def test_what_is_allowed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_setscheduler", lambda *arguments: asked.append(arguments))
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: locker)
     assert prepare(40) == []
-    assert [(who, policy, given.sched_priority) for who, policy, given in asked] == [(0, os.SCHED_FIFO, 40)]  # type: ignore[attr-defined]
+    assert [(who, policy, given.sched_priority) for who, policy, given in asked] == [
+        (0, os.SCHED_FIFO, 40)
+    ]  # type: ignore[attr-defined]
     assert locker.asked == 3
 
 
@@ -208,7 +226,13 @@ def test_the_terminal_is_given_back_from_the_background(take: str, use: str) -> 
     """The first use of it is a request to end; what the end does with it is neither refused nor tried for ever."""
     heard, told = os.pipe()
     program = BACKGROUND.format(take=take, use=use, end=told)
-    subprocess.run([sys.executable, "-c", program], pass_fds=[told], check=True, timeout=60, stdin=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-c", program],
+        pass_fds=[told],
+        check=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
     os.close(told)
     with os.fdopen(heard, "rb") as pipe:
         assert pipe.read() == b"given back"
@@ -256,7 +280,9 @@ def test_a_real_orphan_stops() -> None:
 
 
 @pytest.mark.usefixtures("signals_again")
-@pytest.mark.parametrize(("parent", "gone"), [(os.getppid(), False), (1 << 22, True)], ids=["here", "gone"])
+@pytest.mark.parametrize(
+    ("parent", "gone"), [(os.getppid(), False), (1 << 22, True)], ids=["here", "gone"]
+)
 def test_a_parent_that_was_killed_while_its_child_started(
     parent: int, gone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,8 +294,16 @@ def test_a_parent_that_was_killed_while_its_child_started(
 
 def test_a_shell_may_stand_between_parent_and_child() -> None:
     """As in `virtual_board -- sh -c ...`."""
-    child = [sys.executable, "-c", "from deploy.common.signals import StopRequest; print(StopRequest()())"]
+    child = [
+        sys.executable,
+        "-c",
+        "from deploy.common.signals import StopRequest; print(StopRequest()())",
+    ]
     told = subprocess.run(
-        ["sh", "-c", f"{shlex.join(child)}; true"], env=naming_parent(), capture_output=True, text=True, check=True
+        ["sh", "-c", f"{shlex.join(child)}; true"],
+        env=naming_parent(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert told.stdout == "False\n"

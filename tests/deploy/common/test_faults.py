@@ -43,14 +43,23 @@ def test_numbers_of_causes_stay() -> None:
 @pytest.mark.parametrize("joint", [-1, 12, 99])
 def test_a_joint_that_does_not_exist_is_a_joint(joint: int) -> None:
     """Words are also made of messages that somebody garbled."""
-    assert str(Fault(Cause.JOINT_POSITION, 1.0, joint)) == "a joint at 1.00 rad is beyond its safety limit"
+    assert (
+        str(Fault(Cause.JOINT_POSITION, 1.0, joint))
+        == "a joint at 1.00 rad is beyond its safety limit"
+    )
 
 
 def test_words_hold_joint_and_number() -> None:
     """Rounded to what can be read."""
-    assert str(Fault(Cause.JOINT_POSITION, -2.7182, 2)) == "FL_KFE at -2.72 rad is beyond its safety limit"
+    assert (
+        str(Fault(Cause.JOINT_POSITION, -2.7182, 2))
+        == "FL_KFE at -2.72 rad is beyond its safety limit"
+    )
     assert str(Fault(Cause.STATE_STALE, 12.6)) == "the robot's newest state is 13 ms old"
-    assert str(Fault(Cause.MOTOR_NOT_READY, joint=11)) == f"the motor of {JOINT_NAMES[11]} does not follow"
+    assert (
+        str(Fault(Cause.MOTOR_NOT_READY, joint=11))
+        == f"the motor of {JOINT_NAMES[11]} does not follow"
+    )
 
 
 def test_the_robot_s_own_fault_is_told_with_its_cause() -> None:
@@ -65,5 +74,7 @@ def test_the_robot_s_own_fault_is_told_with_its_cause() -> None:
 def test_a_number_of_no_cause_is_an_unknown_one(number: int) -> None:
     """Another version, or somebody who garbles messages, ends nobody."""
     assert Cause.of(number) is Cause.UNKNOWN
-    assert str(Fault(Cause.ROBOT_FAULT, behind=Cause.of(number))).endswith("a cause that this version does not know")
+    assert str(Fault(Cause.ROBOT_FAULT, behind=Cause.of(number))).endswith(
+        "a cause that this version does not know"
+    )
     assert Cause.of(45) is Cause.COMMAND_STALE

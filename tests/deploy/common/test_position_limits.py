@@ -69,7 +69,11 @@ def test_the_first_joint_outside_is_named() -> None:
     assert Allowance(LIMIT).beyond(with_joint(at(9, 2.0), 2, -3.0)) == 2
 
 
-@given(st.lists(st.lists(st.floats(-4, 4), min_size=NUM_JOINTS, max_size=NUM_JOINTS), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.lists(st.floats(-4, 4), min_size=NUM_JOINTS, max_size=NUM_JOINTS), min_size=1, max_size=8
+    )
+)
 def test_allowances_only_shrink(positions: list[list[float]]) -> None:
     """Whatever joints do, what is allowed is never less than the limit nor more than at the start."""
     allowance, start = Allowance(SAFETY.position), np.array(positions[0])

@@ -52,7 +52,9 @@ def test_a_fault_is_left_by_rearming_alone() -> None:
 
 def test_motors_are_damped_after_rearming() -> None:
     """A person re-arms, looks, and only then asks for standing."""
-    assert {next_state(state, Event.REARM) for state in (State.DAMP, State.FAULT)}.isdisjoint(POWERED)
+    assert {next_state(state, Event.REARM) for state in (State.DAMP, State.FAULT)}.isdisjoint(
+        POWERED
+    )
 
 
 def test_powered_states_are_those_that_hold_positions() -> None:
@@ -78,7 +80,10 @@ def test_an_operator_can_ask_for_all_but_what_the_controller_finds() -> None:
     assert {request.name: event.name for request, event in EVENTS.items()} == {
         name: name for name in ("STAND", "WALK", "STOP", "SIT", "DAMP")
     }
-    assert set(Request) - set(EVENTS) == {Request.NOTHING, Request.REARM}  # which waits for the robot
+    assert set(Request) - set(EVENTS) == {
+        Request.NOTHING,
+        Request.REARM,
+    }  # which waits for the robot
 
 
 def test_numbers_of_states_stay() -> None:

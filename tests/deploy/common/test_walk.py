@@ -57,7 +57,9 @@ def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
             errors.append(estimate.velocity_b - motion.linear_velocity_b)
             tilts.append(float(np.arccos(np.clip(gravity @ estimate.gravity_b, -1, 1))))
         if truth:
-            controller.estimate = replace(estimate, velocity_b=motion.linear_velocity_b, gravity_b=gravity)
+            controller.estimate = replace(
+                estimate, velocity_b=motion.linear_velocity_b, gravity_b=gravity
+            )
 
     rig.before_tick = compare
     witness = Witness(robot)

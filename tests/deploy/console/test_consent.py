@@ -37,7 +37,9 @@ def test_enter_begins(terminal: int, keys: bytes) -> None:
     answering(terminal, keys)
 
 
-@pytest.mark.parametrize("keys", [b"n\n", b"y\n", b" \n", b"q\n", b"\x04", b"enter\n", "\u0663\n".encode()])
+@pytest.mark.parametrize(
+    "keys", [b"n\n", b"y\n", b" \n", b"q\n", b"\x04", b"enter\n", "\u0663\n".encode()]
+)
 def test_anything_else_does_not(terminal: int, keys: bytes) -> None:
     """Not even yes: who does not read the question shall not begin; the end of the input is no answer."""
     with pytest.raises(SoloError, match="nothing was started, nothing has moved"):
@@ -61,7 +63,9 @@ def test_a_terminal_that_is_gone_is_no_answer(monkeypatch: pytest.MonkeyPatch) -
             if when == "before":
                 os.close(ours)
             with pytest.raises(SoloError):
-                ask_before_bring_up(lambda _, end=ours, now=when == "meanwhile": os.close(end) if now else None)  # type: ignore[misc]
+                ask_before_bring_up(
+                    lambda _, end=ours, now=when == "meanwhile": os.close(end) if now else None
+                )  # type: ignore[misc]
 
 
 # --- The command itself, with a card that does not exist -----------------------------------------
@@ -71,11 +75,20 @@ def test_a_terminal_that_is_gone_is_no_answer(monkeypatch: pytest.MonkeyPatch) -
 def real(tmp_path: Path) -> tuple[str, ...]:
     """Flags of a robot that no computer has."""
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
-    return ("--robot", "real", "--interface", "nocard", "--calibration", str(tmp_path / "robot.json"))
+    return (
+        "--robot",
+        "real",
+        "--interface",
+        "nocard",
+        "--calibration",
+        str(tmp_path / "robot.json"),
+    )
 
 
 @pytest.mark.parametrize("operator", ["script", "keyboard"])
-def test_no_process_starts_before_somebody_agrees(operator: str, real: tuple[str, ...], tmp_path: Path) -> None:
+def test_no_process_starts_before_somebody_agrees(
+    operator: str, real: tuple[str, ...], tmp_path: Path
+) -> None:
     """However long it takes; who does not agree leaves nothing behind."""
     with Deployment(tmp_path / "run", *real, "--operator", operator) as run:
         time.sleep(3.0)

@@ -29,12 +29,12 @@ class FakeLink:
     fault: int = 0
     robot_fault: int = 0
 
-    def subscribe(self, channel: str, handler: Any) -> None:  # noqa: ANN401  # a function
+    def subscribe(self, channel: str, handler: Any) -> None:  # a function
         """Keep the console's handler."""
         assert channel == STATUS
         self._handler = handler
 
-    def publish(self, channel: str, message: Any) -> None:  # noqa: ANN401  # generated classes have no types
+    def publish(self, channel: str, message: Any) -> None:  # generated classes have no types
         """Remember."""
         assert channel == OPERATOR
         self.sent.append(message)
@@ -42,7 +42,12 @@ class FakeLink:
     def receive(self) -> None:
         """Tell what the controller does."""
         status = blank(STATUS)
-        status.state, status.fault, status.skill, status.robot_fault = self.state, self.fault, 2, self.robot_fault
+        status.state, status.fault, status.skill, status.robot_fault = (
+            self.state,
+            self.fault,
+            2,
+            self.robot_fault,
+        )
         status.time_ns = time.monotonic_ns()
         self._handler(status, b"")
 
@@ -154,15 +159,21 @@ def test_the_console_knows_what_each_device_can_do_after_a_fault() -> None:
 def test_the_console_names_the_robot_s_own_cause() -> None:
     """Who holds the keys must know whether to mend the robot or to wait."""
     link = FakeLink(state=State.FAULT, fault=Cause.ROBOT_FAULT, robot_fault=Cause.VOLTAGE)
-    assert "FAULT: the robot damps by itself: the battery gives 0.0 V  (r re-arms)" in run(Keys(([], True)), link)
+    assert "FAULT: the robot damps by itself: the battery gives 0.0 V  (r re-arms)" in run(
+        Keys(([], True)), link
+    )
 
 
-@pytest.mark.parametrize(("state", "fault"), [(7, 0), (-128, 0), (State.FAULT, 99), (State.FAULT, -1)])
+@pytest.mark.parametrize(
+    ("state", "fault"), [(7, 0), (-128, 0), (State.FAULT, 99), (State.FAULT, -1)]
+)
 def test_the_console_survives_any_status(state: int, fault: int) -> None:
     """Another version may have sent it: a state that does not exist is not shown, such a cause is unknown."""
     shown: list[str] = []
     operate(Keys(), FakeLink(state=state, fault=fault), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
-    assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (state == State.FAULT)
+    assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (
+        state == State.FAULT
+    )
 
 
 class Clock:

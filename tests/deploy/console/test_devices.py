@@ -101,7 +101,10 @@ def test_a_key_without_a_letter_asks_for_nothing(name: str, terminal: int) -> No
         assert [key for key in Keyboard()._letters(f"{whole[:cut]} ") if key == " "] == [" "]
     with Keyboard() as keyboard:
         os.write(terminal, f"{whole} s".encode())
-        assert [wish.request for wish in keyboard.read(0.05, None)[0]] == [Request.DAMP, Request.STAND]
+        assert [wish.request for wish in keyboard.read(0.05, None)[0]] == [
+            Request.DAMP,
+            Request.STAND,
+        ]
 
 
 def test_escape_takes_no_later_key_with_it(terminal: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,11 +134,15 @@ def test_a_terminal_that_is_gone_is_a_person_that_is_gone(monkeypatch: pytest.Mo
         monkeypatch.setattr(sys, "stdin", stdin)
         keyboard = Keyboard()
         os.close(ours)
-        with pytest.raises(OSError, match="Errno 5"):  # the system's, or ours where it only tells the end of input
+        with pytest.raises(
+            OSError, match="Errno 5"
+        ):  # the system's, or ours where it only tells the end of input
             keyboard.read(0.01, None)
 
 
-def test_the_end_of_the_input_is_a_terminal_that_is_gone(terminal: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_the_input_is_a_terminal_that_is_gone(
+    terminal: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not a reason to look for ever."""
     with Keyboard() as keyboard:
         os.write(terminal, b"x")
@@ -178,7 +185,11 @@ def test_a_real_robot_neither_stands_nor_walks_before_somebody_agrees(told: Told
     """However long it takes; each question is asked once and says what will happen."""
     for state, words, wish in (
         (State.IDLE, "ENTER: the robot will stand up.", Wish(Request.STAND)),
-        (State.READY, "the robot will walk 2 s with skill 2, stop, and lie down.", Wish(Request.WALK, 2)),
+        (
+            State.READY,
+            "the robot will walk 2 s with skill 2, stop, and lie down.",
+            Wish(Request.WALK, 2),
+        ),
     ):
         assert [told.look(state, seconds=9.0) for _ in range(3)] == [[], [], []]
         assert words in told.shown[-1]
@@ -194,7 +205,9 @@ def test_enter_before_the_question_means_nothing(told: Told) -> None:
     """Nor does one Enter agree to two things, or to a second try."""
     assert told.look(State.IDLE, "\n\n") == []
     assert told.look(State.IDLE, "\n") == [Wish(Request.STAND)]
-    assert told.look(State.IDLE) == []  # it was not granted, as motors are still aligned: asked again
+    assert (
+        told.look(State.IDLE) == []
+    )  # it was not granted, as motors are still aligned: asked again
     assert sum("stand up" in shown for shown in told.shown) == 2
 
 
@@ -243,7 +256,7 @@ class FakePad:
     def ungrab(self) -> None:
         """Nothing to do."""
 
-    def absinfo(self, code: int) -> Any:  # noqa: ANN401  # an object with min and max
+    def absinfo(self, code: int) -> Any:  # an object with min and max
         """A stick's range, and where it is."""
         return type("Info", (), {"min": -100, "max": 100, "value": self.stick})
 
@@ -251,7 +264,7 @@ class FakePad:
         """The buttons that are down, whatever was told of them."""
         return sorted(self.down)
 
-    def read_one(self) -> Any:  # noqa: ANN401  # an event, or None
+    def read_one(self) -> Any:  # an event, or None
         """The next event."""
         if self.gone:
             raise OSError("No such device")
@@ -263,12 +276,12 @@ class FakePad:
         return told
 
 
-def event(kind: int, code: int, value: int) -> Any:  # noqa: ANN401  # an object as evdev has it
+def event(kind: int, code: int, value: int) -> Any:  # an object as evdev has it
     """An event."""
     return type("Event", (), {"type": kind, "code": code, "value": value})
 
 
-def pressed(request: Request) -> Any:  # noqa: ANN401  # an object as evdev has it
+def pressed(request: Request) -> Any:  # an object as evdev has it
     """The event of a request's button."""
     return event(KEY, next(code for code, wish in BUTTONS.items() if wish.request is request), 1)
 
@@ -306,7 +319,12 @@ def test_letting_go_for_a_moment_is_letting_go() -> None:
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
     gamepad.read(0.0, None)
-    pad.events = [event(KEY, DEAD_MAN, 0), pressed(Request.REARM), event(KEY, DEAD_MAN, 1), pressed(Request.WALK)]
+    pad.events = [
+        event(KEY, DEAD_MAN, 0),
+        pressed(Request.REARM),
+        event(KEY, DEAD_MAN, 1),
+        pressed(Request.WALK),
+    ]
     assert gamepad.read(0.0, None) == ([DAMP, Wish(Request.WALK)], True)
 
 
@@ -361,7 +379,7 @@ def test_after_letting_go_nothing_moves_before_a_person_re_arms() -> None:
     pad, stage, bench = FakePad([event(KEY, DEAD_MAN, 1)]), Stage(), Bench()
     gamepad = Gamepad(pad, dead_man=True)
 
-    def look(*events: Any) -> None:  # noqa: ANN401  # objects as evdev has them
+    def look(*events: Any) -> None:  # objects as evdev has them
         pad.events += events
         wishes, _ = gamepad.read(0.0, None)
         for wish in wishes:
@@ -373,7 +391,10 @@ def test_after_letting_go_nothing_moves_before_a_person_re_arms() -> None:
     bench.send(bench.command())
     look(event(KEY, DEAD_MAN, 0))
     assert (stage.state, stage.commands[-1].kp, bench.gate.powered) == (State.DAMP, 0.0, False)
-    look(event(KEY, DEAD_MAN, 1), *(pressed(request) for request in (Request.STAND, Request.WALK, Request.SIT)))
+    look(
+        event(KEY, DEAD_MAN, 1),
+        *(pressed(request) for request in (Request.STAND, Request.WALK, Request.SIT)),
+    )
     assert (stage.state, bench.gate.powered) == (State.DAMP, False)
     look(pressed(Request.REARM))
     assert (stage.state, bench.gate.powered) == (State.IDLE, True)
@@ -399,7 +420,9 @@ def test_a_stick_that_is_let_go_is_a_velocity_of_zero() -> None:
 
 def test_sticks_set_velocities() -> None:
     """Half forwards is half of the most; the middle is zero, a little beside it too."""
-    gamepad = Gamepad(FakePad([event(AXIS, 1, -50), event(AXIS, 3, 5), event(AXIS, 99, 100)]), dead_man=False)
+    gamepad = Gamepad(
+        FakePad([event(AXIS, 1, -50), event(AXIS, 3, 5), event(AXIS, 99, 100)]), dead_man=False
+    )
     gamepad.read(0.0, None)
     np.testing.assert_allclose(gamepad.velocity, [0.5, 0.0, 0.0])
 

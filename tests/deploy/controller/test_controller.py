@@ -29,7 +29,12 @@ def targets(stage: Stage, start: int = 0) -> np.ndarray:
 
 def test_the_mock_robot_stands_walks_stops_and_lies_down() -> None:
     """In the states of the diagram, at the times of the configuration, and through the robot's own last line."""
-    plan = {100: (Request.STAND, -1), 2000: (Request.WALK, 3), 2500: (Request.STOP, -1), 4000: (Request.SIT, -1)}
+    plan = {
+        100: (Request.STAND, -1),
+        2000: (Request.WALK, 3),
+        2500: (Request.STOP, -1),
+        4000: (Request.SIT, -1),
+    }
     rig = Rig(MockSolo(), Controller(shipped(), 0), plan)
     for _ in range(6000):
         rig.tick()
@@ -63,7 +68,12 @@ def test_without_a_robot_nothing_is_powered() -> None:
     controller = Controller(shipped(), 0)
     controller.ask(Request.STAND, 0)
     command = controller.tick(0)
-    assert (controller.state, command.kp, command.kd, command.mode) == (State.IDLE, 0.0, DAMPING, Mode.DAMP)
+    assert (controller.state, command.kp, command.kd, command.mode) == (
+        State.IDLE,
+        0.0,
+        DAMPING,
+        Mode.DAMP,
+    )
     assert command.expires_ns == 0
     assert np.isfinite(command.position).all()
 
@@ -121,9 +131,15 @@ def test_the_policy_is_asked_every_twentieth_tick() -> None:
     assert (walk == walk[:, :1]).all()
     assert (np.abs(np.diff(walk[:, 0], axis=0)).max(axis=1) > 1e-6).all()
     commands = stage.commands[begun:]
-    assert {(command.mode, command.kp, command.kd, command.skill) for command in commands} == {(2, 5.0, 0.1, 2)}
-    assert [command.observed_ns for command in commands[::20]] == [now + MS + 20 * MS * k for k in range(5)]
-    assert [command.observed_ns for command in commands[19::20]] == [now + MS + 20 * MS * k for k in range(5)]
+    assert {(command.mode, command.kp, command.kd, command.skill) for command in commands} == {
+        (2, 5.0, 0.1, 2)
+    }
+    assert [command.observed_ns for command in commands[::20]] == [
+        now + MS + 20 * MS * k for k in range(5)
+    ]
+    assert [command.observed_ns for command in commands[19::20]] == [
+        now + MS + 20 * MS * k for k in range(5)
+    ]
 
 
 def test_a_skill_that_changes_hands_over_while_walking() -> None:
@@ -151,7 +167,9 @@ def test_stopping_lets_steps_shrink() -> None:
     assert stage.state is State.STAND
     stage.until(State.READY)
     fading = stage.commands[begun : begun + 800]
-    assert {(command.mode, command.kp, command.kd, command.skill) for command in fading} == {(2, 5.0, 0.1, -1)}
+    assert {(command.mode, command.kp, command.kd, command.skill) for command in fading} == {
+        (2, 5.0, 0.1, -1)
+    }
     distance = np.abs(targets(stage, begun) - POSE).max(axis=1)
     assert distance[790] < 0.1 * max(distance[:20])
     assert np.abs(np.diff(targets(stage, begun + 700), axis=0)).max() < 0.05

@@ -25,7 +25,11 @@ def damped(stage: Stage, cause: Cause) -> Fault:
     assert (command.mode, command.kp, command.kd, command.skill) == (Mode.DAMP, 0.0, DAMPING, -1)
     assert np.isfinite(command.position).all()
     status = stage.controller.status(stage.now_ns)
-    assert (status.fault, status.fault_joint, status.fault_value) == (cause, fault.joint, fault.value)
+    assert (status.fault, status.fault_joint, status.fault_value) == (
+        cause,
+        fault.joint,
+        fault.value,
+    )
     return fault
 
 
@@ -56,7 +60,9 @@ def walking() -> Stage:
         ({"joint_position": with_joint(np.zeros(NUM_JOINTS), 0, 0.9)}, Cause.JOINT_POSITION, 0),
     ],
 )
-def test_limits_are_watched_while_motors_hold(changes: dict[str, Any], cause: Cause, joint: int) -> None:
+def test_limits_are_watched_while_motors_hold(
+    changes: dict[str, Any], cause: Cause, joint: int
+) -> None:
     """A robot that lies damped may be turned by hand; one that stands is damped in the same tick."""
     stage = Stage()
     stage.tick(**changes)
@@ -99,7 +105,9 @@ def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
     message.fault, message.fault_joint, message.fault_value = Cause.COMMAND_STEP, 7, 1.75
     walking.controller.hear(message)
     walking.tick(heard=False)
-    assert damped(walking, Cause.ROBOT_FAULT) == Fault(Cause.ROBOT_FAULT, 1.75, 7, Cause.COMMAND_STEP)
+    assert damped(walking, Cause.ROBOT_FAULT) == Fault(
+        Cause.ROBOT_FAULT, 1.75, 7, Cause.COMMAND_STEP
+    )
     assert walking.controller.status(walking.now_ns).robot_fault == Cause.COMMAND_STEP
 
 

@@ -38,7 +38,9 @@ def test_skills_of_one_command_get_that_command() -> None:
     stage.tick(Request.WALK, velocity=np.array([-3.0, 2.0, 1.0]))
     stage.run(100)
     seen = np.array(bundle.observations)[:, -3:]
-    np.testing.assert_array_equal(seen, np.tile(np.float32(shipped().contract.command), (len(seen), 1)))
+    np.testing.assert_array_equal(
+        seen, np.tile(np.float32(shipped().contract.command), (len(seen), 1))
+    )
     assert shipped().contract.command[0] == pytest.approx(1.0)
 
 

@@ -35,7 +35,11 @@ class Odd(Counting):
 
 @pytest.mark.parametrize(
     ("target", "outside", "cause"),
-    [(np.nan, 0.0, Cause.POLICY_NOT_FINITE), (np.inf, 0.0, Cause.POLICY_NOT_FINITE), (2.5, 0.0, Cause.TARGET_RATE)],
+    [
+        (np.nan, 0.0, Cause.POLICY_NOT_FINITE),
+        (np.inf, 0.0, Cause.POLICY_NOT_FINITE),
+        (2.5, 0.0, Cause.TARGET_RATE),
+    ],
 )
 def test_an_odd_answer_is_never_commanded(target: float, outside: float, cause: Cause) -> None:
     """The tick that found it is damped already."""

@@ -71,7 +71,9 @@ def signed(tmp_path: Path) -> DeployConfig:
     return DeployConfig(robot="mock", fast=True, bundle=bundle, trust=trust)
 
 
-def test_a_bundle_that_is_replaced_after_preflight_is_refused(signed: DeployConfig, tmp_path: Path) -> None:
+def test_a_bundle_that_is_replaced_after_preflight_is_refused(
+    signed: DeployConfig, tmp_path: Path
+) -> None:
     """One that is whole, but that nobody trusted has signed."""
     check_skills(signed)
     shutil.copy(SKILLS / "steerable" / "skills.onnx", tmp_path / "skills.onnx")
@@ -95,7 +97,9 @@ def test_what_is_loaded_is_what_was_signed(
     assert shipped.load_bundle(signed.bundle, signed.trust).hash == Bundle(SHIPPED).hash
 
 
-def test_a_mistake_in_the_program_is_in_report_and_incident(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_the_program_is_in_report_and_incident(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With its place; the log is written although everything ends by it."""
 
     def divide(*_: object, **__: object) -> str:

@@ -19,7 +19,9 @@ from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 from tests.deploy.stage import MS, Stage, with_joint
 
-BRISK = ControllerConfig(power_seconds=0.02, stand_seconds=0.05, stop_seconds=0.06, sit_seconds=0.05)
+BRISK = ControllerConfig(
+    power_seconds=0.02, stand_seconds=0.05, stop_seconds=0.06, sit_seconds=0.05
+)
 FASTEST = 0.06
 """No joint has further to go than 1.6 rad between lying and standing: 15/8 of the mean speed of so brisk a motion,
 per tick [rad]."""
@@ -46,7 +48,7 @@ class AnyController(RuleBasedStateMachine):
         self.asked_ns, self.unheard = -REARM_NS, 0
         self.tick()
 
-    def tick(self, request: Request | None = Request.NOTHING, **options: Any) -> None:  # noqa: ANN401
+    def tick(self, request: Request | None = Request.NOTHING, **options: Any) -> None:
         """Let a tick pass and look at its command."""
         before_ns = self.stage.now_ns if self.last is None else self.last.time_ns
         was_faulty = self.stage.state is State.FAULT
@@ -55,7 +57,12 @@ class AnyController(RuleBasedStateMachine):
         assert np.isfinite(command.position).all()
         assert 0.0 <= command.kp <= 5.0
         if state not in POWERED:
-            assert (command.mode, command.kp, command.kd, command.skill) == (Mode.DAMP, 0.0, DAMPING, -1)
+            assert (command.mode, command.kp, command.kd, command.skill) == (
+                Mode.DAMP,
+                0.0,
+                DAMPING,
+                -1,
+            )
         if command.kp > 0.0:
             assert (np.abs(command.position) <= TRAINING.position).all()
             assert controller.fault is None
@@ -96,7 +103,14 @@ class AnyController(RuleBasedStateMachine):
     def go(self, turns: int, pause: int) -> None:
         """What it is all for, so that most examples get there; a short pause interrupts motions."""
         self.stage.fault = Cause.NONE
-        wishes = (Request.REARM, Request.STAND, Request.WALK, Request.STOP, Request.SIT, Request.STAND)
+        wishes = (
+            Request.REARM,
+            Request.STAND,
+            Request.WALK,
+            Request.STOP,
+            Request.SIT,
+            Request.STAND,
+        )
         for request in wishes[:turns]:
             self.tick(request)
             for _ in range(60 if request is Request.STAND else pause):
@@ -191,5 +205,7 @@ class AnyController(RuleBasedStateMachine):
         assert all(np.isfinite(value).all() for value in vars(estimate).values())
 
 
-AnyController.TestCase.settings = settings(settings.default, max_examples=20, stateful_step_count=20)
+AnyController.TestCase.settings = settings(
+    settings.default, max_examples=20, stateful_step_count=20
+)
 TestAnyController = AnyController.TestCase

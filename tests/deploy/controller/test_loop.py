@@ -65,12 +65,16 @@ def states(count: int, start: float = 0.0) -> list[Any]:
     robot, messages = MockSolo(epoch=start), []
     for number in range(count):
         message = state_of(robot.sense())
-        message.sequence, message.session, message.time_ns = number + 1, 5, round(start * 1e9) + number * MS
+        message.sequence, message.session, message.time_ns = (
+            number + 1,
+            5,
+            round(start * 1e9) + number * MS,
+        )
         messages.append(message)
     return messages
 
 
-def make(talk: Talk, **changes: Any) -> tuple[Loop, ListRecorder]:  # noqa: ANN401
+def make(talk: Talk, **changes: Any) -> tuple[Loop, ListRecorder]:
     """A loop with a real controller."""
     from deploy.controller.controller import Controller
 
@@ -90,7 +94,9 @@ def test_lock_step_answers_every_state_once() -> None:
     assert [command.time_ns for command in talk.sent[COMMAND]] == [0, 2 * MS, 3 * MS]
     assert (report.ended, report.ticks) == ("stopped", 3)
     assert (report.malformed, report.forged, report.unsent) == (3, 4, 5)
-    assert [channel for _, channel, _ in recorder.events].count(STATE) == 3  # the log has what it acted on
+    assert [channel for _, channel, _ in recorder.events].count(
+        STATE
+    ) == 3  # the log has what it acted on
 
 
 def test_a_robot_that_never_comes_is_told() -> None:
@@ -198,13 +204,17 @@ def test_stalls_count_with_every_tick_they_leave_out() -> None:
 @pytest.mark.parametrize("seconds", [0.005, 0.015])
 def test_one_stall_is_borne(seconds: float) -> None:
     """Once: no reason to let a robot fall."""
-    rig = Rig(lambda rig: rig.clock.sleep(seconds), robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+    rig = Rig(
+        lambda rig: rig.clock.sleep(seconds), robot="mock", state=State.READY, after=0.0, watch=0.3
+    ).run()
     assert rig.problems == ["stopped before the script was done"]
     assert rig.loop.report.overruns == 1
 
 
 @pytest.mark.parametrize("lockstep", [False, True])
-def test_a_mistake_in_the_program_is_named_with_its_place(lockstep: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_the_program_is_named_with_its_place(
+    lockstep: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the report, which has all else as well, and for the recorder; the program still ends by it."""
     talk = Talk()
     talk.states = states(5)
@@ -241,7 +251,10 @@ def test_history_tells_what_happened_when() -> None:
 
 def test_work_is_all_of_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading messages, which estimates and checks, is part of it."""
-    rig, spent = Rig(robot="mock", state=State.IDLE, after=0.0, watch=0.01, inject=lambda _: None), [0.0]
+    rig, spent = (
+        Rig(robot="mock", state=State.IDLE, after=0.0, watch=0.01, inject=lambda _: None),
+        [0.0],
+    )
     receive = rig.links[1].receive
 
     def slow(*arguments: float) -> int:

@@ -28,7 +28,9 @@ def test_only_walking_counts() -> None:
     """Two seconds of it at half a metre per second, between standing and standing."""
     walk, ticks = Reckoning(), round(2.0 / TICK)
     # Half of the joints drive, the others brake: their powers must not cancel.
-    moving = sensors(joint_torque=np.full(NUM_JOINTS, 0.5), joint_velocity=np.tile([1.0, -1.0], NUM_JOINTS // 2))
+    moving = sensors(
+        joint_torque=np.full(NUM_JOINTS, 0.5), joint_velocity=np.tile([1.0, -1.0], NUM_JOINTS // 2)
+    )
     for state, count in ((State.READY, 100), (State.WALK, ticks), (State.STAND, 100)):
         for _ in range(count):
             walk.look(state, moving, estimate(), 1.0)

@@ -24,19 +24,25 @@ ZERO = np.zeros(NUM_JOINTS)
 
 def estimate(roll: float = 0.0, pitch: float = 0.0) -> Estimate:
     """What the estimator believes of a robot at rest that is tilted."""
-    return Estimate(projected_gravity(from_rpy(roll, pitch, 0.3)), np.zeros(3), np.zeros(3), np.ones(4))
+    return Estimate(
+        projected_gravity(from_rpy(roll, pitch, 0.3)), np.zeros(3), np.zeros(3), np.ones(4)
+    )
 
 
-def powered(**changes: Any) -> Safety:  # noqa: ANN401  # any field of the configuration
+def powered(**changes: Any) -> Safety:  # any field of the configuration
     """Checks of a robot whose motors were switched on while it stood well inside its limits."""
     safety = Safety(replace(CONFIG, **changes))
     safety.power_on(sensors(joint_position=ZERO))
     return safety
 
 
-def moving(safety: Safety, time: float = 1.0, believed: Estimate | None = None, **changes: Any) -> Fault | None:  # noqa: ANN401
+def moving(
+    safety: Safety, time: float = 1.0, believed: Estimate | None = None, **changes: Any
+) -> Fault | None:
     """What is found in a state of a robot whose joints are in the middle."""
-    return safety.moving(sensors(time, **({"joint_position": ZERO} | changes)), believed or estimate())
+    return safety.moving(
+        sensors(time, **({"joint_position": ZERO} | changes)), believed or estimate()
+    )
 
 
 def test_thresholds_are_these() -> None:
@@ -149,7 +155,9 @@ def test_at_the_limit_the_base_may_be_tilted() -> None:
     """To the last bit, as all limits; by a cosine that has no rounding."""
     tilted = replace(estimate(), gravity_b=np.array([0.0, np.sqrt(0.75), -0.5]))
     assert moving(powered(tilt=acos(0.5), tilt_disagreement=9.0), believed=tilted) is None
-    assert moving(powered(tilt=np.nextafter(acos(0.5), 0.0)), believed=tilted) == Fault(Cause.TILT, acos(0.5))
+    assert moving(powered(tilt=np.nextafter(acos(0.5), 0.0)), believed=tilted) == Fault(
+        Cause.TILT, acos(0.5)
+    )
 
 
 def test_an_unknown_tilt_is_a_fault() -> None:
@@ -183,7 +191,9 @@ def test_disagreement_is_the_angle_between_both_directions_of_gravity(seed: int)
     fault = moving(powered(patience=0.0, tilt_disagreement=0.0), **state)
     assert fault is not None
     assert (fault.cause, fault.value) == (Cause.ATTITUDE_DISAGREES, pytest.approx(angle))
-    assert moving(powered(patience=0.0, tilt_disagreement=fault.value), **state) is None  # the limit itself is borne
+    assert (
+        moving(powered(patience=0.0, tilt_disagreement=fault.value), **state) is None
+    )  # the limit itself is borne
 
 
 def test_a_disagreement_before_a_fault_is_forgotten_on_switching_on() -> None:

@@ -23,7 +23,13 @@ CONFIG = SafetyConfig()
 def test_a_lasting_condition_is_over_exactly_after_its_patience() -> None:
     """Counted from the first moment it was seen; a moment without it starts anew."""
     lasting = Lasting(0.125)
-    assert [lasting.over(True, time) for time in (1.0, 1.0625, 1.124, 1.125, 2.0)] == [False, False, False, True, True]
+    assert [lasting.over(True, time) for time in (1.0, 1.0625, 1.124, 1.125, 2.0)] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert not lasting.over(False, 2.0)
     assert [lasting.over(True, time) for time in (2.0, 2.124, 2.125)] == [False, False, True]
 
@@ -55,7 +61,14 @@ def test_a_share_weighs_ticks_with_many_bad_things() -> None:
 
 # --- Numbers -------------------------------------------------------------------------------------
 
-MEASURED = ("joint_position", "joint_velocity", "joint_torque", "angular_velocity_b", "acceleration_b", "quaternion")
+MEASURED = (
+    "joint_position",
+    "joint_velocity",
+    "joint_torque",
+    "angular_velocity_b",
+    "acceleration_b",
+    "quaternion",
+)
 
 
 @pytest.mark.parametrize("number", [nan, inf, -inf])
@@ -82,7 +95,9 @@ def test_frozen_sensors_are_a_fault_after_twenty_milliseconds() -> None:
     """Of the very same numbers; the clock alone does not make news."""
     safety, still = Safety(CONFIG), sensors()
     found = [safety.sensing(replace(still, time=1.0 + k / 1024), 0) for k in range(23)]
-    assert found[:22] == [None] * 22  # the first repetition, at 1/1024 s, starts the time: 20.5 of these ticks
+    assert (
+        found[:22] == [None] * 22
+    )  # the first repetition, at 1/1024 s, starts the time: 20.5 of these ticks
     assert found[22] == Fault(Cause.STATE_FROZEN, 20.0)
 
 
@@ -99,7 +114,9 @@ def test_positions_alone_are_no_news() -> None:
     """Encoders are counted by the motor boards: what repeats rates and gyroscope is an old message."""
     safety, still = Safety(CONFIG), sensors()
     found = [
-        safety.sensing(replace(still, time=1.0 + k / 1000, joint_position=still.joint_position + k), 0)
+        safety.sensing(
+            replace(still, time=1.0 + k / 1000, joint_position=still.joint_position + k), 0
+        )
         for k in range(30)
     ]
     assert Fault(Cause.STATE_FROZEN, 20.0) in found

@@ -100,7 +100,9 @@ def test_the_policy_sees_the_action_that_was_blended() -> None:
     steps(one, 4)
     place = LAYOUT.slices["previous_action"]
     seen = [observation[place][0] for observation in bundle.seen]
-    np.testing.assert_allclose(seen, [0, *np.repeat([0, 4 / 15, 8 / 15, 12 / 15], 2)], atol=1e-6)  # both skills see it
+    np.testing.assert_allclose(
+        seen, [0, *np.repeat([0, 4 / 15, 8 / 15, 12 / 15], 2)], atol=1e-6
+    )  # both skills see it
 
 
 @pytest.mark.parametrize("after", range(BLEND_STEPS + 1))
@@ -144,7 +146,10 @@ def test_real_skills_hand_over_without_a_jump() -> None:
 def test_the_stand_in_is_like_a_bundle() -> None:
     """The stand-in above has what a walker uses of a bundle, by the same names."""
     stand_in: Any = Constant()
-    assert all(hasattr(Bundle, name) and hasattr(stand_in, name) for name in ("run_one", "excess", "num_skills"))
+    assert all(
+        hasattr(Bundle, name) and hasattr(stand_in, name)
+        for name in ("run_one", "excess", "num_skills")
+    )
 
 
 def test_a_rehearsal_is_a_walk_of_a_robot_that_stands() -> None:
@@ -152,5 +157,7 @@ def test_a_rehearsal_is_a_walk_of_a_robot_that_stands() -> None:
     bundle = Constant()
     rehearse(bundle)  # type: ignore[arg-type]
     assert bundle.asked == [0] * REHEARSAL_STEPS
-    seen = LAYOUT.build(Inputs(motion=MOTION, previous_action=np.zeros(NUM_JOINTS), command=COMMAND))
+    seen = LAYOUT.build(
+        Inputs(motion=MOTION, previous_action=np.zeros(NUM_JOINTS), command=COMMAND)
+    )
     np.testing.assert_array_equal(bundle.seen[0], seen)

@@ -23,7 +23,10 @@ STANDING, WALKING, SETTLED, END = 900, 1750, 3250, 5250
 @pytest.mark.parametrize(("ahead", "turn"), [(0.5, 0.5), (0.8, -0.5)])
 def test_it_walks_ahead_and_turns_as_told(ahead: float, turn: float) -> None:
     """Within a tenth and a seventh: the slower it goes, the more it adds, and turns come out a little wide."""
-    robot, controller = BulletSolo(), Controller(Bundle(STEERABLE), 0, ControllerConfig(stand_seconds=0.8))
+    robot, controller = (
+        BulletSolo(),
+        Controller(Bundle(STEERABLE), 0, ControllerConfig(stand_seconds=0.8)),
+    )
     rig = Rig(robot, controller, {STANDING: (Request.STAND, -1), WALKING: (Request.WALK, 0)})
     controller.ask(Request.NOTHING, 0, velocity=np.array([ahead, 0.0, turn]))
     seen = []

@@ -46,7 +46,9 @@ def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     """Whether it was finished or killed on the way is told."""
     out = tmp_path / "robot"
     out.mkdir()
-    assert refusal(out).startswith(f"{out}: exists, and is not a finished robot environment. Remove it")
+    assert refusal(out).startswith(
+        f"{out}: exists, and is not a finished robot environment. Remove it"
+    )
     (out / DONE_FILE).write_text("{}")
     assert refusal(out).startswith(f"{out}: is a finished robot environment. Remove it")
 
@@ -61,27 +63,41 @@ def test_a_python_without_wheels_is_refused(version: str, tmp_path: Path) -> Non
 
 def test_a_python_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """Instead of a traceback."""
-    assert "no Python that can be run (No such file or directory)" in refusal(tmp_path / "robot", tmp_path / "python")
+    assert "no Python that can be run (No such file or directory)" in refusal(
+        tmp_path / "robot", tmp_path / "python"
+    )
 
 
 @pytest.mark.parametrize(("system", "machine"), [("Darwin", "x86_64"), ("Linux", "armv7l")])
-def test_another_machine_is_refused(system: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_machine_is_refused(
+    system: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """There are wheels for two."""
     monkeypatch.setattr("platform.system", lambda: system)
     monkeypatch.setattr("platform.machine", lambda: machine)
-    assert refusal(tmp_path / "robot").startswith(f"This is {system} on {machine}; a robot's computer runs Linux on")
+    assert refusal(tmp_path / "robot").startswith(
+        f"This is {system} on {machine}; a robot's computer runs Linux on"
+    )
 
 
-def test_without_the_source_nothing_can_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_source_nothing_can_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An installed wheel has no pyproject.toml beside it."""
     monkeypatch.setattr(install_robot, "HERE", tmp_path / "deploy")
-    assert "Run this in a checkout" in refusal(tmp_path / "robot", python(tmp_path, f"echo {PYTHONS[0]}"))
+    assert "Run this in a checkout" in refusal(
+        tmp_path / "robot", python(tmp_path, f"echo {PYTHONS[0]}")
+    )
 
 
-@pytest.mark.parametrize("failing", ["--requirement", "--editable", "pip --disable-pip-version-check check", "import"])
+@pytest.mark.parametrize(
+    "failing", ["--requirement", "--editable", "pip --disable-pip-version-check check", "import"]
+)
 def test_what_fails_on_the_way_leaves_nothing(failing: str, tmp_path: Path) -> None:
     """Each step's complaint is passed on, and the folder is gone."""
-    inner = f"""case "$*" in *{failing.replace(" ", "?")}*) echo "no such wheel" >&2; exit 1;; esac"""
+    inner = (
+        f"""case "$*" in *{failing.replace(" ", "?")}*) echo "no such wheel" >&2; exit 1;; esac"""
+    )
     script = f"""case "$*" in *venv*) mkdir -p "$4/bin"; cp "$0.inner" "$4/bin/python";; *) echo {PYTHONS[0]};; esac"""
     interpreter = python(tmp_path, script)
     (tmp_path / "python.inner").write_text(f"#!/bin/sh\n{inner}\n")
@@ -100,7 +116,10 @@ def test_the_command_line_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_it_starts_without_anything_installed() -> None:
     """A robot's computer has a checkout and a bare Python: -S hides every package."""
     command = [sys.executable, "-S", "-m", "deploy.install.install_robot", "--help"]
-    assert "--driver" in subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert (
+        "--driver"
+        in subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    )
 
 
 def pins(path: Path) -> dict[str, set[str]]:
@@ -128,14 +147,17 @@ def test_an_interpreter_without_the_driver_is_refused(tmp_path: Path) -> None:
     """With the command that makes one."""
     broken = python(tmp_path, "echo \"No module named 'libmaster_board_sdk_pywrap'\" >&2; exit 1")
     with pytest.raises(
-        SoloError, match=r"libmaster_board_sdk_pywrap'; it cannot run the driver 'sdk'. .*install-robot"
+        SoloError,
+        match=r"libmaster_board_sdk_pywrap'; it cannot run the driver 'sdk'. .*install-robot",
     ):
         check_robot_python(broken, "sdk")
 
 
 def test_an_interpreter_with_another_version_is_refused(tmp_path: Path) -> None:
     """Robot process and controller must be of one making."""
-    with pytest.raises(SoloError, match=f"has version 0.0.9 of this project, not {re.escape(__version__)}"):
+    with pytest.raises(
+        SoloError, match=f"has version 0.0.9 of this project, not {re.escape(__version__)}"
+    ):
         check_robot_python(python(tmp_path, "echo 0.0.9"), "native")
     check_robot_python(python(tmp_path, f"echo {__version__}"), "native")
 
@@ -146,7 +168,10 @@ def test_a_deployment_is_refused_before_anything_starts(tmp_path: Path) -> None:
     for config, part in (
         (missing, "it cannot run the driver 'native'"),
         (replace(missing, driver="sdk"), "it cannot run the driver 'sdk'"),
-        (replace(missing, robot="mock"), "--robot-python is for a master board, not for --robot mock"),
+        (
+            replace(missing, robot="mock"),
+            "--robot-python is for a master board, not for --robot mock",
+        ),
     ):
         with pytest.raises(SoloError, match=part):
             check(config)

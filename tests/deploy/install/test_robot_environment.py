@@ -59,7 +59,11 @@ def modules(program: str) -> dict[str, str | None]:
 
 def packages(program: str) -> set[str]:
     """Installed packages that a program loads."""
-    return {name.split(".")[0] for name, file in modules(program).items() if file and "-packages" in file}
+    return {
+        name.split(".")[0]
+        for name, file in modules(program).items()
+        if file and "-packages" in file
+    }
 
 
 def test_the_robot_process_loads_little() -> None:
@@ -81,7 +85,15 @@ def sources() -> list[Path]:
 def vermin(*files: Path) -> subprocess.CompletedProcess[str]:
     """Ask whether files need more than Python 3.10."""
     program = "from vermin import main; main()"  # not its script: that may be another environment's
-    command = [sys.executable, "-c", program, "-t=3.10-", "--no-tips", "--violations", *map(str, files)]
+    command = [
+        sys.executable,
+        "-c",
+        program,
+        "-t=3.10-",
+        "--no-tips",
+        "--violations",
+        *map(str, files),
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -113,12 +125,29 @@ def test_the_environment_alone_deploys(environment: Path, tmp_path: Path) -> Non
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("", 0))
         url = f"udpm://239.255.76.67:{probe.getsockname()[1]}?ttl=0"
-    command = [environment / "bin" / "solo-deploy", "--mock", "--fast", "--seconds", "1", "--url", url]
+    command = [
+        environment / "bin" / "solo-deploy",
+        "--mock",
+        "--fast",
+        "--seconds",
+        "1",
+        "--url",
+        url,
+    ]
     ran = subprocess.run(
-        [*command, "--out", tmp_path / "run"], cwd=tmp_path, capture_output=True, text=True, timeout=240
+        [*command, "--out", tmp_path / "run"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    states = [entry["state"] for entry in json.loads((tmp_path / "run" / "summary.json").read_text())["history"]]
+    states = [
+        entry["state"]
+        for entry in json.loads((tmp_path / "run" / "summary.json").read_text())["history"]
+    ]
     assert states == ["IDLE", "STAND", "READY", "WALK", "STAND", "READY", "SIT", "IDLE"]
-    packages = subprocess.run([environment / "bin" / "pip", "list"], capture_output=True, text=True, check=True).stdout
+    packages = subprocess.run(
+        [environment / "bin" / "pip", "list"], capture_output=True, text=True, check=True
+    ).stdout
     assert not {"torch", "mujoco", "pybullet", "onnx"} & set(packages.split())

@@ -45,7 +45,9 @@ def test_a_good_walk_has_no_problems() -> None:
         ({}, {"walk": WALK | {"velocity": 0.49}}, "the robot did not walk: 0.49 m/s of 1.00"),
     ],
 )
-def test_each_problem_is_told(controller: dict[str, Any], robot: dict[str, Any], words: str) -> None:
+def test_each_problem_is_told(
+    controller: dict[str, Any], robot: dict[str, Any], words: str
+) -> None:
     """One thing wrong, one sentence; any sentence makes the exit code 1."""
     assert problems(CONTROLLER | controller, ROBOT | robot, SCRIPT, 1.0) == [words]
 
@@ -67,7 +69,9 @@ def test_walking_is_asked_of_scripts_only() -> None:
     still = ROBOT | {"walk": WALK | {"velocity": 0.0, "walked_seconds": 1.4}}
     assert problems(CONTROLLER | {"ended": "stopped"}, still, PERSON, 1.0) == []
     assert problems(CONTROLLER, still, DeployConfig(readonly=True), 1.0) == []
-    assert problems(CONTROLLER, ROBOT | {"walk": None}, SCRIPT, 1.0) == []  # a robot of which nobody can tell
+    assert (
+        problems(CONTROLLER, ROBOT | {"walk": None}, SCRIPT, 1.0) == []
+    )  # a robot of which nobody can tell
 
 
 def test_who_walked_long_enough_is_judged_whoever_drove() -> None:
@@ -81,7 +85,9 @@ def test_a_real_walk_is_judged_by_the_robots_own_estimate(tmp_path: Path) -> Non
     real = DeployConfig(robot="real", interface="e0")
     for velocity, good in ((0.9, True), (0.2, False)):
         estimated = WALK | {"velocity": velocity, "commanded": 1.0, "estimated": True}
-        (tmp_path / "controller.json").write_text(json.dumps(CONTROLLER | {"walk": estimated, "ended": "stopped"}))
+        (tmp_path / "controller.json").write_text(
+            json.dumps(CONTROLLER | {"walk": estimated, "ended": "stopped"})
+        )
         (tmp_path / "robot.json").write_text(json.dumps({"fault": None}))
         (tmp_path / "config.yaml").write_text("")  # an incident keeps it
         write_log([], tmp_path / "log.lcm")
@@ -91,7 +97,8 @@ def test_a_real_walk_is_judged_by_the_robots_own_estimate(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("commanded", "velocity", "walked"), [(-0.5, -0.4, True), (-0.5, 0.4, False), (-0.5, -0.2, False), (0.0, 0.0, True)]
+    ("commanded", "velocity", "walked"),
+    [(-0.5, -0.4, True), (-0.5, 0.4, False), (-0.5, -0.2, False), (0.0, 0.0, True)],
 )
 def test_backwards_is_a_direction(commanded: float, velocity: float, walked: bool) -> None:
     """Half of a command to walk backwards is to be walked backwards."""
@@ -104,8 +111,16 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
     rig = Rig(robot="mock", state=State.READY, after=0.0, watch=0.05, inject=lambda _: None).run()
     write_log(rig.recorder.events, tmp_path / "log.lcm")
     timing = {"p50_us": 10.0, "p99_us": 20.0, "p99.9_us": 30.0, "max_us": 40.0}
-    controller = CONTROLLER | {"lateness": timing, "work": timing, "age": timing, "ticks": 9, "overruns": 1}
-    (tmp_path / "controller.json").write_text(json.dumps(controller | {"forged": 2, "malformed": 1, "unsent": 4}))
+    controller = CONTROLLER | {
+        "lateness": timing,
+        "work": timing,
+        "age": timing,
+        "ticks": 9,
+        "overruns": 1,
+    }
+    (tmp_path / "controller.json").write_text(
+        json.dumps(controller | {"forged": 2, "malformed": 1, "unsent": 4})
+    )
     robot = ROBOT | {
         "forged": 3,
         "dropped": 7,
@@ -126,7 +141,13 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
     assert content["software"]
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
     shown = text_of(summary)
-    for words in ("0.98 m/s, 98% of the command", "2.90 m in 3.0 s", "tick lateness, us", "p99.9 30", "9, 1"):
+    for words in (
+        "0.98 m/s, 98% of the command",
+        "2.90 m in 3.0 s",
+        "tick lateness, us",
+        "p99.9 30",
+        "9, 1",
+    ):
         assert words in shown
 
 
@@ -141,7 +162,9 @@ def test_what_a_board_left_out_is_in_the_summary(tmp_path: Path) -> None:
 
 def test_when_a_robot_gave_up_is_in_the_summary(tmp_path: Path) -> None:
     """A failed bring-up is no fault of the controller's: nobody else knows when it was."""
-    (tmp_path / "robot.json").write_text(json.dumps({"fault": "Bring-up failed", "gave_up_at": 12.5}))
+    (tmp_path / "robot.json").write_text(
+        json.dumps({"fault": "Bring-up failed", "gave_up_at": 12.5})
+    )
     assert summarise(tmp_path, shipped(), SCRIPT).content["robot_gave_up_at"] == 12.5
 
 
@@ -154,10 +177,15 @@ def test_a_summary_without_any_report(tmp_path: Path) -> None:
     assert not (tmp_path / "report.png").exists()
 
 
-def test_brackets_in_a_fault_are_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_brackets_in_a_fault_are_no_markup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What an exception or the system says is shown as it is, and shown at all."""
     summary = summarise(tmp_path, shipped(), SCRIPT)
-    summary.content["problems"], summary.content["refused"] = ["list [/bold] [red]index"], ["[Errno 1] [/]"]
+    summary.content["problems"], summary.content["refused"] = (
+        ["list [/bold] [red]index"],
+        ["[Errno 1] [/]"],
+    )
     _show(summary)
     shown = capsys.readouterr().out
     assert "fault: list [/bold] [red]index" in shown
@@ -174,7 +202,12 @@ def test_percentiles_are_in_microseconds() -> None:
     """Known numbers; and none at all."""
     import numpy as np
 
-    assert percentiles(np.arange(1001) * 1e-6) == {"p50_us": 500, "p99_us": 990, "p99.9_us": 999, "max_us": 1000}
+    assert percentiles(np.arange(1001) * 1e-6) == {
+        "p50_us": 500,
+        "p99_us": 990,
+        "p99.9_us": 999,
+        "max_us": 1000,
+    }
     assert percentiles(np.zeros(0)) == {}
 
 

@@ -16,7 +16,9 @@ from tests.deploy.deployment import QUICK, Deployment
 
 def test_a_dry_run_walks_and_switches_skills(tmp_path: Path) -> None:
     """What a user does first: stand up, walk with skill 2, then with 3, lie down, exit with 0 and a report."""
-    with Deployment(tmp_path / "run", *QUICK, "--skill", "2", "--then", "3", "--seconds", "0.9") as run:
+    with Deployment(
+        tmp_path / "run", *QUICK, "--skill", "2", "--then", "3", "--seconds", "0.9"
+    ) as run:
         code = run.finish()
         assert code == 0, run.output
     summary = run.summary
@@ -44,13 +46,28 @@ def test_a_dry_run_walks_and_switches_skills(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
     """Lock-step means that not one bit depends on the machine's mood, even with two runs side by side."""
-    arguments = (*QUICK, "--skill", "2", "--seconds", "1.5", "--controller.stop-seconds", "0.2", "--seed", "5")
+    arguments = (
+        *QUICK,
+        "--skill",
+        "2",
+        "--seconds",
+        "1.5",
+        "--controller.stop-seconds",
+        "0.2",
+        "--seed",
+        "5",
+    )
     with ExitStack() as stack:
-        runs = [stack.enter_context(Deployment(tmp_path / name, *arguments)) for name in ("first", "second")]
+        runs = [
+            stack.enter_context(Deployment(tmp_path / name, *arguments))
+            for name in ("first", "second")
+        ]
         for run in runs:
             run.finish()
     first, second = (
-        hashlib.sha256(np.array([state.joint_position for state in run.logged(STATE)]).tobytes()).hexdigest()
+        hashlib.sha256(
+            np.array([state.joint_position for state in run.logged(STATE)]).tobytes()
+        ).hexdigest()
         for run in runs
     )
     assert first == second
@@ -59,7 +76,9 @@ def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
 
 def test_the_robot_without_physics_runs_the_script(tmp_path: Path) -> None:
     """--mock tries the plumbing anywhere; nobody can tell whether it walked, so nobody asks."""
-    with Deployment(tmp_path / "run", "--mock", *QUICK, "--seconds", "0.1", "--controller.stop-seconds", "0.1") as run:
+    with Deployment(
+        tmp_path / "run", "--mock", *QUICK, "--seconds", "0.1", "--controller.stop-seconds", "0.1"
+    ) as run:
         code = run.finish()
         assert code == 0, run.output
     assert run.summary["robot"] == "mock"
@@ -77,7 +96,10 @@ def test_read_only_never_commands(tmp_path: Path) -> None:
     assert run.logged(COMMAND) == []
     assert len(run.logged(STATE)) > 10
     assert run.summary["ended"] == "done"
-    assert {entry["state"] for entry in run.summary["history"]} <= {"IDLE", "FAULT"}  # a stalled machine loses states
+    assert {entry["state"] for entry in run.summary["history"]} <= {
+        "IDLE",
+        "FAULT",
+    }  # a stalled machine loses states
     assert code == bool(run.summary["problems"])
     robot = json.loads((tmp_path / "run" / "robot.json").read_text())
     assert robot["fault"] == "stopped by the operator"

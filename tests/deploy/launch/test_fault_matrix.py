@@ -23,7 +23,9 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
     assert rig.ledger.unharmed
     assert not row.counted or counts(rig, row.counted) > 0
     if row.survives:
-        assert rig.problems == ["stopped before the script was done"]  # by the test, nothing else went wrong
+        assert rig.problems == [
+            "stopped before the script was done"
+        ]  # by the test, nothing else went wrong
         assert rig.controller.state is State.WALK
         assert named(rig) == set()
     else:
@@ -35,7 +37,9 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
         assert rig.problems  # the exit code is 1
         assert len(rig.recorder.incidents) == (0 if rig.killed else 1)
     write_log(rig.recorder.events, tmp_path / "log")
-    states = [decode(STATE, data) for _, channel, data in read_log(tmp_path / "log") if channel == STATE]
+    states = [
+        decode(STATE, data) for _, channel, data in read_log(tmp_path / "log") if channel == STATE
+    ]
     assert rig.injected is not None
     assert len(states) >= 1000 * rig.injected - 2  # it reaches to where it matters
 
@@ -43,7 +47,13 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
 def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
     """The rig is worth its name: a whole script over a wire that loses one packet in ten ends with exit code 0."""
     script = Script((2,), 0.6, settle=1.0)  # until it has come to rest
-    rig = Rig(ROWS["10 % of packets lost"].inject, state=State.IDLE, after=0.0, watch=20.0, operator=script)
+    rig = Rig(
+        ROWS["10 % of packets lost"].inject,
+        state=State.IDLE,
+        after=0.0,
+        watch=20.0,
+        operator=script,
+    )
     rig.run()
     assert rig.problems == []
     assert [entry["state"] for entry in rig.loop.report.history] == [

@@ -24,7 +24,9 @@ WALKING = (*QUICK, "--skill", "2", "--seconds", "1000")
 def bounded(run: Deployment) -> bool:
     """Whether there is a log, and every torque in it is within the limit."""
     states = run.logged(STATE)
-    return len(states) > 100 and bool(np.abs([state.joint_torque for state in states]).max() <= TRAINING.torque)
+    return len(states) > 100 and bool(
+        np.abs([state.joint_torque for state in states]).max() <= TRAINING.torque
+    )
 
 
 def test_a_killed_controller(tmp_path: Path) -> None:
@@ -49,9 +51,14 @@ def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
         os.kill(controller, signal.SIGCONT)
         assert run.finish() == 1
     assert run.summary["history"][-1]["state"] == "FAULT"
-    assert any(problem.startswith("robot: no fresh command for 2") for problem in run.summary["problems"])
+    assert any(
+        problem.startswith("robot: no fresh command for 2") for problem in run.summary["problems"]
+    )
     assert len(run.incidents()) == 1
-    assert "the robot damps by itself: no fresh command for 2" in (tmp_path / "run/incident-1/cause.txt").read_text()
+    assert (
+        "the robot damps by itself: no fresh command for 2"
+        in (tmp_path / "run/incident-1/cause.txt").read_text()
+    )
     assert "fault: the robot damps by itself: no fresh command for 2" in run.output
     assert bounded(run)
 
@@ -70,7 +77,9 @@ def test_a_killed_robot_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keys", ["", "s"], ids=["idle", "ready"])
 def test_a_robot_process_killed_while_a_person_drives(keys: str, tmp_path: Path) -> None:
     """Nobody waits for a key then: everything ends by itself, and says who is missing, also when nothing moved."""
-    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+    with Deployment(
+        tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
+    ) as run:
         run.listen(lambda heard: STATUS in heard)
         for key in keys:
             run.press(key, State.READY)
@@ -121,7 +130,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
         (State.IDLE, ("--mock", "--readonly", "--seconds", "1000")),
         (State.STAND, ("--mock", "--fast", "--controller.stand-seconds", "1000")),
         (State.WALK, WALKING),
-        (State.SIT, ("--mock", *QUICK[:-1], "1000", "--seconds", "0.1", "--controller.stop-seconds", "0.1")),
+        (
+            State.SIT,
+            ("--mock", *QUICK[:-1], "1000", "--seconds", "0.1", "--controller.stop-seconds", "0.1"),
+        ),
     ],
     ids=["idle", "stand", "walk", "sit"],
 )
@@ -135,7 +147,10 @@ def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> Non
     assert "Traceback" not in run.output
     *_, before, last = [None, *(entry["state"] for entry in run.summary["history"])]
     if state is not State.IDLE:
-        assert last == state.name or (before, last) == (state.name, "DAMP")  # the robot may have been faster to say so
+        assert last == state.name or (before, last) == (
+            state.name,
+            "DAMP",
+        )  # the robot may have been faster to say so
     assert "stopped before the script was done" in run.summary["problems"]
     assert "fault: stopped before the script was done" in run.output
     assert bounded(run) or state is State.IDLE
@@ -143,14 +158,18 @@ def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> Non
 
 def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
     """Nobody is suspended, as motors that nobody commands are limp."""
-    with Deployment(tmp_path / "run", "--mock", "--fast", "--controller.stand-seconds", "1000") as run:
+    with Deployment(
+        tmp_path / "run", "--mock", "--fast", "--controller.stand-seconds", "1000"
+    ) as run:
         run.listen_until_state(State.STAND)
         run.interrupt(signal.SIGTSTP)
         assert run.finish() == 1
     assert ended_in_order(run)
 
 
-@pytest.mark.parametrize(("keys", "state"), [("s", State.READY), ("s ", State.DAMP)], ids=["ready", "damp"])
+@pytest.mark.parametrize(
+    ("keys", "state"), [("s", State.READY), ("s ", State.DAMP)], ids=["ready", "damp"]
+)
 def test_ctrl_c_while_a_person_drives(keys: str, state: State, tmp_path: Path) -> None:
     """States that last as long as somebody wishes; a person may end whenever they like, so it is no problem."""
     arguments = ("--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2")
@@ -161,7 +180,11 @@ def test_ctrl_c_while_a_person_drives(keys: str, state: State, tmp_path: Path) -
         code = run.finish()
     assert "Traceback" not in run.output
     assert run.summary["ended"] == "stopped"
-    assert run.summary["history"][-1]["state"] in (state.name, "DAMP", "FAULT")  # the robot may have been faster
+    assert run.summary["history"][-1]["state"] in (
+        state.name,
+        "DAMP",
+        "FAULT",
+    )  # the robot may have been faster
     assert code == bool(run.summary["problems"])
     assert run.logged(STATE)
 
@@ -174,7 +197,11 @@ def test_q_lies_down_and_ends(tmp_path: Path) -> None:
         run.type_until("q", lambda: not run.alive)
         code = run.finish()
     assert run.summary["ended"] == "stopped"
-    assert run.summary["history"][-1]["state"] in ("IDLE", "FAULT", "DAMP")  # a stalled machine finds a fault before
+    assert run.summary["history"][-1]["state"] in (
+        "IDLE",
+        "FAULT",
+        "DAMP",
+    )  # a stalled machine finds a fault before
     assert code == bool(run.summary["problems"])
     assert "READY" in run.output or "FAULT" in run.output
 
@@ -191,7 +218,9 @@ def test_the_end_of_its_terminal_ends_the_command(tmp_path: Path) -> None:
 
 def test_a_terminal_that_is_closed_while_a_person_drives(tmp_path: Path) -> None:
     """A window closed, a connection lost: as Ctrl-C, although nobody can be told any more."""
-    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+    with Deployment(
+        tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
+    ) as run:
         run.press("s", State.READY)
         run.close_terminal()
         run.finish()
@@ -210,7 +239,9 @@ def ended_in_order(run: Deployment) -> bool:
 
 def test_ctrl_c_after_a_fault(tmp_path: Path) -> None:
     """A fault waits for a person, who may have had enough; it is a problem, with its incident."""
-    with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2") as run:
+    with Deployment(
+        tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
+    ) as run:
         run.press("s", State.READY)
         controller = run.child("deploy.controller.controller_process")
         os.kill(controller, signal.SIGSTOP)

@@ -36,7 +36,7 @@ def judged(tmp_path: Path) -> Path:
     return path
 
 
-def refusal(**changes: Any) -> str:  # noqa: ANN401  # any field
+def refusal(**changes: Any) -> str:  # any field
     """The reason why a deployment is refused."""
     with pytest.raises(SoloError) as error:
         check(replace(GOOD, **changes))
@@ -72,7 +72,9 @@ def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
         "--seconds 0.5: too short to tell whether the robot walks. Expected at least 1.5 s with each of 1 skill(s), or "
         "--mock, of which nobody asks it."
     )
-    assert "at least 0.75 s with each of 2 skill(s)" in refusal(seconds=0.7, then=(1,), robot="virtual")
+    assert "at least 0.75 s with each of 2 skill(s)" in refusal(
+        seconds=0.7, then=(1,), robot="virtual"
+    )
     for robot in ("pybullet", "virtual"):
         assert "too short" in refusal(seconds=1.4, robot=robot)
     for changes in ({"seconds": 1.5}, {"seconds": 0.75, "then": (1,)}):
@@ -84,14 +86,19 @@ def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
 @pytest.mark.parametrize("operator", ["keyboard", "gamepad"])
 def test_people_need_real_time(operator: str) -> None:
     """Nobody can steer a robot in lock-step."""
-    assert refusal(operator=operator, fast=True) == f"--operator {operator} needs real time, not --fast."
+    assert (
+        refusal(operator=operator, fast=True)
+        == f"--operator {operator} needs real time, not --fast."
+    )
     check(replace(GOOD, operator=operator))
 
 
 @pytest.mark.parametrize("operator", ["script", "keyboard"])
 def test_a_dead_mans_button_needs_a_gamepad(operator: str) -> None:
     """Who trusts in one that is not there is worse off than without."""
-    reason = f"--dead-man is a gamepad's button; --operator {operator} has none. Use --operator gamepad."
+    reason = (
+        f"--dead-man is a gamepad's button; --operator {operator} has none. Use --operator gamepad."
+    )
     assert refusal(dead_man=True, operator=operator) == reason
     check(replace(GOOD, dead_man=True, operator="gamepad"))
 
@@ -107,7 +114,9 @@ def test_a_rejected_skill_is_refused_unless_forced(judged: Path) -> None:
     """Also if it would only be switched to; the good ones are told."""
     for changes in ({"skill": 1}, {"then": (1,)}):
         reason = refusal(bundle=judged, **changes)
-        assert reason.startswith("Skill 1 was rejected by its evaluation (success 50%). Selected: 0, 2.")
+        assert reason.startswith(
+            "Skill 1 was rejected by its evaluation (success 50%). Selected: 0, 2."
+        )
     check(replace(GOOD, bundle=judged, skill=1, force=True))
     check(replace(GOOD, bundle=judged, skill=2, then=(0,)))
 
@@ -122,7 +131,10 @@ def test_skills_nobody_judged_may_walk(tmp_path: Path) -> None:
 def test_a_navigation_bundle_is_refused(tmp_path: Path) -> None:
     """This robot has no height map."""
     path = write(tmp_path / "nav.onnx", masked_policy(size=LAYOUTS["navigation"].size))
-    assert refusal(bundle=path) == f"{path}: made for navigation, which needs a height map; this robot has none."
+    assert (
+        refusal(bundle=path)
+        == f"{path}: made for navigation, which needs a height map; this robot has none."
+    )
 
 
 def test_a_damaged_bundle_is_refused(judged: Path) -> None:
@@ -147,7 +159,9 @@ def test_velocities_beyond_training_are_refused(judged: Path) -> None:
         check(replace(GOOD, bundle=judged, velocity=limits[end]))
         for place in range(3):
             for bad in (limits[end][place] + (1e-6 if end == "high" else -1e-6), nan):
-                velocity = tuple(bad if k == place else value for k, value in enumerate(limits[end]))
+                velocity = tuple(
+                    bad if k == place else value for k, value in enumerate(limits[end])
+                )
                 assert ", the range of training." in refusal(bundle=judged, velocity=velocity)
 
 
@@ -158,18 +172,24 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_the_real_robots_calibration_has_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_real_robots_calibration_has_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where `calibrate` writes it; without it the command that makes one is named."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     config = replace(GOOD, robot="real", interface="e0", operator="keyboard")
     path = tmp_path / "solo-doi" / "calibration.json"
-    with pytest.raises(SoloError, match=r"never calibrated\. Run: solo-deploy calibrate --interface CARD"):
+    with pytest.raises(
+        SoloError, match=r"never calibrated\. Run: solo-deploy calibrate --interface CARD"
+    ):
         check(config)
     path.parent.mkdir()
     save(replace(CALIBRATION, measured=date.today()), path)
     check(config)
     assert located(config).calibration == path
-    assert located(replace(config, calibration=Path("other.json"))).calibration == Path("other.json")
+    assert located(replace(config, calibration=Path("other.json"))).calibration == Path(
+        "other.json"
+    )
     assert located(replace(config, robot="virtual")).calibration is None
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     assert default_path() == Path.home() / ".config" / "solo-doi" / "calibration.json"
@@ -178,14 +198,28 @@ def test_the_real_robots_calibration_has_a_place(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("changes", "kp", "told"),
     [
-        ({"robot": "virtual", "protocol": 4}, 5.2, "protocol 4 carries at most kp 5.16 and kd 0.60"),
-        ({"robot": "virtual", "protocol": 3}, 10.1, "protocol 3 carries at most kp 10.00 and kd 0.60"),
+        (
+            {"robot": "virtual", "protocol": 4},
+            5.2,
+            "protocol 4 carries at most kp 5.16 and kd 0.60",
+        ),
+        (
+            {"robot": "virtual", "protocol": 3},
+            10.1,
+            "protocol 3 carries at most kp 10.00 and kd 0.60",
+        ),
         ({"robot": "virtual", "driver": "sdk"}, 10.1, "protocol 3 carries"),
         ({"robot": "real"}, 10.1, "protocol 3 carries"),  # it may speak 3, and is asked by --check
-        ({"robot": "mock"}, 10.1, "the robot's last line lets through at most kp 10.00 and kd 0.60"),
+        (
+            {"robot": "mock"},
+            10.1,
+            "the robot's last line lets through at most kp 10.00 and kd 0.60",
+        ),
     ],
 )
-def test_gains_that_cannot_reach_the_motors_are_refused(changes: dict[str, Any], kp: float, told: str) -> None:
+def test_gains_that_cannot_reach_the_motors_are_refused(
+    changes: dict[str, Any], kp: float, told: str
+) -> None:
     """With both numbers, and before any motor is on; what fits passes."""
     config = replace(GOOD, **changes)
     contract = SimpleNamespace(kp=kp, kd=0.2)
@@ -218,26 +252,41 @@ def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
 def test_a_real_walk_by_script_is_long_enough_to_be_judged(tmp_path: Path, terminal: None) -> None:
     """It is judged at its end, like a simulated one; people's walks may be as short as they like."""
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
-    real: dict[str, Any] = {"robot": "real", "interface": "e0", "calibration": tmp_path / "robot.json"}
+    real: dict[str, Any] = {
+        "robot": "real",
+        "interface": "e0",
+        "calibration": tmp_path / "robot.json",
+    }
     assert "--seconds 1: too short to tell whether the robot walks." in refusal(seconds=1.0, **real)
     check(replace(GOOD, seconds=1.5, **real))
     check(replace(GOOD, seconds=1.0, operator="keyboard", **real))
 
 
 @pytest.mark.parametrize("operator", ["script", "keyboard", "gamepad"])
-def test_a_real_robot_needs_a_terminal_to_ask_at(operator: str, tmp_path: Path, terminal: None) -> None:
+def test_a_real_robot_needs_a_terminal_to_ask_at(
+    operator: str, tmp_path: Path, terminal: None
+) -> None:
     """Whatever it is driven with: its legs move in bring-up, before anybody drives."""
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
-    real = {"robot": "real", "interface": "e0", "calibration": tmp_path / "robot.json", "operator": operator}
+    real = {
+        "robot": "real",
+        "interface": "e0",
+        "calibration": tmp_path / "robot.json",
+        "operator": operator,
+    }
     check(replace(GOOD, **real))  # type: ignore[arg-type]  # any field
     with open("/dev/null") as nobody, pytest.MonkeyPatch.context() as patch:
         patch.setattr("deploy.launch.preflight.sys.stdin", nobody)
         words = refusal(**real)
-    assert words.startswith("--robot real moves only when a person at a terminal agrees, and there is none.")
+    assert words.startswith(
+        "--robot real moves only when a person at a terminal agrees, and there is none."
+    )
     assert f"--operator {'keyboard' if operator == 'script' else operator}" in words
 
 
-@pytest.mark.parametrize("url", ["foo", "udpm://", "udpm://239.255.76.67", "tcpq://127.0.0.1:7700", ""])
+@pytest.mark.parametrize(
+    "url", ["foo", "udpm://", "udpm://239.255.76.67", "tcpq://127.0.0.1:7700", ""]
+)
 def test_places_of_messages_that_cannot_be_are_refused(url: str) -> None:
     """At once, not after both processes have failed at it; what is slow, too."""
     with pytest.raises(SoloError, match=r"--url .*expected udpm://ADDRESS:PORT\?ttl=0"):

@@ -70,12 +70,16 @@ def test_a_gamepad_that_others_hold_is_told_before_anything_starts(
     monkeypatch.setattr(supervisor, "_device", lambda _: Gamepad(Pad(held=True), dead_man=False))
     monkeypatch.setattr(supervisor, "_start_robot", start)
     config = DeployConfig(robot="mock", operator="gamepad")
-    with pytest.raises(SoloError, match=r"The gamepad cannot be taken \(Device or resource busy\). End the program"):
+    with pytest.raises(
+        SoloError, match=r"The gamepad cannot be taken \(Device or resource busy\). End the program"
+    ):
         supervisor.supervise(config, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_gamepad_is_taken_once_and_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gamepad_is_taken_once_and_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also if everything else fails."""
     pad, held = Pad(held=False), []
 

@@ -41,7 +41,10 @@ def test_durations_gains_and_rates_are_above_zero(name: str, value: float) -> No
         check(moving(MOCK, name, value))
     flag = f"--controller.{name.replace('_', '-')}"
     usual = getattr(ControllerConfig(), name)
-    assert str(error.value) == f"{flag} {value:g}: expected a number above 0, and no end. By default {usual:g}."
+    assert (
+        str(error.value)
+        == f"{flag} {value:g}: expected a number above 0, and no end. By default {usual:g}."
+    )
     check(moving(MOCK, name, 0.5))
 
 
@@ -50,7 +53,8 @@ def test_durations_gains_and_rates_are_above_zero(name: str, value: float) -> No
 def test_no_threshold_switches_a_check_off(name: str, value: float) -> None:
     """In simulation neither: nothing is larger than no number."""
     with pytest.raises(
-        SoloError, match=rf"^--controller\.safety\.{name.replace('_', '-')} {value:g}: this check would"
+        SoloError,
+        match=rf"^--controller\.safety\.{name.replace('_', '-')} {value:g}: this check would",
     ):
         check(watching(MOCK, name, value))
 
@@ -82,7 +86,9 @@ def test_a_real_robot_has_no_looser_thresholds(name: str) -> None:
         ("command_rate", 1.1, 0.5, "faster"),
     ],
 )
-def test_a_real_robot_moves_no_faster_than_usual(name: str, wrong: float, good: float, word: str) -> None:
+def test_a_real_robot_moves_no_faster_than_usual(
+    name: str, wrong: float, good: float, word: str
+) -> None:
     """A person who shortens standing up has a robot that leaps up; slower is anybody's right, and simulations may."""
     usual = getattr(ControllerConfig(), name)
     with pytest.raises(SoloError) as error:
@@ -97,11 +103,15 @@ def test_a_real_robot_moves_no_faster_than_usual(name: str, wrong: float, good: 
         check_thresholds(moving(replace(REAL, robot=robot), name, wrong))
 
 
-def test_a_real_robot_is_checked_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_robot_is_checked_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the same preflight as all else."""
     monkeypatch.setattr("deploy.launch.preflight.sys.stdin", SimpleNamespace(isatty=lambda: True))
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
     real = replace(REAL, calibration=tmp_path / "robot.json")
     check(real)
-    with pytest.raises(SoloError, match=r"operator-age 0\.6: looser than 0\.5, the limit on a real robot"):
+    with pytest.raises(
+        SoloError, match=r"operator-age 0\.6: looser than 0\.5, the limit on a real robot"
+    ):
         check(watching(real, "operator_age", 0.6))

@@ -37,12 +37,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def logged(folder: Path, channel: str) -> list[Any]:
     """Messages of a channel."""
-    return [decode(channel, data) for _, name, data in read_log(folder / LOG_FILE) if name == channel]
+    return [
+        decode(channel, data) for _, name, data in read_log(folder / LOG_FILE) if name == channel
+    ]
 
 
 def test_the_log_holds_every_input_of_the_policy(folder: Path) -> None:
     """One for each policy step and none besides, in the layout that bundles promise, of the state acted on."""
-    seen, commands = logged(folder, OBSERVATION), {command.sequence: command for command in logged(folder, COMMAND)}
+    seen, commands = (
+        logged(folder, OBSERVATION),
+        {command.sequence: command for command in logged(folder, COMMAND)},
+    )
     walking = [number for number, command in commands.items() if command.mode == Mode.POLICY]
     assert [message.sequence for message in seen] == walking[::20]
     assert len(seen) > 10
@@ -52,13 +57,20 @@ def test_the_log_holds_every_input_of_the_policy(folder: Path) -> None:
         values = np.array(message.observation)
         offset = np.array(state.joint_position) - CONTROL_SETUPS["locomotion"].default_pose
         np.testing.assert_array_equal(values[LAYOUT.slices["joint_position"]], np.float32(offset))
-        np.testing.assert_array_equal(values[LAYOUT.slices["joint_velocity"]], np.float32(state.joint_velocity))
+        np.testing.assert_array_equal(
+            values[LAYOUT.slices["joint_velocity"]], np.float32(state.joint_velocity)
+        )
         assert message.skill == 2
 
 
 def test_the_message_has_room_for_the_layout() -> None:
     """Its length is written in the message's file; layouts live elsewhere."""
-    assert len(blank(OBSERVATION).observation) == LAYOUT.size == len(LAYOUT.names) == len(set(LAYOUT.names))
+    assert (
+        len(blank(OBSERVATION).observation)
+        == LAYOUT.size
+        == len(LAYOUT.names)
+        == len(set(LAYOUT.names))
+    )
 
 
 def test_the_same_program_sees_the_same(folder: Path) -> None:
@@ -70,11 +82,11 @@ def test_the_same_program_sees_the_same(folder: Path) -> None:
     assert str(found) == f"{found.ticks} ticks, {found.observations} observations, all the same"
 
 
-def turned(name: str) -> Any:  # noqa: ANN401  # a function
+def turned(name: str) -> Any:  # a function
     """What the policy sees of the robot, with the last joint's part 1 % larger."""
     motion = mover.seen_motion
 
-    def spoilt(*arguments: Any) -> Any:  # noqa: ANN401
+    def spoilt(*arguments: Any) -> Any:
         seen = motion(*arguments)
         scale = np.where(np.arange(NUM_JOINTS) == NUM_JOINTS - 1, 1.01, 1.0)
         return replace(seen, **{name: getattr(seen, name) * scale})
@@ -85,7 +97,11 @@ def turned(name: str) -> Any:  # noqa: ANN401  # a function
 @pytest.mark.parametrize(
     ("place", "planted", "term"),
     [
-        ("controller.Estimator", lambda: Estimator(EstimatorConfig(velocity_rate=19.0)), "linear_velocity.x"),
+        (
+            "controller.Estimator",
+            lambda: Estimator(EstimatorConfig(velocity_rate=19.0)),
+            "linear_velocity.x",
+        ),
         ("mover.seen_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
         ("mover.seen_motion", turned("joint_position"), "joint_position.HR_KFE"),
     ],
@@ -104,7 +120,9 @@ def test_a_planted_change_is_named_where_it_is_first_seen(
     assert found.difference is not None
     assert found.difference.tick == logged(folder, OBSERVATION)[0].sequence
     assert found.difference.term == f"observation {term}"
-    assert f"first difference at tick {found.difference.tick}: observation {term} was " in str(found)
+    assert f"first difference at tick {found.difference.tick}: observation {term} was " in str(
+        found
+    )
     assert f"; observation {term.partition('.')[0]} " in str(found)
 
 

@@ -32,7 +32,9 @@ TICKS = 400
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A deployment of a robot that was asked to stand up, as recorded."""
-    config = DeployConfig(skill=3, controller=ControllerConfig(stand_seconds=0.2, power_seconds=0.1))
+    config = DeployConfig(
+        skill=3, controller=ControllerConfig(stand_seconds=0.2, power_seconds=0.1)
+    )
     controller = Controller(shipped(), config.skill, config.controller)
     events = []
     for tick in range(TICKS):
@@ -99,7 +101,9 @@ def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> No
         status = blank(STATUS)
         status.lateness = lateness
         write_log([(0, STATUS, status.encode())], folder / LOG_FILE)
-        with pytest.raises(SoloError, match="holds a message of 'SOLO_STATUS' that this version does not read"):
+        with pytest.raises(
+            SoloError, match="holds a message of 'SOLO_STATUS' that this version does not read"
+        ):
             replay(folder)
     lonely = tmp_path / "lonely" / "log.lcm"
     lonely.parent.mkdir()
@@ -115,8 +119,12 @@ def test_a_log_that_cannot_be_run_again_can_be_looked_at(
 ) -> None:
     """Most incidents of long runs: MCAP is written before the refusal is told."""
     content = (folder / LOG_FILE).read_bytes()
-    (folder / LOG_FILE).write_bytes(content[content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND")) :])
-    monkeypatch.setattr(sys, "argv", ["solo-deploy", "replay", str(folder), "--mcap", str(folder / "log.mcap")])
+    (folder / LOG_FILE).write_bytes(
+        content[content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND")) :]
+    )
+    monkeypatch.setattr(
+        sys, "argv", ["solo-deploy", "replay", str(folder), "--mcap", str(folder / "log.mcap")]
+    )
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     assert exit_.value.code == 1
@@ -147,7 +155,10 @@ def test_the_command_says_so_and_writes_mcap(
     assert exit_.value.code == 0
     assert f"{TICKS} ticks, 0 observations, all the same" in capsys.readouterr().out
     with path.open("rb") as file:
-        rows = [(channel.topic, json.loads(message.data)) for _, channel, message in make_reader(file).iter_messages()]
+        rows = [
+            (channel.topic, json.loads(message.data))
+            for _, channel, message in make_reader(file).iter_messages()
+        ]
     assert len(rows) == 2 * TICKS + 2
     states = [row for topic, row in rows if topic == STATE]
     assert [row["sequence"] for row in states] == list(range(1, TICKS + 1))

@@ -29,7 +29,9 @@ def test_every_flipped_bit_is_found(channel: str) -> None:
         assert not authority.genuine(bytes(spoilt)), place
 
 
-@given(st.binary(min_size=MAC_SIZE + 1, max_size=300), st.binary(min_size=KEY_SIZE, max_size=KEY_SIZE))
+@given(
+    st.binary(min_size=MAC_SIZE + 1, max_size=300), st.binary(min_size=KEY_SIZE, max_size=KEY_SIZE)
+)
 def test_another_key_makes_another_code(data: bytes, key: bytes) -> None:
     """Without the key there is no code: neither by another key nor by luck."""
     authority = Authority(KEY)
@@ -61,7 +63,10 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     for folder, reason in (("absent", "No such file or directory"), ("file", "Not a directory")):
         with pytest.raises(SoloError) as error:
             write_key(tmp_path / folder / "key")
-        assert str(error.value) == f"{tmp_path / folder / 'key'}: cannot be written ({reason}). Choose another file."
+        assert (
+            str(error.value)
+            == f"{tmp_path / folder / 'key'}: cannot be written ({reason}). Choose another file."
+        )
 
 
 @pytest.mark.parametrize("rights", [0o640, 0o604, 0o620, 0o601, 0o666])
@@ -69,11 +74,15 @@ def test_a_key_that_others_may_touch_is_refused(rights: int, tmp_path: Path) -> 
     """A secret that others could have read is none; the message says how to mend it."""
     write_key(tmp_path / "key")
     (tmp_path / "key").chmod(rights)
-    with pytest.raises(SoloError, match=rf"others may read it \(rights {rights:04o}\)\. Keep it secret: chmod 600"):
+    with pytest.raises(
+        SoloError, match=rf"others may read it \(rights {rights:04o}\)\. Keep it secret: chmod 600"
+    ):
         read_key(tmp_path / "key")
 
 
-def test_messages_from_before_a_restart_of_the_host_are_forged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_from_before_a_restart_of_the_host_are_forged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Clocks begin anew: what somebody kept would be fresh again at the same time after the start."""
     write_key(tmp_path / "key")
     before, same = read_key(tmp_path / "key"), read_key(tmp_path / "key")
@@ -143,7 +152,14 @@ def test_freshness_takes_each_message_once_and_in_order() -> None:
 @pytest.mark.parametrize(
     ("time_ms", "expires_ms"),
     [(90, 100), (90, 99), (101, 200), (0, 200), (-5, 200), (90, 0)],
-    ids=["expires now", "expired", "from the future", "of no time", "of negative time", "expired long ago"],
+    ids=[
+        "expires now",
+        "expired",
+        "from the future",
+        "of no time",
+        "of negative time",
+        "expired long ago",
+    ],
 )
 def test_freshness_refuses_other_times(time_ms: int, expires_ms: int) -> None:
     """Only what was sent before now and expires after now is taken; what is refused does not hold up the next."""

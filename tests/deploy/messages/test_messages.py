@@ -27,7 +27,9 @@ def test_regeneration_is_identical(tmp_path: Path) -> None:
     program = shutil.which("lcm-gen", path=str(Path(sys.executable).parent))
     assert program, "the lcm package brings lcm-gen"
     sources = sorted(str(path) for path in MESSAGES.glob("*.lcm"))
-    subprocess.run([program, "-p", "--ppath", str(tmp_path), *sources], check=True, capture_output=True)
+    subprocess.run(
+        [program, "-p", "--ppath", str(tmp_path), *sources], check=True, capture_output=True
+    )
     made = {path.name: path.read_bytes() for path in (tmp_path / "generated").glob("*.py")}
     kept = {path.name: path.read_bytes() for path in (MESSAGES / "generated").glob("*.py")}
     assert made == kept
@@ -40,7 +42,9 @@ def test_every_message_has_one_size_and_says_who_sent_it_when(channel: str) -> N
     assert set(kind.__slots__) >= {"sequence", "time_ns", "session"}
     assert "string" not in kind.__typenames__
     sizes = [size for dimension in kind.__dimensions__ for size in dimension or []]
-    assert all(isinstance(size, int) for size in sizes)  # another type is the name of a field that holds the length
+    assert all(
+        isinstance(size, int) for size in sizes
+    )  # another type is the name of a field that holds the length
     message = blank(channel)
     message.sequence = message.session = 2**63 - 1
     assert len(message.encode()) == SIZES[channel]
@@ -86,7 +90,9 @@ def test_twenty_thousand_malformed_messages() -> None:
 numbers = st.floats(width=64)
 
 
-@given(st.lists(numbers, min_size=47, max_size=47), st.integers(0, 2**24 - 1), st.integers(0, 2**53))
+@given(
+    st.lists(numbers, min_size=47, max_size=47), st.integers(0, 2**24 - 1), st.integers(0, 2**53)
+)
 def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) -> None:
     """What the robot measured is what the controller sees, bit for bit, NaN and infinity among it; errors as flags."""
     row = np.array(values)
@@ -99,7 +105,13 @@ def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) 
     assert message is not None
     found = sensors_of(message)
     assert abs(found.time - sensors.time) <= 1e-9 + 1e-15 * sensors.time
-    for name in ("joint_position", "joint_velocity", "joint_torque", "angular_velocity_b", "acceleration_b"):
+    for name in (
+        "joint_position",
+        "joint_velocity",
+        "joint_torque",
+        "angular_velocity_b",
+        "acceleration_b",
+    ):
         assert np.array_equal(getattr(found, name), getattr(sensors, name), equal_nan=True)
     assert np.array_equal(found.quaternion, sensors.quaternion, equal_nan=True)
     assert np.array_equal([found.voltage], [sensors.voltage], equal_nan=True)

@@ -96,7 +96,9 @@ def test_a_script_leads_a_controller_to_its_end() -> None:
 # --- People --------------------------------------------------------------------------------------
 
 
-def said(request: int = Request.STAND, *, age: float = 0.0, lifetime: float = 0.5, **changes: Any) -> Message:  # noqa: ANN401
+def said(
+    request: int = Request.STAND, *, age: float = 0.0, lifetime: float = 0.5, **changes: Any
+) -> Message:
     """What an operator's program sends."""
     message = blank(OPERATOR)
     message.time_ns = time.monotonic_ns() - round(age * 1e9)

@@ -19,7 +19,15 @@ from hypothesis import strategies as st
 
 from deploy.messages.lcm_link import COMMAND, SIZES, STATE
 from deploy.recorder import recorder as recording
-from deploy.recorder.recorder import CAUSE_FILE, LOG_FILE, WORK_FILE, Recorder, Ring, read_log, write_log
+from deploy.recorder.recorder import (
+    CAUSE_FILE,
+    LOG_FILE,
+    WORK_FILE,
+    Recorder,
+    Ring,
+    read_log,
+    write_log,
+)
 from tests.common.disks import small_disk
 
 Event = tuple[int, str, bytes]
@@ -37,7 +45,7 @@ def numbers(events: list[Event]) -> list[int]:
 
 
 @pytest.fixture
-def ring() -> Any:  # noqa: ANN401  # a generator
+def ring() -> Any:  # a generator
     """A ring of ten messages."""
     ring = Ring(slots=10)
     yield ring
@@ -51,7 +59,9 @@ def test_a_ring_keeps_the_newest(count: int, ring: Ring) -> None:
         ring.put(STATE if number % 2 else COMMAND, body(number))
     found = ring.events()
     assert numbers(found) == list(range(max(0, count - 9), count))
-    assert [channel for _, channel, _ in found] == [STATE if n % 2 else COMMAND for n in numbers(found)]
+    assert [channel for _, channel, _ in found] == [
+        STATE if n % 2 else COMMAND for n in numbers(found)
+    ]
 
 
 def test_a_ring_takes_the_largest_message(ring: Ring) -> None:
@@ -61,7 +71,9 @@ def test_a_ring_takes_the_largest_message(ring: Ring) -> None:
     assert [len(data) for _, _, data in ring.events()] == list(SIZES.values())
 
 
-def test_a_ring_that_is_written_while_it_is_read_stays_whole(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ring_that_is_written_while_it_is_read_stays_whole(
+    ring: Ring, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The writer reads while the loop goes on: what is written over meanwhile is left out, not mixed in."""
     for number in range(10):
         ring.put(STATE, body(number))
@@ -74,7 +86,7 @@ def test_a_ring_that_is_written_while_it_is_read_stays_whole(ring: Ring, monkeyp
         size = slow.size
 
         @staticmethod
-        def unpack_from(*arguments: Any) -> Any:  # noqa: ANN401
+        def unpack_from(*arguments: Any) -> Any:
             """Let the loop write three messages in the middle."""
             nonlocal reads
             reads += 1
@@ -91,7 +103,9 @@ def test_a_ring_that_is_written_while_it_is_read_stays_whole(ring: Ring, monkeyp
 
 def test_other_processes_can_read_our_logs(tmp_path: Path) -> None:
     """LCM's own reader finds the same events; logs are no format of ours."""
-    events = [(1_000_000 + number, (STATE, COMMAND)[number % 2], body(number)) for number in range(50)]
+    events = [
+        (1_000_000 + number, (STATE, COMMAND)[number % 2], body(number)) for number in range(50)
+    ]
     write_log(events, tmp_path / "log")
     assert list(read_log(tmp_path / "log")) == events
     log = lcm.EventLog(str(tmp_path / "log"), "r")
@@ -152,7 +166,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_killed_loop_still_gets_its_log(tmp_path: Path) -> None:
     """The kill that no program can catch: the writer notices, writes all that was put, and frees the memory."""
     result = subprocess.run(
-        [sys.executable, "-c", LOOP, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=False, timeout=120
+        [sys.executable, "-c", LOOP, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=120,
     )  # its output ends when the writer, who has the same, has ended
     assert result.returncode == -signal.SIGKILL
     assert numbers(list(read_log(tmp_path / LOG_FILE))) == list(range(1000))
@@ -194,7 +212,9 @@ def test_memory_that_somebody_has_freed_is_not_freed_again() -> None:
     ring.close(unlink=True)
 
 
-def test_a_full_disk_is_told_and_control_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_is_told_and_control_goes_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Each log that does not fit is named; nothing half-written stays, and the loop notices nothing."""
     with small_disk(tmp_path, "64k"):
         recorder = Recorder(tmp_path)

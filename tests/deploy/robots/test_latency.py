@@ -71,16 +71,22 @@ def test_a_clock_that_stands_still_fills_no_memory() -> None:
 
 CALLS = st.lists(
     st.tuples(
-        st.sampled_from((0.0005, 0.001, 0.001, 0.005, 0.016, 0.019, 0.023, 0.08)),  # time since the call before
+        st.sampled_from(
+            (0.0005, 0.001, 0.001, 0.005, 0.016, 0.019, 0.023, 0.08)
+        ),  # time since the call before
         st.booleans(),  # whether a new command came
-        st.sampled_from((-0.06, -0.015, 0.0, 0.01, 5.0)),  # how far ahead of now its measurement is said to be
+        st.sampled_from(
+            (-0.06, -0.015, 0.0, 0.01, 5.0)
+        ),  # how far ahead of now its measurement is said to be
     ),
     max_size=200,
 )
 
 
 @given(CALLS)
-def test_what_acts_is_never_older_than_lag_and_expiry(calls: list[tuple[float, bool, float]]) -> None:
+def test_what_acts_is_never_older_than_lag_and_expiry(
+    calls: list[tuple[float, bool, float]],
+) -> None:
     """Whatever a controller says, however late this process is: what acts came within 15 ms, 20 ms and a tick."""
     lag, now, kp, came, observed = Lag(MOTOR_LAG, damped()), 0.0, 0.0, {0.0: inf}, 0.0
     for gap, fresh, ahead in calls:

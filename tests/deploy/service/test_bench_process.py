@@ -142,7 +142,9 @@ class Talking(Counting):
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_an_output_that_nobody_reads_for_a_second_stops(read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_that_nobody_reads_for_a_second_stops(
+    read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever looked was stopped, and could not press a key; one who only takes a while is waited for."""
     ends = Ends()
     job = Talking(5000, ends, read=read)
@@ -167,7 +169,11 @@ def test_refused_rights_are_told_before_a_board_is_opened(
     monkeypatch.setattr("deploy.common.realtime.prepare", lambda priority: ["memory lock refused"])
     monkeypatch.setattr(workbench, "open_board", opened)
     with pytest.raises(SoloError, match="no board"):
-        work(Namespace(job=job, lock_step=lock_step, interface="e0", driver="native"), Ends().pipe, lambda: False)
+        work(
+            Namespace(job=job, lock_step=lock_step, interface="e0", driver="native"),
+            Ends().pipe,
+            lambda: False,
+        )
     assert told == ["" if lock_step else "note: workbench: memory lock refused\n"]
 
 
@@ -190,7 +196,10 @@ def test_the_result_is_the_last_line() -> None:
 
 def test_notes_reach_the_person(capfd: pytest.CaptureFixture[str]) -> None:
     """What the workbench says beside its lines goes where this program's own errors go."""
-    follow(program("""import sys; sys.stderr.write("note: refused\\n"); print('{"result": 1}')"""), lambda status: None)
+    follow(
+        program("""import sys; sys.stderr.write("note: refused\\n"); print('{"result": 1}')"""),
+        lambda status: None,
+    )
     assert capfd.readouterr().err == "note: refused\n"
 
 
@@ -223,7 +232,9 @@ def test_ctrl_c_ends_the_workbench_first() -> None:
 
 
 @pytest.mark.parametrize("error", [False, True])
-def test_a_closed_terminal_ends_the_workbench(error: bool, terminal: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_terminal_ends_the_workbench(
+    error: bool, terminal: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As Ctrl-C does, whether the system tells the end of the input or an error."""
     waits = program("""
         import select, sys
@@ -255,10 +266,17 @@ def test_the_real_robot_gets_the_card_and_the_virtual_one_a_board() -> None:
     real = command_of("check", DeployConfig(robot="real", interface="e7"), seconds=5.0, yes=True)
     assert real[1:] == ["-m", "deploy.service.bench_process", "check", "--interface", "e7", "--driver", "native",
                         "--seconds", "5.0", "--yes"]  # fmt: skip
-    virtual = command_of("calibrate", DeployConfig(robot="virtual", fast=True), seconds=0.0, yes=False)
+    virtual = command_of(
+        "calibrate", DeployConfig(robot="virtual", fast=True), seconds=0.0, yes=False
+    )
     place = virtual.index("--")
     assert {"--put-back", "lock-step"} <= set(virtual[:place])
-    assert virtual[place + 1 :][1:5] == ["-m", "deploy.service.bench_process", "calibrate", "--interface"]
+    assert virtual[place + 1 :][1:5] == [
+        "-m",
+        "deploy.service.bench_process",
+        "calibrate",
+        "--interface",
+    ]
     assert "--lock-step" in virtual[place:]
 
 

@@ -58,7 +58,10 @@ def test_a_good_robot_goes_in_every_row() -> None:
         ({"gyroscope": [0.0, 0.0, 0.2]}, "IMU at rest"),
         ({"attitude": [0.2, 0.0, 0.0]}, "IMU level"),
         ({"voltage": 21.9}, "battery"),
-        ({"hands": {**GOOD["hands"], "nose": {"accelerometer": -0.2, "filter": 0.2}}}, "IMU nose up"),
+        (
+            {"hands": {**GOOD["hands"], "nose": {"accelerometer": -0.2, "filter": 0.2}}},
+            "IMU nose up",
+        ),
         ({"hands": {"answers": GOOD["hands"]["answers"][:11], "nose": None}}, "joint order"),
     ],
 )
@@ -75,7 +78,10 @@ def test_gains_that_the_protocol_cannot_carry_are_no_go() -> None:
     """Protocol 4 takes half of what 3 takes."""
     strong = replace(CONTRACT, kp=8.0)
     for protocol, verdict in ((3, Verdict.GO), (4, Verdict.NO_GO)):
-        rows = {row.name: row for row in judge({**GOOD, "protocol": protocol}, strong, simulated_time=False)}
+        rows = {
+            row.name: row
+            for row in judge({**GOOD, "protocol": protocol}, strong, simulated_time=False)
+        }
         assert rows["limits"].verdict is verdict
 
 
@@ -103,7 +109,7 @@ def test_exit_codes_tell_wrong_from_unchecked() -> None:
     assert verdict_of([rows[Verdict.NO_GO], rows[Verdict.NOT_CHECKED]])[0] == 1
 
 
-def calibration(path: Path, address: str = CALIBRATION.board, **changes: Any) -> Row:  # noqa: ANN401
+def calibration(path: Path, address: str = CALIBRATION.board, **changes: Any) -> Row:
     """Row of a calibration that was stored with some fields changed."""
     save(replace(CALIBRATION, **{"measured": date.today(), **changes}), path)
     return calibration_row(DeployConfig(robot="real", calibration=path), address)
@@ -129,7 +135,10 @@ def test_other_calibrations_are_no_go(tmp_path: Path, monkeypatch: pytest.Monkey
         (calibration(path, "02:00:00:00:00:09"), "belongs to board"),
         (calibration(path, measured=date.today() + timedelta(days=1)), "lies ahead"),
         (calibration(path, offset=np.zeros(12)), "twelve equal offsets"),
-        (calibration_row(DeployConfig(robot="real", calibration=tmp_path / "none"), "x"), "never calibrated"),
+        (
+            calibration_row(DeployConfig(robot="real", calibration=tmp_path / "none"), "x"),
+            "never calibrated",
+        ),
     ):
         assert row.verdict is Verdict.NO_GO
         assert words in row.advice

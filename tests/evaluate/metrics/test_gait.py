@@ -61,7 +61,9 @@ def test_a_slow_sway_is_not_taken_for_the_stride() -> None:
     """The base sinks and rises at half a hertz, more than the feet lift: below the range that is looked at."""
     height, contact = feet(GAITS["trot"], frequency=3.0)
     sway = 0.1 * np.sin(2 * np.pi * 0.5 * np.arange(len(height)) * 0.02)
-    np.testing.assert_allclose(describe_gait(height + sway[:, None, None], contact).frequency, 3.0, atol=0.26)
+    np.testing.assert_allclose(
+        describe_gait(height + sway[:, None, None], contact).frequency, 3.0, atol=0.26
+    )
 
 
 @pytest.mark.parametrize("duty", [0.4, 0.5, 0.7])
@@ -97,9 +99,13 @@ def test_robots_are_described_one_by_one() -> None:
 
 def test_wrapped_phases_lie_within_half_a_cycle() -> None:
     """0.5 itself counts as -0.5: the interval is half open."""
-    np.testing.assert_allclose(wrapped(np.array([0.0, 0.4, 0.5, 0.75, -0.6, 2.25])), [0, 0.4, -0.5, -0.25, 0.4, 0.25])
+    np.testing.assert_allclose(
+        wrapped(np.array([0.0, 0.4, 0.5, 0.75, -0.6, 2.25])), [0, 0.4, -0.5, -0.25, 0.4, 0.25]
+    )
 
 
 def test_the_mean_of_phases_goes_round_the_circle() -> None:
     """0.9 and 0.1 are around 0, not around 0.5."""
-    np.testing.assert_allclose(circular_mean(np.array([[0.9, 0.1], [0.2, 0.3]])), [0.0, 0.25], atol=1e-12)
+    np.testing.assert_allclose(
+        circular_mean(np.array([[0.9, 0.1], [0.2, 0.3]])), [0.0, 0.25], atol=1e-12
+    )

@@ -51,7 +51,9 @@ def test_the_distance_is_of_means_over_robots() -> None:
 
 def test_equal_skills_are_named_by_chance() -> None:
     """Robots drawn from one distribution: a third of them, no information."""
-    accuracy, information = diversity.told_apart(feature(0.0, 0.0, 0.0, robots=200, spread=1.0), ONES)
+    accuracy, information = diversity.told_apart(
+        feature(0.0, 0.0, 0.0, robots=200, spread=1.0), ONES
+    )
     assert accuracy == pytest.approx(1 / 3, abs=0.08)
     assert information == pytest.approx(0.0, abs=0.02)
 
@@ -76,7 +78,9 @@ def test_separate_skills_are_named_every_time(skills: int) -> None:
 
 def test_skills_beyond_all_measure_are_no_trouble() -> None:
     """Features a hundred thousand deviations apart, as of a robot on its back beside an expert that hardly varies."""
-    accuracy, information = diversity.told_apart(feature(0.0, 1e5, -1e5, robots=20, spread=1.0), ONES)
+    accuracy, information = diversity.told_apart(
+        feature(0.0, 1e5, -1e5, robots=20, spread=1.0), ONES
+    )
     assert accuracy == 1.0
     assert information == pytest.approx(log(3), rel=0.01)
 
@@ -97,7 +101,8 @@ def test_one_odd_rollout_hardly_matters(robot: int) -> None:
 def test_information_is_a_lower_bound_in_expectation() -> None:
     """Skills that are alike have none: the mean over draws is no more, though a classifier finds some by chance."""
     found = [
-        diversity.told_apart(feature(0.0, 0.0, 0.0, robots=20, spread=1.0, seed=seed), ONES)[1] for seed in range(20)
+        diversity.told_apart(feature(0.0, 0.0, 0.0, robots=20, spread=1.0, seed=seed), ONES)[1]
+        for seed in range(20)
     ]
     assert np.mean(found) <= 0.0
     assert np.mean(found) > -0.1
@@ -114,7 +119,9 @@ def test_skills_are_told_apart_in_domains_that_were_not_trained_on() -> None:
 
 def test_half_apart_is_half_the_information() -> None:
     """Four skills, in two pairs that are alike: half of them right, log 2 of log 4."""
-    accuracy, information = diversity.told_apart(feature(0.0, 0.0, 30.0, 30.0, robots=400, spread=1.0), ONES)
+    accuracy, information = diversity.told_apart(
+        feature(0.0, 0.0, 30.0, 30.0, robots=400, spread=1.0), ONES
+    )
     assert accuracy == pytest.approx(0.5, abs=0.08)
     assert information == pytest.approx(log(2), abs=0.08)
 
@@ -125,7 +132,9 @@ def test_half_apart_is_half_the_information() -> None:
 @pytest.mark.parametrize(("measure", "usual", "apart"), [
     ("height_mean", 0.25, 0.02), ("clearance", 0.05, 0.02), ("pair_phase", 0.5, -0.2),
 ])  # fmt: skip
-def test_skills_differ_to_the_eye_in_height_clearance_or_phase(measure: str, usual: float, apart: float) -> None:
+def test_skills_differ_to_the_eye_in_height_clearance_or_phase(
+    measure: str, usual: float, apart: float
+) -> None:
     """Skills 1 and 3 do; the others are like skill 0."""
     values = [usual, usual + apart, usual, usual + 2 * apart, usual]
     walks = [made_up_walk(seed=seed, **{measure: value}) for seed, value in enumerate(values)]
@@ -134,7 +143,9 @@ def test_skills_differ_to_the_eye_in_height_clearance_or_phase(measure: str, usu
 
 def test_differences_in_other_measures_are_not_seen() -> None:
     """Power, frequency and speed are not looked at."""
-    assert diversity.visibly_different([made_up_walk(), made_up_walk(power=90.0, frequency=2.0, vx=1.3)]) == [0]
+    assert diversity.visibly_different(
+        [made_up_walk(), made_up_walk(power=90.0, frequency=2.0, vx=1.3)]
+    ) == [0]
 
 
 def test_the_largest_group_is_found() -> None:
@@ -167,7 +178,9 @@ def test_differences_within_the_noise_do_not_count(spread: float, expected: list
 
 
 @pytest.mark.parametrize(("apart", "expected"), [(0.014, [0]), (0.016, [0, 1])])
-def test_certain_differences_that_are_too_small_to_see_do_not_count(apart: float, expected: list[int]) -> None:
+def test_certain_differences_that_are_too_small_to_see_do_not_count(
+    apart: float, expected: list[int]
+) -> None:
     """15 mm is where it begins, even without any noise."""
     walks = [made_up_walk(spread=0.0), made_up_walk(spread=0.0, height_mean=0.25 + apart)]
     assert diversity.visibly_different(walks) == expected
@@ -194,7 +207,9 @@ def test_the_spread_is_that_of_robots_on_their_feet() -> None:
     """The largest difference of all pairs; a robot that lies on the ground has no height of a walk."""
     walks = [made_up_walk(spread=0.0, height_mean=height) for height in (0.25, 0.27, 0.26)]
     walks[2].fallen[0], walks[2].height_mean[0] = True, 0.05
-    assert diversity.spread(walks) == pytest.approx({"height_mean": 0.02, "clearance": 0.0, "pair_phase": 0.0})
+    assert diversity.spread(walks) == pytest.approx(
+        {"height_mean": 0.02, "clearance": 0.0, "pair_phase": 0.0}
+    )
 
 
 # --- Maps ----------------------------------------------------------------------------------------

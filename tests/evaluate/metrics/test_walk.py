@@ -21,8 +21,12 @@ def trotting(robots: int = 3) -> Recording:
     return walking("trot", STEPS, robots)
 
 
-@pytest.mark.parametrize(("velocity", "expected"), [(1.0, 1.0), (1.3, 1 / e), (0.7, 1 / e), (0.4, e**-4)])
-def test_the_return_is_one_at_the_commanded_velocity_and_falls_off(velocity: float, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("velocity", "expected"), [(1.0, 1.0), (1.3, 1 / e), (0.7, 1 / e), (0.4, e**-4)]
+)
+def test_the_return_is_one_at_the_commanded_velocity_and_falls_off(
+    velocity: float, expected: float
+) -> None:
     """exp(-((vx - commanded) / 0.3)^2): too fast counts as too slow."""
     recording = trotting()
     recording.linear_velocity_b[..., 0] = velocity
@@ -83,7 +87,9 @@ def test_power_by_hand() -> None:
 def test_energy_is_power_by_distance() -> None:
     """20 W at 0.5 m/s are 40 J/m; of a robot that stands still it stays a number."""
     assert made_up_walk(spread=0.0, power=20.0, vx=0.5).means()["energy"] == pytest.approx(40.0)
-    assert made_up_walk(spread=0.0, power=20.0, vx=0.0).means()["energy"] == pytest.approx(20 / SLOWEST)
+    assert made_up_walk(spread=0.0, power=20.0, vx=0.0).means()["energy"] == pytest.approx(
+        20 / SLOWEST
+    )
 
 
 # --- Fallen robots -------------------------------------------------------------------------------
@@ -100,7 +106,14 @@ def test_robots_that_fell_have_no_part_in_the_shape_of_the_walk() -> None:
     assert walk.fallen.tolist() == [False, False, True]
     means, others = walk.means(), measure(trotting(), 1.0).means()
     assert means["falls"] == 1
-    for name in ("height_mean", "height_std", "clearance", "frequency", "diagonal_phase", "pair_phase"):
+    for name in (
+        "height_mean",
+        "height_std",
+        "clearance",
+        "frequency",
+        "diagonal_phase",
+        "pair_phase",
+    ):
         assert means[name] == pytest.approx(others[name]), name
     assert means["return"] == pytest.approx((2 + 1 / e) / 3)
     assert means["vx"] == pytest.approx(2.7 / 3)
@@ -152,7 +165,9 @@ def test_what_never_changes_is_its_own_successor_feature(steps: int) -> None:
     found = successor_features(recording)
     assert found.shape == (2, 33)
     joints = recording.joint_position[0, 0]
-    np.testing.assert_allclose(found, np.tile([1, 0, 0, 0, 0, 0, 0, 0, -1, *joints, *np.zeros(12)], (2, 1)), atol=1e-12)
+    np.testing.assert_allclose(
+        found, np.tile([1, 0, 0, 0, 0, 0, 0, 0, -1, *joints, *np.zeros(12)], (2, 1)), atol=1e-12
+    )
 
 
 def test_successor_features_by_hand() -> None:

@@ -35,7 +35,11 @@ def test_nothing_but_three_files_is_left(tmp_path: Path) -> None:
     """No half-written one, in a folder that is made if need be."""
     figure, _ = figures.panels()
     figures.save(figure, tmp_path / "new" / "name", ["a", "b"], [[1, 2], [3, 4]])
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["name.csv", "name.png", "name.svg"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
+        "name.csv",
+        "name.png",
+        "name.svg",
+    ]
     assert (tmp_path / "new" / "name.csv").read_text() == "a,b\n1,2\n3,4\n"
 
 
@@ -49,7 +53,9 @@ def test_ratios_are_of_skill_to_data(tmp_path: Path) -> None:
     weights = np.array([[0.25, 0.25, 0.25, 0.25], [1.0, 1e-30, 1e-30, 1e-30]])
     header, *rows = table(figures.ratios(np.log(weights), tmp_path / "ratios"))
     assert header == ["transition", "skill_0", "skill_1"]
-    np.testing.assert_allclose(numbers(rows), [[0, 1, 4], [1, 1, 0], [2, 1, 0], [3, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(
+        numbers(rows), [[0, 1, 4], [1, 1, 0], [2, 1, 0], [3, 1, 0]], atol=1e-12
+    )
 
 
 def test_many_ratios_are_thinned_out_evenly(tmp_path: Path) -> None:
@@ -64,7 +70,14 @@ def test_many_ratios_are_thinned_out_evenly(tmp_path: Path) -> None:
 def lines(count: int = 3) -> list[dict[str, float]]:
     """A log of two skills."""
     return [
-        {"outer": step, "sigma/0": 0.1 * step, "sigma/1": 0.5, "phi/0": 1.0, "phi/1": 2.0 * step, "ratio_l1": 0.3}
+        {
+            "outer": step,
+            "sigma/0": 0.1 * step,
+            "sigma/1": 0.5,
+            "phi/0": 1.0,
+            "phi/1": 2.0 * step,
+            "ratio_l1": 0.3,
+        }
         for step in range(1, count + 1)
     ]
 
@@ -97,7 +110,9 @@ def test_bars_are_means_with_intervals(count: int, tmp_path: Path) -> None:
     assert len(found) == len(rows) == 6 * count
     for skill in metrics["skills"]:
         for name in ("return_pct", "vx", "energy", "height_mean", "clearance", "pair_phase"):
-            assert found[name, skill["skill"]] == pytest.approx((skill[name], *skill["intervals"][name]))
+            assert found[name, skill["skill"]] == pytest.approx(
+                (skill[name], *skill["intervals"][name])
+            )
 
 
 def test_the_map_has_every_rollout(tmp_path: Path) -> None:

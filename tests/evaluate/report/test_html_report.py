@@ -71,13 +71,21 @@ def test_a_page_is_one_file(tmp_path: Path) -> None:
     path = write_example(tmp_path)
     assert_self_contained(path)
     ((_, image),) = [tag for tag in Page(path).tags if tag[0] == "img"]
-    assert base64.b64decode((image["src"] or "").removeprefix(DATA)) == (tmp_path / "figure.png").read_bytes()
+    assert (
+        base64.b64decode((image["src"] or "").removeprefix(DATA))
+        == (tmp_path / "figure.png").read_bytes()
+    )
     assert image["alt"] == "What is seen."
 
 
 def test_a_link_in_a_page_would_be_found(tmp_path: Path) -> None:
     """The test above can fail."""
-    for part in ('<a href="x">', '<img src="figure.png">', "<style>a { background: url(x) }</style>", "http://x"):
+    for part in (
+        '<a href="x">',
+        '<img src="figure.png">',
+        "<style>a { background: url(x) }</style>",
+        "http://x",
+    ):
         (tmp_path / "page.html").write_text(f"<html>{part}</html>")
         with pytest.raises(AssertionError):
             assert_self_contained(tmp_path / "page.html")
@@ -103,7 +111,9 @@ def test_text_is_text(tmp_path: Path) -> None:
     report.write(tmp_path / "report.html")
     page = Page(tmp_path / "report.html")
     assert page.count("b") == 0
-    assert page.texts.count(name) == 7  # title twice, heading, text, header and cell of the table, caption
+    assert (
+        page.texts.count(name) == 7
+    )  # title twice, heading, text, header and cell of the table, caption
     assert [attributes["alt"] for tag, attributes in page.tags if tag == "img"] == [name]
 
 
@@ -151,7 +161,9 @@ def test_a_page_fits_a_phone(tmp_path: Path) -> None:
 
 def test_a_page_that_does_not_fit_is_noticed(tmp_path: Path) -> None:
     """As is a picture that does not load."""
-    (tmp_path / "page.html").write_text('<div style="width: 600px">wide</div><img src="nowhere.png">')
+    (tmp_path / "page.html").write_text(
+        '<div style="width: 600px">wide</div><img src="nowhere.png">'
+    )
     found = on_a_phone(tmp_path / "page.html", tmp_path / "browser")
     assert found["content"] >= 600
     assert found["pictures"][0][0] == 0

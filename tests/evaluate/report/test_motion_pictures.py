@@ -46,7 +46,11 @@ def test_diagonal_feet_are_drawn_next_to_each_other() -> None:
 
 def test_a_gait_diagram_has_a_row_per_recording(tmp_path: Path) -> None:
     """Skills below one another: the picture grows, and different gaits look different."""
-    for name, gaits in {"one": ["trot"], "two": ["trot", "pace"], "other": ["trot", "bound"]}.items():
+    for name, gaits in {
+        "one": ["trot"],
+        "two": ["trot", "pace"],
+        "other": ["trot", "bound"],
+    }.items():
         gait_diagram({gait: walking(gait) for gait in gaits}, tmp_path / f"{name}.png")
     one, two, other = (pixels(tmp_path / f"{name}.png") for name in ("one", "two", "other"))
     assert two.shape[0] > 1.5 * one.shape[0]
@@ -71,7 +75,11 @@ def test_a_gait_diagram_has_its_numbers_beside_it(tmp_path: Path) -> None:
     assert path == tmp_path / "gait.png"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["gait.csv", "gait.png", "gait.svg"]
     lines = (tmp_path / "gait.csv").read_text().splitlines()
-    assert lines == ["recording,foot,down_s,up_s", "skill 0,FL,0.200,0.600", "skill 0,HR,1.800,2.000"]
+    assert lines == [
+        "recording,foot,down_s,up_s",
+        "skill 0,FL,0.200,0.600",
+        "skill 0,HR,1.800,2.000",
+    ]
 
 
 @pytest.mark.usefixtures("egl")

@@ -52,7 +52,9 @@ def test_a_policy_sees_what_the_estimator_believes(made_up: list[MadeUpEstimator
         joints = task.simulator.state().joint_position
     np.testing.assert_allclose(seen[:, TERMS["linear_velocity"]], [VELOCITY] * 2, rtol=1e-6)
     np.testing.assert_allclose(seen[:, TERMS["gravity"]], [TILTED] * 2, atol=1e-6)
-    np.testing.assert_allclose(seen[:, TERMS["joint_position"]], joints - task.setup.default_pose, atol=1e-6)
+    np.testing.assert_allclose(
+        seen[:, TERMS["joint_position"]], joints - task.setup.default_pose, atol=1e-6
+    )
     np.testing.assert_allclose(seen[:, TERMS["previous_action"]], 0.1)
     np.testing.assert_array_equal(seen[:, TERMS["command"]], [[1.0, 0.0, 0.0]] * 2)
 
@@ -115,7 +117,9 @@ def test_constant_errors_are_those_of_sensors(made_up: list[MadeUpEstimator]) ->
 
 def test_robots_have_the_physics_they_have_without_it(made_up: list[MadeUpEstimator]) -> None:
     """The same seed, the same domains: conditions can be compared."""
-    one, other = (make("mujoco", 3, "robust", 5).simulator for make in (estimated_task, evaluation_task))
+    one, other = (
+        make("mujoco", 3, "robust", 5).simulator for make in (estimated_task, evaluation_task)
+    )
     with one, other:
         for name, values in vars(other.domain).items():
             np.testing.assert_array_equal(getattr(one.domain, name), values, err_msg=name)
@@ -134,6 +138,9 @@ def test_a_shipped_skill_walks_on_estimates(sim: str) -> None:
     with task.simulator:
         recording = record(task, act, 100)
     assert not recording.ever_fallen.any()
-    true, believed = recording.linear_velocity_b[50:-1, :, 0], np.array(seen)[51:, :, TERMS["linear_velocity"].start]
+    true, believed = (
+        recording.linear_velocity_b[50:-1, :, 0],
+        np.array(seen)[51:, :, TERMS["linear_velocity"].start],
+    )
     assert (true.mean(0) > 0.8).all()
     assert 0.0 < abs(believed - true).mean() < 0.15

@@ -71,7 +71,9 @@ def test_the_policy_sees_the_fixed_command_in_every_step() -> None:
         recording = record(task, act, 5)
     assert len(seen) == 5
     for observation in seen:
-        np.testing.assert_allclose(observation[:, COMMAND], np.tile([0.5, -0.3, 0.2], (2, 1)), rtol=1e-6)
+        np.testing.assert_allclose(
+            observation[:, COMMAND], np.tile([0.5, -0.3, 0.2], (2, 1)), rtol=1e-6
+        )
     np.testing.assert_allclose(seen[3][:, :3], recording.linear_velocity_b[2], atol=1e-6)
 
 

@@ -5,4 +5,6 @@ from __future__ import annotations
 import sys
 
 if "torch" in sys.modules:
-    raise ImportError("PyTorch was imported before isaacgym modules.  Please import torch after isaacgym modules.")
+    raise ImportError(
+        "PyTorch was imported before isaacgym modules.  Please import torch after isaacgym modules."
+    )

@@ -49,8 +49,13 @@ def box_asset(size: tuple[float, float, float], options: AssetOptions) -> Asset:
 def urdf_asset(path: Path, options: AssetOptions) -> Asset:
     """Load a robot."""
     for name in ("angular_damping", "linear_damping", "armature", "thickness"):
-        require_doubled(getattr(options, name) == 0, f"AssetOptions.{name} = {getattr(options, name)}")
-    require_doubled(not options.fix_base_link and not options.disable_gravity, "robots that are fixed or weightless")
+        require_doubled(
+            getattr(options, name) == 0, f"AssetOptions.{name} = {getattr(options, name)}"
+        )
+    require_doubled(
+        not options.fix_base_link and not options.disable_gravity,
+        "robots that are fixed or weightless",
+    )
     robot = ET.parse(path).getroot()
     bodies, joints, body_of_link = [], [], {}
     for link, body, joint in _walk(robot, options.collapse_fixed_joints):
@@ -62,7 +67,15 @@ def urdf_asset(path: Path, options: AssetOptions) -> Asset:
     shapes = [RigidShapeProperties() for _ in robot.iter("collision")]
     names = [joint.get("name", "") for joint in joints]
     properties = _joint_properties(joints, options)
-    return Asset(copy.deepcopy(options), bodies, names, properties, body_of_link, path.read_text(), shapes=shapes)
+    return Asset(
+        copy.deepcopy(options),
+        bodies,
+        names,
+        properties,
+        body_of_link,
+        path.read_text(),
+        shapes=shapes,
+    )
 
 
 def _walk(robot: ET.Element, collapse: bool) -> Iterator[tuple[str, str, ET.Element | None]]:
@@ -72,9 +85,13 @@ def _walk(robot: ET.Element, collapse: bool) -> Iterator[tuple[str, str, ET.Elem
         parent, child = (joint.find(end).get("link", "") for end in ("parent", "child"))  # type: ignore[union-attr]
         children.setdefault(parent, []).append((child, joint))
     below = {child for found in children.values() for child, _ in found}
-    root = next(link.get("name", "") for link in robot.iter("link") if link.get("name") not in below)
+    root = next(
+        link.get("name", "") for link in robot.iter("link") if link.get("name") not in below
+    )
 
-    def visit(link: str, body: str, joint: ET.Element | None) -> Iterator[tuple[str, str, ET.Element | None]]:
+    def visit(
+        link: str, body: str, joint: ET.Element | None
+    ) -> Iterator[tuple[str, str, ET.Element | None]]:
         yield link, body, joint
         for child, next_joint in sorted(children.get(link, ()), key=lambda pair: pair[0]):
             fixed = next_joint.get("type") == "fixed" and next_joint.get("dont_collapse") != "true"

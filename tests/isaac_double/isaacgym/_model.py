@@ -16,7 +16,9 @@ _STRONGEST_FIRST = 2
 GROUND, ROBOT = 1, 2
 
 
-def build_model(asset: Asset, num_boxes: int, gravity: tuple[float, ...], dt: float, *, self_collision: bool) -> object:
+def build_model(
+    asset: Asset, num_boxes: int, gravity: tuple[float, ...], dt: float, *, self_collision: bool
+) -> object:
     """Compile the model."""
     spec = mujoco.MjSpec.from_string(_readable(asset))
     spec.option.timestep, spec.option.gravity = dt, gravity
@@ -24,18 +26,33 @@ def build_model(asset: Asset, num_boxes: int, gravity: tuple[float, ...], dt: fl
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.noslip_iterations = 3
     spec.worldbody.add_geom(
-        name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=GROUND, conaffinity=0
+        name="ground",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[0, 0, 1],
+        contype=GROUND,
+        conaffinity=0,
     )
     for box in range(num_boxes):
         body = spec.worldbody.add_body(name=f"box{box}", mocap=True)
-        body.add_geom(name=f"box{box}", type=mujoco.mjtGeom.mjGEOM_BOX, size=[1, 1, 1], contype=GROUND, conaffinity=0)
+        body.add_geom(
+            name=f"box{box}",
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            size=[1, 1, 1],
+            contype=GROUND,
+            conaffinity=0,
+        )
     spec.body(asset.bodies[0]).add_freejoint()
     for link in asset.body_of_link:
         for geom in spec.body(link).geoms:
-            geom.contype, geom.conaffinity = (ROBOT, GROUND | ROBOT) if self_collision else (0, GROUND)
+            geom.contype, geom.conaffinity = (
+                (ROBOT, GROUND | ROBOT) if self_collision else (0, GROUND)
+            )
             geom.priority, geom.solref[0] = 1, CONTACT_TIME
         sensor = spec.add_sensor(
-            name=link, type=mujoco.mjtSensor.mjSENS_CONTACT, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=link
+            name=link,
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            objname=link,
         )
         sensor.intprm[:3] = [_DATA, _STRONGEST_FIRST, SLOTS]
     return spec.compile()
@@ -56,4 +73,6 @@ def _readable(asset: Asset) -> str:
     if asset.options.replace_cylinder_with_capsule:
         urdf = urdf.replace("<cylinder", "<capsule")
     head, tail = urdf.split("<link", 1)
-    return f'{head}<mujoco><compiler fusestatic="false" balanceinertia="false"/></mujoco><link{tail}'
+    return (
+        f'{head}<mujoco><compiler fusestatic="false" balanceinertia="false"/></mujoco><link{tail}'
+    )

@@ -12,7 +12,14 @@ import numpy as np
 
 from ._asset import Asset
 from ._rules import require, require_doubled
-from ._types import PlaneParams, RigidBodyProperties, RigidShapeProperties, SimParams, SimType, UpAxis
+from ._types import (
+    PlaneParams,
+    RigidBodyProperties,
+    RigidShapeProperties,
+    SimParams,
+    SimType,
+    UpAxis,
+)
 from ._world import Robot, World
 
 MAX_MATERIALS = 64000
@@ -30,9 +37,15 @@ class Tensor:
 
     def read(self, what: str, kind: str, shape: tuple[int, ...]) -> np.ndarray:
         """Return the numbers, if they are still there and what is expected."""
-        require(self.owner is None or self.owner() is not None, f"{what}: the tensor was freed, keep a reference to it")
+        require(
+            self.owner is None or self.owner() is not None,
+            f"{what}: the tensor was freed, keep a reference to it",
+        )
         require(self.kind == kind, f"{what}: expected {kind}, found {self.kind}")
-        require(self.values.size == np.prod(shape), f"{what}: expected shape {shape}, found {self.values.shape}")
+        require(
+            self.values.size == np.prod(shape),
+            f"{what}: expected shape {shape}, found {self.values.shape}",
+        )
         return self.values.reshape(shape)
 
 
@@ -68,10 +81,22 @@ class Sim:
 
     def __init__(self, kind: SimType, params: SimParams) -> None:
         """Check the parameters that are easily forgotten."""
-        require(not Sim.exists, "one simulation per process: a second create_sim breaks the GPU's memory")
-        require(kind == SimType.SIM_PHYSX, "SIM_FLEX, the default of create_sim, has no tensor interface")
-        require(params.up_axis == UpAxis.UP_AXIS_Z, "up_axis is Y, the default: Z-up robots would lie down")
-        require(params.gravity.z < 0 == params.gravity.x == params.gravity.y, "gravity does not point down the z axis")
+        require(
+            not Sim.exists,
+            "one simulation per process: a second create_sim breaks the GPU's memory",
+        )
+        require(
+            kind == SimType.SIM_PHYSX,
+            "SIM_FLEX, the default of create_sim, has no tensor interface",
+        )
+        require(
+            params.up_axis == UpAxis.UP_AXIS_Z,
+            "up_axis is Y, the default: Z-up robots would lie down",
+        )
+        require(
+            params.gravity.z < 0 == params.gravity.x == params.gravity.y,
+            "gravity does not point down the z axis",
+        )
         require_doubled(params.substeps == 1, "substeps")
         Sim.exists = True
         self.params, self.environments, self.is_prepared = params, list[Env](), False
@@ -87,18 +112,31 @@ class Sim:
 
     def add_material(self, shapes: list[RigidShapeProperties]) -> None:
         """Count materials: shapes with equal numbers share one."""
-        self.materials |= {(shape.friction, shape.restitution, shape.compliance) for shape in shapes}
-        require(len(self.materials) <= MAX_MATERIALS, f"PhysX has room for {MAX_MATERIALS} materials: use buckets")
+        self.materials |= {
+            (shape.friction, shape.restitution, shape.compliance) for shape in shapes
+        }
+        require(
+            len(self.materials) <= MAX_MATERIALS,
+            f"PhysX has room for {MAX_MATERIALS} materials: use buckets",
+        )
 
     def prepare(self) -> bool:
         """Make the world and the tensors."""
         self.require_building("prepare_sim")
-        require_doubled(self.ground is not None and bool(self.environments), "worlds without ground or robots")
+        require_doubled(
+            self.ground is not None and bool(self.environments), "worlds without ground or robots"
+        )
         first = self.environments[0].actors
         robot = first[0].asset
         groups = [env.actors[0].group for env in self.environments]
-        require(len(set(groups)) == len(groups) and -1 not in groups, "robots share a collision group: they would meet")
-        self.num_actors, self.num_bodies = len(first), sum(len(actor.asset.bodies) for actor in first)
+        require(
+            len(set(groups)) == len(groups) and -1 not in groups,
+            "robots share a collision group: they would meet",
+        )
+        self.num_actors, self.num_bodies = (
+            len(first),
+            sum(len(actor.asset.bodies) for actor in first),
+        )
         self.world = World(
             robot, [self._robot(env) for env in self.environments], self.ground.static_friction,  # type: ignore[union-attr]
             (0.0, 0.0, self.params.gravity.z), self.params.dt, self_collision=not first[0].filter & first[0].filter,
@@ -112,7 +150,10 @@ class Sim:
         }
         self._sensor_bodies = [robot.bodies.index(body) for body in robot.sensors]
         self._obey = np.array([env.actors[0].joints["driveMode"] == 3 for env in self.environments])
-        self._effort, self._force = np.zeros((count, joints)), np.zeros((count, len(robot.bodies), 3))
+        self._effort, self._force = (
+            np.zeros((count, joints)),
+            np.zeros((count, len(robot.bodies), 3)),
+        )
         self.is_prepared = True
         return True
 
@@ -125,14 +166,19 @@ class Sim:
     def refresh(self, name: str) -> bool:
         """Copy from the world into a buffer."""
         require(self.is_prepared, "tensors exist only after prepare_sim")
-        require(not self._set_since, f"refresh after {', '.join(sorted(self._set_since))}: stale until simulate")
+        require(
+            not self._set_since,
+            f"refresh after {', '.join(sorted(self._set_since))}: stale until simulate",
+        )
         require(not self._needs_fetch, "on the CPU, fetch_results must follow simulate")
         if FROZEN:
             return True
         if name == "root":
             self.buffers["root"][:, 0] = self.world.root()
             for box in range(1, self.num_actors):
-                self.buffers["root"][:, box, :3] = [env.actors[box].place[:3] for env in self.environments]
+                self.buffers["root"][:, box, :3] = [
+                    env.actors[box].place[:3] for env in self.environments
+                ]
         elif name == "joint":
             self.buffers["joint"][:] = self.world.joints()
         else:
@@ -147,7 +193,10 @@ class Sim:
     def set_once(self, name: str, apply: Callable[[], None]) -> bool:
         """Put a setter on the list of what the next `simulate` does."""
         require(self.is_prepared, f"{name} must come after prepare_sim")
-        require(name not in self._set_since, f"{name} was called twice since the last simulate: unite the indices")
+        require(
+            name not in self._set_since,
+            f"{name} was called twice since the last simulate: unite the indices",
+        )
         self._set_since.add(name)
         self._pending.append(apply)
         return True
@@ -179,10 +228,18 @@ class Sim:
         robot, *boxes = env.actors
         assert self.ground is not None
         for box in boxes:
-            require(box.group == robot.group, "a box in another collision group than its robot: they never touch")
-            require(not box.filter & robot.filter, "filters of box and robot have a common bit: they never touch")
+            require(
+                box.group == robot.group,
+                "a box in another collision group than its robot: they never touch",
+            )
+            require(
+                not box.filter & robot.filter,
+                "filters of box and robot have a common bit: they never touch",
+            )
             require_doubled(
-                box.shapes[0].friction == self.ground.static_friction == self.ground.dynamic_friction,
+                box.shapes[0].friction
+                == self.ground.static_friction
+                == self.ground.dynamic_friction,
                 "boxes with another friction than the ground",
             )
         frictions = {shape.friction for shape in robot.shapes}
@@ -191,6 +248,6 @@ class Sim:
         return Robot(robot.place, frictions.pop(), robot.joints, robot.growth, placed)
 
 
-def columns_of(value: Any) -> list[float]:  # noqa: ANN401  # Vec3 or Quat
+def columns_of(value: Any) -> list[float]:  # Vec3 or Quat
     """Numbers of a small structure."""
     return [getattr(value, name) for name in ("x", "y", "z", "w") if hasattr(value, name)]

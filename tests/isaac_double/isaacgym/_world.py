@@ -40,31 +40,46 @@ class World:
         """Compile one model for all, and give each environment its own masses, frictions and boxes."""
         self._asset, self._robots, self._ground_friction = asset, robots, ground_friction
         self._num_boxes = len(robots[0].boxes)
-        self._model = build_model(asset, self._num_boxes, gravity, dt, self_collision=self_collision)
+        self._model = build_model(
+            asset, self._num_boxes, gravity, dt, self_collision=self_collision
+        )
         self._batch = Batch(self._model, len(robots), 1 if len(robots) < FEW else 0)
         self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
-        self._applied, self._torque = self._batch.bind("xfrc_applied"), self._batch.bind("qfrc_applied")
+        self._applied, self._torque = (
+            self._batch.bind("xfrc_applied"),
+            self._batch.bind("qfrc_applied"),
+        )
         self._sensors = self._batch.bind("sensordata")
         joints = [self._model.joint(name) for name in asset.joints]
         self._joint_qpos = np.array([joint.qposadr[0] for joint in joints])
         self._joint_qvel = np.array([joint.dofadr[0] for joint in joints])
         self._bodies = np.array([self._model.body(name).id for name in asset.bodies])
         links = list(asset.body_of_link)
-        self._belongs = np.array([[asset.body_of_link[link] == body for link in links] for body in asset.bodies])
+        self._belongs = np.array(
+            [[asset.body_of_link[link] == body for link in links] for body in asset.bodies]
+        )
         self._friction = self._batch.expand("geom_friction")
-        self._geoms = [g for g in range(self._model.ngeom) if self._model.geom_bodyid[g] in self._link_ids(links)]
+        self._geoms = [
+            g
+            for g in range(self._model.ngeom)
+            if self._model.geom_bodyid[g] in self._link_ids(links)
+        ]
         for index, robot in enumerate(robots):
             self.set_friction(index, robot.friction)
         self._give_masses()
         self._size_boxes()
         self.place(np.arange(len(robots)))
-        self.set_root(np.arange(len(robots)), np.array([[*robot.pose, 0, 0, 0, 0, 0, 0] for robot in robots]))
+        self.set_root(
+            np.arange(len(robots)), np.array([[*robot.pose, 0, 0, 0, 0, 0, 0] for robot in robots])
+        )
 
     def place(self, environments: np.ndarray) -> None:
         """Forget everything about some environments but where their boxes are."""
         self._batch.reset(environments, stage=mujoco.mjtStage.mjSTAGE_NONE)
         if self._num_boxes:
-            places = np.array([[place for place, _ in self._robots[index].boxes] for index in environments])
+            places = np.array(
+                [[place for place, _ in self._robots[index].boxes] for index in environments]
+            )
             self._batch.bind("mocap_pos")[environments] = places
 
     def set_root(self, environments: np.ndarray, rows: np.ndarray) -> None:
@@ -74,7 +89,9 @@ class World:
         self._qpos[environments, :7] = np.concatenate([rows[:, :3], quaternion], axis=-1)
         self._qvel[environments, :3] = rows[:, 7:10]
         # MuJoCo has the angular velocity in the base's own axes.
-        self._qvel[environments, 3:6] = np.einsum("nji,nj->ni", _matrices(quaternion), rows[:, 10:13])
+        self._qvel[environments, 3:6] = np.einsum(
+            "nji,nj->ni", _matrices(quaternion), rows[:, 10:13]
+        )
 
     def set_joints(self, environments: np.ndarray, rows: np.ndarray) -> None:
         """Set joints, (..., joints, 2) positions and velocities."""
@@ -94,7 +111,12 @@ class World:
     def root(self) -> np.ndarray:
         """Root states, (N, 13)."""
         turned = np.einsum("nij,nj->ni", _matrices(self._qpos[:, 3:7]), self._qvel[:, 3:6])
-        parts = [self._qpos[:, :3], np.roll(self._qpos[:, 3:7], -1, axis=-1), self._qvel[:, :3], turned]
+        parts = [
+            self._qpos[:, :3],
+            np.roll(self._qpos[:, 3:7], -1, axis=-1),
+            self._qvel[:, :3],
+            turned,
+        ]
         return np.concatenate(parts, axis=-1)
 
     def joints(self) -> np.ndarray:
@@ -103,7 +125,9 @@ class World:
 
     def contacts(self) -> tuple[np.ndarray, np.ndarray]:
         """Contact forces on bodies, (N, bodies, 3): along the normals, and with friction."""
-        along, total = (np.einsum("bl,nli->nbi", self._belongs, f) for f in contact_forces(self._sensors))
+        along, total = (
+            np.einsum("bl,nli->nbi", self._belongs, f) for f in contact_forces(self._sensors)
+        )
         return along, total
 
     def _link_ids(self, links: list[str]) -> set[int]:

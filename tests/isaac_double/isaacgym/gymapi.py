@@ -65,15 +65,25 @@ class Gym:
 
     def add_ground(self, sim: Sim, params: PlaneParams) -> None:
         sim.require_building("add_ground")
-        require(columns_of(params.normal) == [0, 0, 1], "the ground's normal is not the z axis: it is Y by default")
+        require(
+            columns_of(params.normal) == [0, 0, 1],
+            "the ground's normal is not the z axis: it is Y by default",
+        )
         sim.ground = copy.deepcopy(params)
 
-    def load_asset(self, sim: Sim, rootpath: str, filename: str, options: AssetOptions | None = None) -> Asset:
+    def load_asset(
+        self, sim: Sim, rootpath: str, filename: str, options: AssetOptions | None = None
+    ) -> Asset:
         sim.require_building("load_asset")
         return urdf_asset(Path(rootpath) / filename, options or AssetOptions())
 
     def create_box(
-        self, sim: Sim, width: float, height: float, depth: float, options: AssetOptions | None = None
+        self,
+        sim: Sim,
+        width: float,
+        height: float,
+        depth: float,
+        options: AssetOptions | None = None,
     ) -> Asset:
         sim.require_building("create_box")
         return box_asset((width, height, depth), options or AssetOptions())
@@ -86,7 +96,10 @@ class Gym:
 
     def create_env(self, arg0: Sim, arg1: Vec3, arg2: Vec3, arg3: int) -> Env:
         arg0.require_building("create_env")
-        require(arg2.x > arg1.x and arg2.y > arg1.y, "environments without extent lie in one place: pairs explode")
+        require(
+            arg2.x > arg1.x and arg2.y > arg1.y,
+            "environments without extent lie in one place: pairs explode",
+        )
         arg0.environments.append(Env(arg0, len(arg0.environments)))
         return arg0.environments[-1]
 
@@ -122,7 +135,9 @@ class Gym:
     def get_asset_rigid_shape_properties(self, arg0: Asset) -> list[RigidShapeProperties]:
         return copied(arg0.shapes)
 
-    def set_asset_rigid_shape_properties(self, arg0: Asset, arg1: list[RigidShapeProperties]) -> bool:
+    def set_asset_rigid_shape_properties(
+        self, arg0: Asset, arg1: list[RigidShapeProperties]
+    ) -> bool:
         arg0.shapes = copied(arg1)
         return True
 
@@ -133,15 +148,23 @@ class Gym:
         return copied(arg0.actors[arg1].bodies)
 
     def set_actor_rigid_body_properties(
-        self, env: Env, actorHandle: int, props: list[RigidBodyProperties], recomputeInertia: bool = False
+        self,
+        env: Env,
+        actorHandle: int,
+        props: list[RigidBodyProperties],
+        recomputeInertia: bool = False,
     ) -> bool:
         env.sim.require_building("a change of mass")
         actor = env.actors[actorHandle]
         for body, old, new in zip(actor.asset.bodies, actor.bodies, props, strict=True):
             growth = new.mass / old.mass
-            before, after = (np.array([columns_of(row) for row in columns_of(p.inertia)]) for p in (old, new))
+            before, after = (
+                np.array([columns_of(row) for row in columns_of(p.inertia)]) for p in (old, new)
+            )
             given = np.allclose(after, before * growth, rtol=1e-5, atol=0)
-            require_doubled(given or recomputeInertia, "inertias that are not in proportion to the mass")
+            require_doubled(
+                given or recomputeInertia, "inertias that are not in proportion to the mass"
+            )
             actor.growth[body] = actor.growth.get(body, 1.0) * growth
         actor.bodies = copied(props)
         return True
@@ -149,10 +172,15 @@ class Gym:
     def get_actor_rigid_shape_properties(self, arg0: Env, arg1: int) -> list[RigidShapeProperties]:
         return copied(arg0.actors[arg1].shapes)
 
-    def set_actor_rigid_shape_properties(self, arg0: Env, arg1: int, arg2: list[RigidShapeProperties]) -> bool:
+    def set_actor_rigid_shape_properties(
+        self, arg0: Env, arg1: int, arg2: list[RigidShapeProperties]
+    ) -> bool:
         actor = arg0.actors[arg1]
         arg0.sim.add_material(arg2)
-        require_doubled(len({shape.friction for shape in arg2}) == 1, "shapes of one actor with different frictions")
+        require_doubled(
+            len({shape.friction for shape in arg2}) == 1,
+            "shapes of one actor with different frictions",
+        )
         actor.shapes = copied(arg2)
         if arg0.sim.is_prepared:
             arg0.sim.world.set_friction(arg0.index, arg2[0].friction)
@@ -160,16 +188,25 @@ class Gym:
 
     def set_actor_dof_properties(self, arg0: Env, arg1: int, arg2: np.ndarray) -> bool:
         arg0.sim.require_building("a change of joints")
-        require_doubled(not arg2["stiffness"].any() and not arg2["damping"].any(), "joints with drives of their own")
+        require_doubled(
+            not arg2["stiffness"].any() and not arg2["damping"].any(),
+            "joints with drives of their own",
+        )
         arg0.actors[arg1].joints = arg2.copy()
         return True
 
     def get_actor_index(self, arg0: Env, arg1: int, arg2: IndexDomain) -> int:
         return arg1 + (arg0.index * len(arg0.actors) if arg2 == DOMAIN_SIM else 0)
 
-    def find_actor_rigid_body_index(self, arg0: Env, arg1: int, arg2: str, arg3: IndexDomain) -> int:
+    def find_actor_rigid_body_index(
+        self, arg0: Env, arg1: int, arg2: str, arg3: IndexDomain
+    ) -> int:
         actor, per_env = arg0.actors[arg1], sum(len(actor.asset.bodies) for actor in arg0.actors)
-        start = {DOMAIN_ACTOR: 0, DOMAIN_ENV: actor.first_body, DOMAIN_SIM: arg0.index * per_env + actor.first_body}
+        start = {
+            DOMAIN_ACTOR: 0,
+            DOMAIN_ENV: actor.first_body,
+            DOMAIN_SIM: arg0.index * per_env + actor.first_body,
+        }
         return start[arg3] + actor.asset.bodies.index(arg2)
 
     # --- tensors -------------------------------------------------------------------------------------------------
@@ -197,7 +234,9 @@ class Gym:
     def refresh_force_sensor_tensor(self, arg0: Sim) -> bool:
         return arg0.refresh("sensor")
 
-    def set_actor_root_state_tensor_indexed(self, arg0: Sim, arg1: Tensor, arg2: Tensor, arg3: int) -> bool:
+    def set_actor_root_state_tensor_indexed(
+        self, arg0: Sim, arg1: Tensor, arg2: Tensor, arg3: int
+    ) -> bool:
         def read() -> tuple[np.ndarray, np.ndarray]:
             states = arg1.read("root states", "float32", arg0.buffers["root"].shape)
             return _robots(arg0, arg2, arg3), states[:, 0].astype(np.float64)
@@ -205,7 +244,9 @@ class Gym:
         read()  # now, and again when it is used
         return arg0.set_once("set_actor_root_state_tensor_indexed", lambda: _place(arg0, *read()))
 
-    def set_dof_state_tensor_indexed(self, arg0: Sim, arg1: Tensor, arg2: Tensor, arg3: int) -> bool:
+    def set_dof_state_tensor_indexed(
+        self, arg0: Sim, arg1: Tensor, arg2: Tensor, arg3: int
+    ) -> bool:
         def read() -> tuple[np.ndarray, np.ndarray]:
             states = arg1.read("joint states", "float32", arg0.buffers["joint"].shape)
             return _robots(arg0, arg2, arg3), states.astype(np.float64)
@@ -217,19 +258,24 @@ class Gym:
         shape = arg0.buffers["joint"].shape[:2]
         arg1.read("efforts", "float32", shape)
         return arg0.set_once(
-            "set_dof_actuation_force_tensor", lambda: arg0.set_efforts(arg1.read("efforts", "float32", shape))
+            "set_dof_actuation_force_tensor",
+            lambda: arg0.set_efforts(arg1.read("efforts", "float32", shape)),
         )
 
     def apply_rigid_body_force_tensors(
         self, sim: Sim, forceTensor: Tensor | None = None, torqueTensor: Tensor | None = None,
         space: CoordinateSpace = ENV_SPACE,
     ) -> bool:  # fmt: skip
-        require_doubled(torqueTensor is None and space == ENV_SPACE, "torques on bodies, and forces in other axes")
+        require_doubled(
+            torqueTensor is None and space == ENV_SPACE,
+            "torques on bodies, and forces in other axes",
+        )
         shape = sim.buffers["contact"].shape
         assert forceTensor is not None
         forceTensor.read("forces", "float32", shape)
         return sim.set_once(
-            "apply_rigid_body_force_tensors", lambda: sim.set_forces(forceTensor.read("forces", "float32", shape))
+            "apply_rigid_body_force_tensors",
+            lambda: sim.set_forces(forceTensor.read("forces", "float32", shape)),
         )
 
     def simulate(self, arg0: Sim) -> None:
@@ -253,7 +299,9 @@ def acquire_gym() -> Gym:
 def _robots(sim: Sim, indices: Tensor, count: int) -> np.ndarray:
     """Environments of the robots among actors that indices name."""
     actors = indices.read("actor indices", "int32", (count,))
-    require(not (actors % sim.num_actors).any(), "actor indices name a box: pass only actors that move")
+    require(
+        not (actors % sim.num_actors).any(), "actor indices name a box: pass only actors that move"
+    )
     return actors // sim.num_actors
 
 
@@ -280,7 +328,11 @@ def _bodies(urdf: str, names: tuple[str, ...]) -> list[RigidBodyProperties]:
         full = spec.body(name).fullinertia
         xx, yy, zz, xy, xz, yz = (float(number) for number in full)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        found.append(RigidBodyProperties(mass, 1 / mass, Vec3(), _rows(inertia), _rows(np.linalg.inv(inertia))))
+        found.append(
+            RigidBodyProperties(
+                mass, 1 / mass, Vec3(), _rows(inertia), _rows(np.linalg.inv(inertia))
+            )
+        )
     return found
 
 

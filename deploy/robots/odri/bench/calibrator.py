@@ -24,7 +24,12 @@ from deploy.robots.odri.bring_up.calibration import Calibration, CalibrationErro
 from deploy.robots.odri.drivers.board import LARGEST_LAG, Board
 from deploy.robots.odri.drivers.board_sensors import driver_faults
 from deploy.robots.odri.drivers.board_session import Session
-from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, joint_position, motor_command, motors_off
+from deploy.robots.odri.drivers.motors import (
+    MOTOR_OF_JOINT,
+    joint_position,
+    motor_command,
+    motors_off,
+)
 from deploy.robots.odri.wire.protocol import Flags, MotorCommand, SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array
 
@@ -42,9 +47,7 @@ PLACE_WORDS = (
     "with the calibration tool. Hands off, then press Enter: the legs will move.",
     "Put all joints to zero once more: the second measurement is compared with the first. Hands off, then press Enter.",
 )
-SHOW_WORDS = (
-    "All four legs must now be folded alike, hips straight, feet below the body. Press Enter if so, Ctrl-C if not."
-)
+SHOW_WORDS = "All four legs must now be folded alike, hips straight, feet below the body. Press Enter if so, Ctrl-C if not."
 
 
 class Phase(Enum):
@@ -62,7 +65,9 @@ class Phase(Enum):
 class Calibrator:
     """One `step` per tick until `is_over`."""
 
-    def __init__(self, board: Board, *, lock_step: bool = False, yes: bool = False, clock: Clock = CLOCK) -> None:
+    def __init__(
+        self, board: Board, *, lock_step: bool = False, yes: bool = False, clock: Clock = CLOCK
+    ) -> None:
         """Take a board that is not connected yet; with `yes` nobody is asked."""
         self._session = Session(board, lock_step=lock_step, clock=clock)
         self._yes = yes
@@ -90,7 +95,9 @@ class Calibrator:
         """What a person is asked to do and to confirm; nothing if nobody is waited for."""
         if self._yes or self._confirmed:
             return ""
-        return {Phase.PLACE: PLACE_WORDS[min(self._round, 1)], Phase.SHOW: SHOW_WORDS}.get(self.phase, "")
+        return {Phase.PLACE: PLACE_WORDS[min(self._round, 1)], Phase.SHOW: SHOW_WORDS}.get(
+            self.phase, ""
+        )
 
     def confirm(self) -> None:
         """Learn that a person has done what was asked."""
@@ -126,11 +133,15 @@ class Calibrator:
             CalibrationError: There is none.
         """
         if self.phase is not Phase.DONE:
-            raise CalibrationError(f"There is nothing to store: {self.failure or self.phase.value}.")
+            raise CalibrationError(
+                f"There is nothing to store: {self.failure or self.phase.value}."
+            )
         first, second = self._found
         board = self._session.board
         offset = first + nearest(second - first) / 2
-        return Calibration.from_zero_pose(-offset, board.address, today, f"{board.driver}, protocol {board.protocol}")
+        return Calibration.from_zero_pose(
+            -offset, board.address, today, f"{board.driver}, protocol {board.protocol}"
+        )
 
     def status(self) -> dict[str, Any]:
         """What people are shown, as plain values."""
@@ -140,7 +151,9 @@ class Calibrator:
             offset = self._bring_up.offset if self._powered else np.zeros(NUM_JOINTS)
             angle = joint_position(self._packet, offset)
             if self._zero:  # seen from the zero pose, also where the index is still unknown
-                angle = angle - np.where(self._powered & self._bring_up.resolved, 0.0, self._zero[0])
+                angle = angle - np.where(
+                    self._powered & self._bring_up.resolved, 0.0, self._zero[0]
+                )
             index = self._packet.index_seen[MOTOR_OF_JOINT]
         found = self._found[-1] if self._found else self._bring_up.measured_offset
         return {
@@ -158,7 +171,9 @@ class Calibrator:
         if self.phase is not Phase.MEASURE:
             return ["folded" if self.phase is Phase.SHOW else "damped"] * NUM_JOINTS
         measured, searching = self._bring_up.resolved, self._bring_up.searching
-        words = np.select([measured, index, searching], ["measured", "index seen", "searching"], "waits")
+        words = np.select(
+            [measured, index, searching], ["measured", "index seen", "searching"], "waits"
+        )
         return [str(word) for word in words]
 
     def _find_faults(self) -> None:
@@ -168,7 +183,9 @@ class Calibrator:
         elif packet is not None and (faults := driver_faults(packet)):
             self._fail("; ".join(faults))
         elif self._silence == 0.0 and self._session.board.command_lag > LARGEST_LAG:
-            self._fail("the master board takes no commands any more, and has switched the motors off")
+            self._fail(
+                "the master board takes no commands any more, and has switched the motors off"
+            )
         elif self._powered and self.phase is not Phase.MEASURE and packet is not None:
             self._find_faults_of_held(packet)
 
@@ -202,7 +219,9 @@ class Calibrator:
     def _place(self, position: Array) -> None:
         rests = self._still.rests(position)
         if self._time - self._confirmed_at > VALID_TIME:
-            self._confirmed = False  # hands are still at work: who pauses later must not be surprised by motors
+            self._confirmed = (
+                False  # hands are still at work: who pauses later must not be surprised by motors
+            )
         if not (rests and (self._confirmed or self._yes)):
             return
         try:
@@ -227,7 +246,9 @@ class Calibrator:
         bring_up = self._bring_up
         try:
             if self._packet is not None:  # and no joint begins to count anew
-                self._watch.look(self._packet, bring_up.resolved & (bring_up.stage is not Stage.SETTLE))
+                self._watch.look(
+                    self._packet, bring_up.resolved & (bring_up.stage is not Stage.SETTLE)
+                )
             if not bring_up.is_done:
                 return
             self._found.append(bring_up.measured_offset)

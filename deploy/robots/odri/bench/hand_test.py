@@ -75,7 +75,11 @@ class HandTest:
         if len(self.answers) == len(self._joints):
             return NOSE_WORDS
         name = JOINT_NAMES[self._joints[len(self.answers)]]
-        return "Hands off: the joints must rest." if self._start is None else f"Turn {name}: {HOW[name[-3:]]}."
+        return (
+            "Hands off: the joints must rest."
+            if self._start is None
+            else f"Turn {name}: {HOW[name[-3:]]}."
+        )
 
     def step(self, packet: SensorPacket) -> None:
         """Look at a packet; motors are off."""
@@ -91,11 +95,16 @@ class HandTest:
 
     def result(self) -> dict[str, Any]:
         """What was found, as plain values."""
-        return {"answers": [[answer.asked, answer.moved, answer.angle] for answer in self.answers], "nose": self.nose}
+        return {
+            "answers": [[answer.asked, answer.moved, answer.angle] for answer in self.answers],
+            "nose": self.nose,
+        }
 
     def _rest(self, position: Array, packet: SensorPacket) -> None:
         moved = self._returning
-        back = moved is None or self._start is None or abs(position[moved] - self._start[moved]) < BACK
+        back = (
+            moved is None or self._start is None or abs(position[moved] - self._start[moved]) < BACK
+        )
         if self._still.rests(position) and (back or self._time > PATIENCE):
             self._start, self._returning, self._time = position, None, 0.0
             self._level, self._attitude = self._up, packet.imu.attitude
@@ -120,6 +129,9 @@ class HandTest:
         if up @ level < np.cos(LIFTED):
             attitude = packet.imu.attitude - self._attitude
             # Nose up is a negative turn about y, after which the base's x axis points a little up.
-            self.nose = {"accelerometer": float(np.arcsin(level[0]) - np.arcsin(up[0])), "filter": float(attitude[1])}
+            self.nose = {
+                "accelerometer": float(np.arcsin(level[0]) - np.arcsin(up[0])),
+                "filter": float(attitude[1]),
+            }
             self.is_over = True
         self.is_over = self.is_over or self._time > PATIENCE

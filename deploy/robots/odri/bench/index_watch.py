@@ -30,7 +30,11 @@ class IndexWatch:
             RobotError: A pulse came where none can be.
         """
         toggle = packet.index_toggle[MOTOR_OF_JOINT]
-        changed = counting & (toggle != self._toggle) if self._toggle is not None else np.zeros(NUM_JOINTS, dtype=bool)
+        changed = (
+            counting & (toggle != self._toggle)
+            if self._toggle is not None
+            else np.zeros(NUM_JOINTS, dtype=bool)
+        )
         self._toggle = toggle
         if not changed.any():
             return

@@ -8,7 +8,12 @@ from deploy.common.clock import CLOCK, Clock
 from deploy.robots.odri.drivers.board import Board
 from deploy.robots.odri.drivers.board_sensors import driver_faults
 from deploy.robots.odri.drivers.board_session import Session
-from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, joint_position, joint_velocity, motors_off
+from deploy.robots.odri.drivers.motors import (
+    MOTOR_OF_JOINT,
+    joint_position,
+    joint_velocity,
+    motors_off,
+)
 from deploy.robots.odri.wire.protocol import SensorPacket
 
 from .hand_test import HandTest
@@ -80,7 +85,11 @@ class Inspection:
         """What people are shown, as plain values."""
         packet, tally, board = self._packet, self._tally, self._session.board
         if packet is None or tally is None:
-            return {"phase": "waiting for the master board", "question": "", "failure": self.failure}
+            return {
+                "phase": "waiting for the master board",
+                "question": "",
+                "failure": self.failure,
+            }
         return {
             "phase": "motors off", "question": self.question, "failure": self.failure,
             "angle": joint_position(packet, AT_POWER_UP).tolist(), "velocity": joint_velocity(packet).tolist(),

@@ -28,7 +28,10 @@ def check_offsets(found: list[Array]) -> None:
         CalibrationError: Naming the joints.
     """
     if len(found) > 1:
-        _check(nearest(found[1] - found[0]), "has its index {0:+.3f} rad from where it was the first time")
+        _check(
+            nearest(found[1] - found[0]),
+            "has its index {0:+.3f} rad from where it was the first time",
+        )
 
 
 def _check(difference: Array, words: str) -> None:
@@ -39,6 +42,12 @@ def _check(difference: Array, words: str) -> None:
     for joint in np.flatnonzero(wrong):
         turns = round(float(difference[joint] / PITCH)) if np.isfinite(difference[joint]) else 0
         whole = turns and abs(float(nearest(difference[joint]))) <= REPEATABLE
-        note = f", {abs(turns)} whole turn(s) of its motor: that would be the wrong index" if whole else ""
+        note = (
+            f", {abs(turns)} whole turn(s) of its motor: that would be the wrong index"
+            if whole
+            else ""
+        )
         told.append(f"{JOINT_NAMES[joint]} {words.format(difference[joint])}{note}")
-    raise CalibrationError(f"{'; '.join(told)} (allowed: {REPEATABLE}). Put the joints to zero exactly, start again.")
+    raise CalibrationError(
+        f"{'; '.join(told)} (allowed: {REPEATABLE}). Put the joints to zero exactly, start again."
+    )

@@ -18,7 +18,12 @@ from enum import Enum
 import numpy as np
 
 from deploy.common.robot import DAMPING, TICK
-from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, driver_of_joint, joint_position, motor_command
+from deploy.robots.odri.drivers.motors import (
+    MOTOR_OF_JOINT,
+    driver_of_joint,
+    joint_position,
+    motor_command,
+)
 from deploy.robots.odri.wire.protocol import Flags, MotorCommand, SensorPacket, error_text
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, symmetric_pose
 from solo_doi.solo12.state import JointCommand
@@ -78,11 +83,15 @@ class BringUp:
         self._group = 0
         self._search: IndexSearch | None = None
         self._start = np.zeros(NUM_JOINTS)  # positions in the zero pose, and
-        self._place = np.full(NUM_JOINTS, np.nan)  # at the index, both as counted before compensation
+        self._place = np.full(
+            NUM_JOINTS, np.nan
+        )  # at the index, both as counted before compensation
         self._from = np.zeros(NUM_JOINTS)
         self._target = np.zeros(NUM_JOINTS)
         self._packet: SensorPacket | None = None
-        self._powered = False  # a motor that is enabled anew moves by itself: never again after a failure
+        self._powered = (
+            False  # a motor that is enabled anew moves by itself: never again after a failure
+        )
 
     @property
     def is_done(self) -> bool:
@@ -143,9 +152,14 @@ class BringUp:
             Stage.FOLD: self._fold,
         }.get(self.stage)
         if advance is not None and self._packet is not None:
-            position, seen = joint_position(self._packet, self.offset), self._packet.index_seen[MOTOR_OF_JOINT]
+            position, seen = (
+                joint_position(self._packet, self.offset),
+                self._packet.index_seen[MOTOR_OF_JOINT],
+            )
             first = np.where(np.isnan(self._place), position, self._place)
-            self._place = np.where(seen, first, np.nan)  # a bit that was set by mistake is forgotten
+            self._place = np.where(
+                seen, first, np.nan
+            )  # a bit that was set by mistake is forgotten
             advance(position, seen)
         return self._command()
 
@@ -156,7 +170,11 @@ class BringUp:
         elif self._packet is not None and self._packet.error.any():
             driver = int(np.flatnonzero(self._packet.error)[0])
             self._fail(f"driver {driver}: {error_text(int(self._packet.error[driver]))}")
-        elif self._silence == 0.0 and self._packet is not None and (wrong := self._guard.look(self._packet)):
+        elif (
+            self._silence == 0.0
+            and self._packet is not None
+            and (wrong := self._guard.look(self._packet))
+        ):
             self._fail(wrong)
         elif self.stage not in (Stage.CHECK, Stage.ALIGN):
             self._watch_motors()
@@ -166,7 +184,9 @@ class BringUp:
         ready = self._packet.ready[MOTOR_OF_JOINT]
         if not ready.all():
             joint = int(np.argmin(ready))
-            self._fail(f"the motor of {JOINT_NAMES[joint]} (driver {driver_of_joint(joint)}) is no longer ready")
+            self._fail(
+                f"the motor of {JOINT_NAMES[joint]} (driver {driver_of_joint(joint)}) is no longer ready"
+            )
             return
         if wrong := self.blocked(self._packet):
             self._fail(wrong)
@@ -189,7 +209,9 @@ class BringUp:
         if ready.all():
             self._begin_search()
         elif self._time > ALIGN_LIMIT:
-            late = ", ".join(name for name, good in zip(JOINT_NAMES, ready, strict=True) if not good)
+            late = ", ".join(
+                name for name, good in zip(JOINT_NAMES, ready, strict=True) if not good
+            )
             self._fail(f"not ready after {ALIGN_LIMIT} s: {late}")
 
     def _begin_search(self) -> None:
@@ -206,7 +228,9 @@ class BringUp:
             self._enter(Stage.SETTLE)
         elif self._search.has_ended:
             names = ", ".join(JOINT_NAMES[joint] for joint in np.flatnonzero(blind))
-            self._fail(f"no index pulse within a whole turn: {names}. Encoder cable, or a blocked joint?")
+            self._fail(
+                f"no index pulse within a whole turn: {names}. Encoder cable, or a blocked joint?"
+            )
 
     def _settle(self, position: Array, seen: Flags) -> None:
         active = GROUPS[self._group]
@@ -232,7 +256,9 @@ class BringUp:
     def _offset_of(self, active: Flags) -> Array:
         if self._calibration is None:
             return self.measured_offset
-        start = np.where(active, self._start - self._place, -self._calibration.offset)  # the others: as if at zero
+        start = np.where(
+            active, self._start - self._place, -self._calibration.offset
+        )  # the others: as if at zero
         return self._calibration.resolved(start)
 
     def _fold(self, position: Array, seen: Flags) -> None:
@@ -253,13 +279,17 @@ class BringUp:
     def _fail(self, cause: str) -> None:
         self.cause = f"{self.stage.value}: {cause}"
         if self.stage is Stage.ALIGN:
-            self._powered = False  # else the drivers would go on moving the rotors, whatever they are told
+            self._powered = (
+                False  # else the drivers would go on moving the rotors, whatever they are told
+            )
         self._enter(Stage.FAILED)
 
     def _gain(self) -> Array:
         if self.stage in (Stage.CHECK, Stage.ALIGN, Stage.FAILED):
             return np.zeros(NUM_JOINTS)
-        resting = GROUPS[self._group] if self.stage is Stage.SETTLE else np.zeros(NUM_JOINTS, dtype=bool)
+        resting = (
+            GROUPS[self._group] if self.stage is Stage.SETTLE else np.zeros(NUM_JOINTS, dtype=bool)
+        )
         return np.where(resting, 0.0, KP)
 
     def _command(self) -> MotorCommand:

@@ -39,7 +39,11 @@ FIELDS = frozenset({"format", "board", "measured", "measured_with", "offset"})
 def default_path() -> Path:
     """Where the calibration of this computer's robot is kept, by the XDG rules: a relative folder counts as none."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    return (folder if folder.is_absolute() else Path.home() / ".config") / "solo-doi" / "calibration.json"
+    return (
+        (folder if folder.is_absolute() else Path.home() / ".config")
+        / "solo-doi"
+        / "calibration.json"
+    )
 
 
 class CalibrationError(RobotError):
@@ -59,7 +63,9 @@ class Calibration:
     """Driver and protocol, for people."""
 
     @classmethod
-    def from_zero_pose(cls, index_position: Array, board: str, measured: date, measured_with: str = "") -> Calibration:
+    def from_zero_pose(
+        cls, index_position: Array, board: str, measured: date, measured_with: str = ""
+    ) -> Calibration:
         """Return offsets from joint positions, counted from their index, while the robot is in the zero pose."""
         if not np.isfinite(index_position).all():
             raise CalibrationError("A joint has no position: are all index pulses found?")
@@ -136,9 +142,14 @@ def from_json(content: Any) -> Calibration:  # noqa: ANN401  # whatever a file h
     if content["format"] != FORMAT or set(offsets) != set(JOINT_NAMES):
         raise ValueError(f"format {content['format']}, joints {', '.join(sorted(offsets))}")
     if set(content) != FIELDS:
-        raise ValueError(f"fields {', '.join(sorted(content))}; expected {', '.join(sorted(FIELDS))}")
+        raise ValueError(
+            f"fields {', '.join(sorted(content))}; expected {', '.join(sorted(FIELDS))}"
+        )
     texts, numbers = (content["board"], content["measured_with"]), offsets.values()
-    if {type(text) for text in texts} != {str} or not {type(number) for number in numbers} <= {int, float}:
+    if {type(text) for text in texts} != {str} or not {type(number) for number in numbers} <= {
+        int,
+        float,
+    }:
         raise ValueError("a board that is no text, or an offset that is no number")
     offset = constant([float(offsets[name]) for name in JOINT_NAMES])
     if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also false for NaN

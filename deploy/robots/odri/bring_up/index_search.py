@@ -31,7 +31,9 @@ class IndexSearch:
         """Return targets (12,) for the next tick; a joint that has seen its index stays there."""
         self._time += TICK
         swing = AMPLITUDE * math.sin(math.tau * min(self._time / DURATION, 1.0))
-        self._target = np.where(self._active & ~seen, self._start + self._direction * swing, self._target)
+        self._target = np.where(
+            self._active & ~seen, self._start + self._direction * swing, self._target
+        )
         return self._target
 
     @property

@@ -16,7 +16,12 @@ from .board_session import Session
 
 
 def sensors_of(
-    packet: SensorPacket, session: Session, *, offset: Array, follows: bool, faults: tuple[str, ...] = ()
+    packet: SensorPacket,
+    session: Session,
+    *,
+    offset: Array,
+    follows: bool,
+    faults: tuple[str, ...] = (),
 ) -> Sensors:
     """Translate a session's last packet.
 

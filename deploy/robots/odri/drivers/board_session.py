@@ -22,7 +22,12 @@ class Session:
     """Keeps time: by this machine's clock, or in lock-step by the board's packets."""
 
     def __init__(
-        self, board: Board, *, lock_step: bool = False, needs_drivers: bool = True, clock: Clock = CLOCK
+        self,
+        board: Board,
+        *,
+        lock_step: bool = False,
+        needs_drivers: bool = True,
+        clock: Clock = CLOCK,
     ) -> None:
         """Take a board; nothing is sent yet. Who only looks does not need all drivers to answer."""
         self.board, self._clock = board, clock
@@ -102,4 +107,6 @@ class Session:
             return self.now
         elapsed = (packet.index - self._index) % WORD
         self._index = packet.index
-        return self.time + TICK * max(0, elapsed - self._silent)  # silent ticks were counted when they passed
+        return self.time + TICK * max(
+            0, elapsed - self._silent
+        )  # silent ticks were counted when they passed

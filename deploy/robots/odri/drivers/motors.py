@@ -55,8 +55,12 @@ def check(command: JointCommand, protocol: int) -> None:
     finite = np.isfinite(command.position)
     worst = int(finite.argmin())
     if not finite[worst]:
-        raise RobotError(f"{JOINT_NAMES[worst]}: its position is {command.position[worst]}. Nothing was sent.")
-    for name, gain, limit in zip(("kp", "kd"), (command.kp, command.kd), largest_gains(protocol), strict=True):
+        raise RobotError(
+            f"{JOINT_NAMES[worst]}: its position is {command.position[worst]}. Nothing was sent."
+        )
+    for name, gain, limit in zip(
+        ("kp", "kd"), (command.kp, command.kd), largest_gains(protocol), strict=True
+    ):
         if not isinstance(gain, np.ndarray) and 0.0 <= gain <= limit:
             continue  # one for all joints, as every policy has it
         values = np.broadcast_to(gain, NUM_JOINTS)
@@ -70,7 +74,12 @@ def check(command: JointCommand, protocol: int) -> None:
 
 
 def motor_command(
-    command: JointCommand, offset: Array, *, enabled: Flags, compensate_index: Flags, saturation: float = SATURATION
+    command: JointCommand,
+    offset: Array,
+    *,
+    enabled: Flags,
+    compensate_index: Flags,
+    saturation: float = SATURATION,
 ) -> MotorCommand:
     """Return what the motors must do for the joints (12,) to do this; flags are per joint, too."""
     return MotorCommand(
@@ -88,7 +97,9 @@ def motor_command(
 def motors_off() -> MotorCommand:
     """Return the command that only keeps the session alive: no motor is enabled."""
     nothing, none = np.zeros(NUM_JOINTS), np.zeros(NUM_JOINTS, dtype=bool)
-    return motor_command(JointCommand(position=nothing, kp=0.0, kd=0.0), nothing, enabled=none, compensate_index=none)
+    return motor_command(
+        JointCommand(position=nothing, kp=0.0, kd=0.0), nothing, enabled=none, compensate_index=none
+    )
 
 
 def joint_position(packet: SensorPacket, offset: Array) -> Array:

@@ -7,7 +7,15 @@ import time
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire.ethernet import Frame, mac_text
 from deploy.robots.odri.wire.ethernet_link import Link
-from deploy.robots.odri.wire.protocol import ACKS, PROTOCOLS, Ack, Init, Malformed, MotorCommand, SensorPacket
+from deploy.robots.odri.wire.protocol import (
+    ACKS,
+    PROTOCOLS,
+    Ack,
+    Init,
+    Malformed,
+    MotorCommand,
+    SensorPacket,
+)
 
 from .board import WORD, BoardError, lag
 
@@ -94,14 +102,20 @@ class NativeBoard:
                 f"The master board's firmware speaks protocol {ack.protocol}, this program {sorted(PROTOCOLS)}: "
                 "use a matching firmware or a newer version of this program."
             )
-        if ack.protocol != wanted:  # a board of version 4 answers a wrong version with its own, and waits on
+        if (
+            ack.protocol != wanted
+        ):  # a board of version 4 answers a wrong version with its own, and waits on
             self._tries = PROTOCOLS.index(ack.protocol) * TRIES_PER_PROTOCOL
             return
         self._accept(ack, frame)
 
     def _accept(self, ack: Ack, frame: Frame) -> None:
         self._connected = True
-        self.protocol, self.drivers, self.address = ack.protocol, ack.drivers, mac_text(frame.source)
+        self.protocol, self.drivers, self.address = (
+            ack.protocol,
+            ack.drivers,
+            mac_text(frame.source),
+        )
 
     def _read_sensor(self, frame: Frame) -> SensorPacket | None:
         if len(frame.payload) == ACKS[self.protocol].itemsize:

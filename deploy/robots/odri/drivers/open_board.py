@@ -15,4 +15,8 @@ Driver = Literal["native", "sdk"]
 
 def open_board(interface: str, driver: Driver, *, lock_step: bool = False) -> Board:
     """Open a network card by one of the drivers; nothing is sent yet."""
-    return SdkBoard(interface, lock_step=lock_step) if driver == "sdk" else NativeBoard(EthernetLink(interface))
+    return (
+        SdkBoard(interface, lock_step=lock_step)
+        if driver == "sdk"
+        else NativeBoard(EthernetLink(interface))
+    )

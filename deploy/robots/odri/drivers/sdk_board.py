@@ -70,7 +70,9 @@ class SdkBoard:
         self._interface = vendor.MasterBoardInterface(interface)
         handler = signal.getsignal(signal.SIGINT)
         self._interface.Init()
-        signal.signal(signal.SIGINT, handler)  # the library has put its own there, which exits without damping
+        signal.signal(
+            signal.SIGINT, handler
+        )  # the library has put its own there, which exits without damping
         self.protocol, self.drivers, self.address = int(self._interface.GetProtocolVersion()), 0, ""
         self._motors = [self._interface.GetMotor(motor) for motor in range(NUM_MOTORS)]
         self._drivers = [self._interface.GetDriver(driver) for driver in range(NUM_DRIVERS)]
@@ -79,7 +81,10 @@ class SdkBoard:
             driver.SetTimeout(DRIVER_TIMEOUT_MS)
             driver.Enable()
         self._seen = 0
-        self._lock_step, self._heard = lock_step, math.inf  # the library's clock begins with the first command
+        self._lock_step, self._heard = (
+            lock_step,
+            math.inf,
+        )  # the library's clock begins with the first command
 
     def connect(self) -> bool:
         """Ask for a session once, and return whether the board has acknowledged it. Call once per tick."""
@@ -90,7 +95,9 @@ class SdkBoard:
             board.SendInit()
         self._listen()
         if board.IsTimeout():
-            raise BoardError(f"No board of protocol {self.protocol} answered; the driver 'native' also knows others.")
+            raise BoardError(
+                f"No board of protocol {self.protocol} answered; the driver 'native' also knows others."
+            )
         if not board.IsAckMsgReceived() or not self.address:
             return False
         self.drivers = sum(1 << n for n, driver in enumerate(self._drivers) if driver.IsConnected())
@@ -102,7 +109,9 @@ class SdkBoard:
         deadline = time.monotonic() + timeout
         while (count := int(self._interface.GetSensorsSent())) == self._seen:
             if self._interface.IsTimeout():
-                raise BoardError("The vendor's library closed the connection: no measurements for 50 ms. Start again.")
+                raise BoardError(
+                    "The vendor's library closed the connection: no measurements for 50 ms. Start again."
+                )
             if time.monotonic() >= deadline:
                 return None
             time.sleep(POLL)

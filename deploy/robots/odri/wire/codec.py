@@ -12,14 +12,26 @@ from solo_doi.solo12.constants import Array, constant
 
 from . import protocol as p
 from .packet_row import Row
-from .protocol import Ack, CommandPacket, ImuReading, Init, Malformed, MotorCommand, Power, SensorPacket
+from .protocol import (
+    Ack,
+    CommandPacket,
+    ImuReading,
+    Init,
+    Malformed,
+    MotorCommand,
+    Power,
+    SensorPacket,
+)
 
 _TARGETS = ("position", "velocity", "current", "kp", "kd", "saturation")
 _COMMAND = Row(p.COMMAND, "session", "index", "mode", *_TARGETS)
 _MOTION = ("position", "velocity", "current")
 _IMU = ("acceleration", "gyroscope", "attitude", "linear_acceleration")
 _SENSOR = ("session", "index", "commands_lost", "last_command", "status", *_MOTION, *_IMU)
-_SENSORS = {3: Row(p.SENSORS[3], *_SENSOR), 4: Row(p.SENSORS[4], *_SENSOR, "voltage", "shunt", "energy")}
+_SENSORS = {
+    3: Row(p.SENSORS[3], *_SENSOR),
+    4: Row(p.SENSORS[4], *_SENSOR, "voltage", "shunt", "energy"),
+}
 
 
 def _per_motor(*values: float) -> Array:
@@ -37,17 +49,28 @@ _LOWEST = {
     protocol: _per_motor(-most.position, -most.velocity, -most.current, 0.0, 0.0, p.SATURATION_LSB)
     for protocol, most in p.LIMITS.items()
 }
-_HIGHEST = {protocol: _per_motor(*(getattr(most, name) for name in _TARGETS)) for protocol, most in p.LIMITS.items()}
+_HIGHEST = {
+    protocol: _per_motor(*(getattr(most, name) for name in _TARGETS))
+    for protocol, most in p.LIMITS.items()
+}
 # What makes counts of targets in the vendor's order of operations: the last bit must not depend on who computed it.
 # Powers of two may stand anywhere, as they round nothing.
-_TIMES = _per_motor(2**24, 60.0 * 2**11, 2**10, 2.0 * np.pi * 2**11, (2.0 * np.pi * 1000.0) / 60.0 * 2**10, 2**3)
+_TIMES = _per_motor(
+    2**24, 60.0 * 2**11, 2**10, 2.0 * np.pi * 2**11, (2.0 * np.pi * 1000.0) / 60.0 * 2**10, 2**3
+)
 _OVER = _per_motor(2.0 * np.pi, 2.0 * np.pi * 1000.0, 1.0, 1.0, 1.0, 1.0)
-_TARGETS_LSB = _per_motor(p.POSITION_LSB, p.VELOCITY_LSB, p.CURRENT_LSB, p.KP_LSB, p.KD_LSB, p.SATURATION_LSB)
+_TARGETS_LSB = _per_motor(
+    p.POSITION_LSB, p.VELOCITY_LSB, p.CURRENT_LSB, p.KP_LSB, p.KD_LSB, p.SATURATION_LSB
+)
 _MOTION_LSB = _per_motor(p.POSITION_LSB, p.VELOCITY_LSB, p.CURRENT_LSB)
 _LARGEST_MOTION = _per_motor(2**31 - 1, 2**15 - 1, 2**15 - 1)
-_IMU_LSB = constant(np.repeat([p.ACCELERATION_LSB, p.GYROSCOPE_LSB, p.ATTITUDE_LSB, p.LINEAR_ACCELERATION_LSB], 3))
+_IMU_LSB = constant(
+    np.repeat([p.ACCELERATION_LSB, p.GYROSCOPE_LSB, p.ATTITUDE_LSB, p.LINEAR_ACCELERATION_LSB], 3)
+)
 _SENSOR_LSB = constant([*_MOTION_LSB, *_IMU_LSB])
-_STATUS_BITS = np.array([p.STATUS_ENABLED, p.STATUS_READY, p.STATUS_INDEX_SEEN, p.STATUS_INDEX_TOGGLE], np.uint16)
+_STATUS_BITS = np.array(
+    [p.STATUS_ENABLED, p.STATUS_READY, p.STATUS_INDEX_SEEN, p.STATUS_INDEX_TOGGLE], np.uint16
+)
 _MODE_BITS = np.array([p.MODE_MOTOR, p.MODE_INDEX], np.uint16)
 _STATUS_OF_FLAGS, _MODE_OF_FLAGS = _words_of_flags(_STATUS_BITS), _words_of_flags(_MODE_BITS)
 _MODE = p.MODE_SYSTEM | p.MODE_ROLLOVER_ERROR | p.DRIVER_TIMEOUT_MS
@@ -96,7 +119,9 @@ def check_command(command: MotorCommand, protocol: int) -> None:
 
 def encode_command(command: MotorCommand, session: int, index: int, protocol: int) -> bytes:
     """Pack a command, or refuse it as `check_command` does."""
-    counts = (_checked(command, protocol) * _TIMES / _OVER).astype(np.int64)  # cut off behind the point
+    counts = (_checked(command, protocol) * _TIMES / _OVER).astype(
+        np.int64
+    )  # cut off behind the point
     mode = _MODE + np.concatenate((command.enabled, command.compensate_index)) @ _MODE_OF_FLAGS
     return _COMMAND.write((session, index, *mode.tolist(), *counts.tolist()))
 
@@ -132,7 +157,9 @@ def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
     """Pack measurements as the firmware does: an unread driver is all zero, the IMU's numbers wrap, all else clips."""
     flags = np.concatenate((sensor.enabled, sensor.ready, sensor.index_seen, sensor.index_toggle))
     status = sensor.error + sensor.system_on * p.STATUS_SYSTEM + flags @ _STATUS_OF_FLAGS
-    motion = np.rint(np.concatenate((sensor.position, sensor.velocity, sensor.current)) / _MOTION_LSB)
+    motion = np.rint(
+        np.concatenate((sensor.position, sensor.velocity, sensor.current)) / _MOTION_LSB
+    )
     motion = np.minimum(np.maximum(motion, -_LARGEST_MOTION), _LARGEST_MOTION)
     unread = sensor.error == p.ERROR_NO_ANSWER
     if unread.any():
@@ -192,7 +219,14 @@ def _wrong_length(payload: bytes, kind: np.dtype, what: str) -> Malformed:
 def _checked(command: MotorCommand, protocol: int) -> Array:
     """Return all targets in a row if the wire can carry them."""
     targets = np.concatenate(
-        (command.position, command.velocity, command.current, command.kp, command.kd, command.saturation)
+        (
+            command.position,
+            command.velocity,
+            command.current,
+            command.kp,
+            command.kd,
+            command.saturation,
+        )
     )
     lowest, highest = _LOWEST[protocol], _HIGHEST[protocol]
     good = (targets >= lowest) & (targets <= highest)  # false for NaN, too
@@ -210,8 +244,15 @@ def _checked(command: MotorCommand, protocol: int) -> Array:
 def _flags(status: tuple[int, ...]) -> dict[str, Any]:
     """What six status words say; kept, since they change a few times in a second, and nobody can write into it."""
     words = np.array(status, np.uint16)
-    found = {"system_on": (words & p.STATUS_SYSTEM) != 0, "error": (words & p.STATUS_ERROR).astype(np.intp)}
-    found |= zip(("enabled", "ready", "index_seen", "index_toggle"), _from_bits(words, _STATUS_BITS), strict=True)
+    found = {
+        "system_on": (words & p.STATUS_SYSTEM) != 0,
+        "error": (words & p.STATUS_ERROR).astype(np.intp),
+    }
+    found |= zip(
+        ("enabled", "ready", "index_seen", "index_toggle"),
+        _from_bits(words, _STATUS_BITS),
+        strict=True,
+    )
     for flags in found.values():
         flags.setflags(write=False)
     return found
@@ -234,4 +275,8 @@ def _clipped(counts: float, least: int, most: int) -> int:
 
 
 def _power(voltage: int, shunt: int, energy: float) -> Power:
-    return Power(voltage=voltage * p.VOLTAGE_LSB, current=shunt * p.BUS_CURRENT_LSB, energy=energy * p.ENERGY_UNIT)
+    return Power(
+        voltage=voltage * p.VOLTAGE_LSB,
+        current=shunt * p.BUS_CURRENT_LSB,
+        energy=energy * p.ENERGY_UNIT,
+    )

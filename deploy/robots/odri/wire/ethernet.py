@@ -28,7 +28,9 @@ class Frame:
 
 def pack_frame(payload: bytes, source: bytes = PC_MAC, kind: int = ETHERTYPE) -> bytes:
     """Put a header before a payload."""
-    return (HEADER.pack(BROADCAST, source, kind.to_bytes(2, "big"), len(payload)) + payload).ljust(SHORTEST, b"\0")
+    return (HEADER.pack(BROADCAST, source, kind.to_bytes(2, "big"), len(payload)) + payload).ljust(
+        SHORTEST, b"\0"
+    )
 
 
 def unpack_frame(data: bytes) -> Frame | Malformed:

@@ -87,9 +87,17 @@ class EthernetLink:
             try:
                 data = self._socket.recv(LONGEST_PAYLOAD + 16)
             except OSError as error:  # nothing there, or the interface went down: silence, as above
-                if error.errno in (errno.EAGAIN, errno.EINTR, errno.ENETDOWN, errno.ENODEV, errno.ENXIO):
+                if error.errno in (
+                    errno.EAGAIN,
+                    errno.EINTR,
+                    errno.ENETDOWN,
+                    errno.ENODEV,
+                    errno.ENXIO,
+                ):
                     return None
-                raise RobotError(f"{self._interface}: cannot receive ({error.strerror}).") from error
+                raise RobotError(
+                    f"{self._interface}: cannot receive ({error.strerror})."
+                ) from error
             frame = unpack_frame(data)
             if not isinstance(frame, Malformed):
                 return frame
@@ -106,13 +114,19 @@ def check_interface(interface: str) -> None:
     present = sorted(name for _, name in socket.if_nameindex())
     usable = [name for name in present if name.startswith("e")] or ["none"]
     if interface not in present:
-        raise RobotError(f"There is no network interface {interface!r}. Wired ones here: {', '.join(usable)}.")
-    if not interface.startswith("e"):  # the vendor's library tells cable from WiFi by the name, and crashes on `lo`
+        raise RobotError(
+            f"There is no network interface {interface!r}. Wired ones here: {', '.join(usable)}."
+        )
+    if not interface.startswith(
+        "e"
+    ):  # the vendor's library tells cable from WiFi by the name, and crashes on `lo`
         raise RobotError(
             f"{interface!r} is not a wired interface by its name, which must begin with 'e'. Here: {', '.join(usable)}."
         )
     if not _is_up(interface):
-        raise RobotError(f"The interface {interface!r} is down. Run: sudo ip link set {interface} up")
+        raise RobotError(
+            f"The interface {interface!r} is down. Run: sudo ip link set {interface} up"
+        )
 
 
 def _is_up(interface: str) -> bool:
@@ -131,7 +145,9 @@ def open_socket(interface: str, kind: int) -> socket.socket:
     try:
         raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(kind))
     except PermissionError:
-        raise RobotError(f"Raw Ethernet on {interface!r} needs CAP_NET_RAW. Run once: {rights_command()}") from None
+        raise RobotError(
+            f"Raw Ethernet on {interface!r} needs CAP_NET_RAW. Run once: {rights_command()}"
+        ) from None
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PRIORITY)
     raw.bind((interface, kind))
     raw.setblocking(False)

@@ -19,7 +19,9 @@ class Row:
         codes = (kind.char if name in fields else f"{kind.itemsize}x" for name, kind in numbers)
         self._struct = Struct("<" + "".join(codes))
         names = [name for name, _ in numbers if name in fields]
-        order = sorted(range(len(names)), key=lambda place: fields.index(names[place]))  # keeps that of one field
+        order = sorted(
+            range(len(names)), key=lambda place: fields.index(names[place])
+        )  # keeps that of one field
         self._by_field = itemgetter(*order)
         self._by_place = itemgetter(*np.argsort(order).tolist())
 

@@ -60,11 +60,16 @@ _DRIVER_SENSOR = _packed(
     _pair("resistance", "<u2"),
     _pair("adc", "<u2"),
 )
-_IMU = _packed(*((name, "<i2", 3) for name in ("acceleration", "gyroscope", "attitude", "linear_acceleration")))
+_IMU = _packed(
+    *((name, "<i2", 3) for name in ("acceleration", "gyroscope", "attitude", "linear_acceleration"))
+)
 _POWER = _packed(("voltage", "<u2"), ("shunt", "<i2"), ("energy", "<f4"))
 _SENSOR_HEAD = (("session", "<u2"), ("drivers", _DRIVER_SENSOR, NUM_DRIVERS), ("imu", _IMU))
 _SENSOR_TAIL = (("index", "<u2"), ("commands_lost", "<u2"), ("last_command", "<u2"))
-SENSORS = {3: _packed(*_SENSOR_HEAD, *_SENSOR_TAIL), 4: _packed(*_SENSOR_HEAD, ("power", _POWER), *_SENSOR_TAIL)}
+SENSORS = {
+    3: _packed(*_SENSOR_HEAD, *_SENSOR_TAIL),
+    4: _packed(*_SENSOR_HEAD, ("power", _POWER), *_SENSOR_TAIL),
+}
 
 # --- Value of the least significant bit ------------------------------------------------------------
 POSITION_LSB = tau / 2**24
@@ -109,10 +114,14 @@ class WireLimits:
 
 
 LIMITS = {
-    3: WireLimits(kp=(2**16 - 1) * KP_LSB, kd=(2**16 - 1) * KD_LSB, saturation=(2**8 - 1) * SATURATION_LSB),
+    3: WireLimits(
+        kp=(2**16 - 1) * KP_LSB, kd=(2**16 - 1) * KD_LSB, saturation=(2**8 - 1) * SATURATION_LSB
+    ),
     # Firmware 4 declares these fields unsigned, but the vendor's own version 4 writes them signed: nobody has sent
     # the upper half, so neither do we.
-    4: WireLimits(kp=(2**15 - 1) * KP_LSB, kd=(2**15 - 1) * KD_LSB, saturation=(2**7 - 1) * SATURATION_LSB),
+    4: WireLimits(
+        kp=(2**15 - 1) * KP_LSB, kd=(2**15 - 1) * KD_LSB, saturation=(2**7 - 1) * SATURATION_LSB
+    ),
 }
 
 # --- Bits ------------------------------------------------------------------------------------------

@@ -23,7 +23,17 @@ from solo_doi.common.errors import one_line
 from . import codec
 from .ethernet import PC_MAC, unpack_frame
 from .ethernet_link import ALL_TYPES, check_interface, open_socket
-from .protocol import ACKS, COMMAND, INIT, SENSORS, Ack, CommandPacket, Init, Malformed, SensorPacket
+from .protocol import (
+    ACKS,
+    COMMAND,
+    INIT,
+    SENSORS,
+    Ack,
+    CommandPacket,
+    Init,
+    Malformed,
+    SensorPacket,
+)
 
 MAGIC = 0xA1B23C4D
 FILE_HEADER = struct.Struct("<IHHiIII")
@@ -76,7 +86,10 @@ def _waiting(ear: socket.socket) -> Iterator[bytes]:
         try:
             data, notes, *_ = ear.recvmsg(LONGEST, socket.CMSG_SPACE(STAMP.size))
         except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.ENETDOWN):  # a cable that was pulled out may come back
+            if error.errno in (
+                errno.EAGAIN,
+                errno.ENETDOWN,
+            ):  # a cable that was pulled out may come back
                 return
             raise
         yield pack_record(_stamp(notes), data)
@@ -104,7 +117,9 @@ def replay(path: Path) -> Iterator[Record]:
     """
     data = path.read_bytes()
     if len(data) < FILE_HEADER.size or FILE_HEADER.unpack_from(data)[0] != MAGIC:
-        raise RobotError(f"{path}: not a recording of the wire (a packet capture with nanoseconds).")
+        raise RobotError(
+            f"{path}: not a recording of the wire (a packet capture with nanoseconds)."
+        )
     place = FILE_HEADER.size
     while place + RECORD_HEADER.size <= len(data):
         seconds, nanoseconds, length, _ = RECORD_HEADER.unpack_from(data, place)

@@ -72,7 +72,7 @@ def check(data: bytes) -> str:
     return f"{'no frame' if isinstance(frame, Malformed) else 'frame'}, {' '.join(accepted) or 'nothing'}"
 
 
-def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # noqa: ANN401  # whatever was decoded
+def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # whatever was decoded
     """Whether what was accepted holds all that the payload says."""
     if name == "init":
         return codec.encode_init(packet) == payload
@@ -81,7 +81,10 @@ def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # noqa: ANN401 
     if name == "command":
         return _command_gives_back(packet, payload)
     kind = p.SENSORS[int(name[-1])]
-    before, after = np.frombuffer(payload, kind)[0].copy(), codec.encode_sensor(packet, int(name[-1]))
+    before, after = (
+        np.frombuffer(payload, kind)[0].copy(),
+        codec.encode_sensor(packet, int(name[-1])),
+    )
     return _bare(before).tobytes() == _bare(np.frombuffer(after, kind)[0].copy()).tobytes()
 
 
@@ -95,12 +98,16 @@ def _bare(record: np.void) -> np.void:
     unread = drivers["status"] & p.STATUS_ERROR == p.ERROR_NO_ANSWER
     drivers[unread] = np.zeros((), drivers.dtype)
     if "power" in (record.dtype.names or ()):
-        record["power"]["energy"] = round(float(record["power"]["energy"]), 3) if _whole(record) else 0.0
+        record["power"]["energy"] = (
+            round(float(record["power"]["energy"]), 3) if _whole(record) else 0.0
+        )
     return record
 
 
 def _whole(record: np.void) -> bool:
-    return bool(abs(record["power"]["energy"]) < 1e3)  # beyond, and NaN: as many digits as the float has
+    return bool(
+        abs(record["power"]["energy"]) < 1e3
+    )  # beyond, and NaN: as many digits as the float has
 
 
 def _command_gives_back(packet: p.CommandPacket, payload: bytes) -> bool:
@@ -113,7 +120,9 @@ def _command_gives_back(packet: p.CommandPacket, payload: bytes) -> bool:
         for name in ("position", "velocity", "current")
     }
     legal = replace(motors, **bounded, saturation=np.maximum(motors.saturation, p.SATURATION_LSB))
-    after = np.frombuffer(codec.encode_command(legal, packet.session, packet.index, 3), p.COMMAND)[0]
+    after = np.frombuffer(codec.encode_command(legal, packet.session, packet.index, 3), p.COMMAND)[
+        0
+    ]
     bits = sum((*p.MODE_MOTOR, *p.MODE_INDEX))
     fields = ("position", "velocity", "current", "kp", "kd")
     old, new = before["drivers"], after["drivers"]
@@ -138,12 +147,18 @@ def fuzz(count: int, seed: int = 0) -> Counter[str]:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.deploy.odri.fuzz", description="Feed decoders with rubbish.")
-    parser.add_argument("count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.deploy.odri.fuzz", description="Feed decoders with rubbish."
+    )
+    parser.add_argument(
+        "count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)"
+    )
     count, start = parser.parse_args().count, time.perf_counter()
     for outcome, number in fuzz(count).most_common():
         sys.stdout.write(f"{number:9d}  {outcome}\n")
-    sys.stdout.write(f"{count} inputs in {time.perf_counter() - start:.0f} s, none raised, none wrongly accepted\n")
+    sys.stdout.write(
+        f"{count} inputs in {time.perf_counter() - start:.0f} s, none raised, none wrongly accepted\n"
+    )
 
 
 if __name__ == "__main__":

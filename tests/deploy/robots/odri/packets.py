@@ -75,7 +75,8 @@ def commands(protocol: int) -> st.SearchStrategy[MotorCommand]:
         enabled=flags,
         compensate_index=flags,
         **{
-            name: _values(-getattr(limits, name), getattr(limits, name)) for name in ("position", "velocity", "current")
+            name: _values(-getattr(limits, name), getattr(limits, name))
+            for name in ("position", "velocity", "current")
         },
         **{name: _values(0.0, getattr(limits, name)) for name in ("kp", "kd")},
         saturation=_values(p.SATURATION_LSB, limits.saturation),
@@ -87,7 +88,9 @@ def sensors() -> st.SearchStrategy[SensorPacket]:
     limits = p.LIMITS[3]
     imu = {
         name: arrays.arrays(
-            np.float64, 3, elements=st.integers(-(2**15), 2**15 - 1).map(lambda count, k=lsb: count * k)
+            np.float64,
+            3,
+            elements=st.integers(-(2**15), 2**15 - 1).map(lambda count, k=lsb: count * k),
         )
         for name, lsb in IMU_LSB.items()
     }
@@ -98,7 +101,8 @@ def sensors() -> st.SearchStrategy[SensorPacket]:
         error=arrays.arrays(np.intp, p.NUM_DRIVERS, elements=st.integers(0, 14)),
         **dict.fromkeys(("enabled", "ready", "index_seen", "index_toggle"), flags),
         **{
-            name: _values(-getattr(limits, name), getattr(limits, name)) for name in ("position", "velocity", "current")
+            name: _values(-getattr(limits, name), getattr(limits, name))
+            for name in ("position", "velocity", "current")
         },
         imu=st.builds(ImuReading, **imu),
         power=st.builds(

@@ -24,11 +24,15 @@ SESSION = 77
 DAMPING = JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.1)
 
 
-def joint_command(position: Array | float = 0.0, kp: float = 0.0, kd: float = 0.0, *, on: bool = True) -> MotorCommand:
+def joint_command(
+    position: Array | float = 0.0, kp: float = 0.0, kd: float = 0.0, *, on: bool = True
+) -> MotorCommand:
     """Return a motor command for all joints alike, in coordinates of power-up."""
     flags = np.full(NUM_JOINTS, on)
     command = JointCommand(position=np.zeros(NUM_JOINTS) + position, kp=kp, kd=kd)
-    return motors.motor_command(command, np.zeros(NUM_JOINTS), enabled=flags, compensate_index=~flags & flags)
+    return motors.motor_command(
+        command, np.zeros(NUM_JOINTS), enabled=flags, compensate_index=~flags & flags
+    )
 
 
 @dataclass
@@ -110,7 +114,9 @@ class Run:
         """Power up, or meet a board that was powered up before."""
         self.lock_step = lock_step or LockStep(MasterBoard(Body(body), protocol))
         self.board = self.lock_step.board
-        self.robot = Solo12(NativeBoard(MemoryLink(self.lock_step), session), calibration, lock_step=True)
+        self.robot = Solo12(
+            NativeBoard(MemoryLink(self.lock_step), session), calibration, lock_step=True
+        )
         self.positions: list[Array] = []
         self.truths: list[Array] = []
         self.stages: list[str] = []

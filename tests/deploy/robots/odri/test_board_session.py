@@ -53,7 +53,9 @@ def exchange(session: Session, times: int) -> None:
         session.receive()
 
 
-def test_time_goes_on_when_a_board_in_lock_step_is_silent(session: Session, lock_step: LockStep) -> None:
+def test_time_goes_on_when_a_board_in_lock_step_is_silent(
+    session: Session, lock_step: LockStep
+) -> None:
     """Or nobody would find out; it is waited for a few times, and goes on without a jump when it is back."""
     begun = session.time
     lock_step.board.stalled = True
@@ -65,7 +67,9 @@ def test_time_goes_on_when_a_board_in_lock_step_is_silent(session: Session, lock
     assert session.time == pytest.approx(begun + 0.006)
     lock_step.board.stalled = False
     exchange(session, 3)
-    assert session.time == pytest.approx(begun + 0.008)  # the first packet tells of time that was counted
+    assert session.time == pytest.approx(
+        begun + 0.008
+    )  # the first packet tells of time that was counted
     assert session.board.waited == LOCK_STEP_WAIT  # type: ignore[attr-defined]
 
 
@@ -98,7 +102,9 @@ def test_losses_of_both_ways_are_counted(session: Session, lock_step: LockStep) 
 # --- How long silence lasts ----------------------------------------------------------------------
 
 
-def begun(board: Waiting, clock: Simulated, job: str) -> tuple[Callable[[], None], Callable[[], bool]]:
+def begun(
+    board: Waiting, clock: Simulated, job: str
+) -> tuple[Callable[[], None], Callable[[], bool]]:
     """Something in the middle of its work: its tick, and whether it has ended."""
     if job == "inspection":
         look = Inspection(board, seconds=9.0, clock=clock)
@@ -119,7 +125,9 @@ def begun(board: Waiting, clock: Simulated, job: str) -> tuple[Callable[[], None
     return tick, lambda: robot.stage == Stage.FAILED.value
 
 
-@pytest.mark.parametrize(("job", "limit"), [("solo12", 0.020), ("calibrator", 0.020), ("inspection", 1.0)])
+@pytest.mark.parametrize(
+    ("job", "limit"), [("solo12", 0.020), ("calibrator", 0.020), ("inspection", 1.0)]
+)
 def test_silence_is_timed_by_the_clock(job: str, limit: float, lock_step: LockStep) -> None:
     """Not by ticks, each of which waits for two milliseconds while nothing comes."""
     clock = Simulated()

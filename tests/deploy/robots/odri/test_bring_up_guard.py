@@ -18,7 +18,10 @@ def hanging(
 ) -> SensorPacket:
     """What a sound robot shows; a number of its own makes its IMU differ from the last."""
     packet = sensor(power=Power(voltage=voltage))
-    return replace(packet, imu=replace(packet.imu, gyroscope=np.full(3, 0.001 * number), attitude=np.array(attitude)))
+    return replace(
+        packet,
+        imu=replace(packet.imu, gyroscope=np.full(3, 0.001 * number), attitude=np.array(attitude)),
+    )
 
 
 @pytest.mark.parametrize("turn", [(1, 0), (-1, 0), (0, 1), (0, -1)])
@@ -26,7 +29,11 @@ def test_a_robot_on_its_side_is_not_brought_up(turn: tuple[int, int]) -> None:
     """It may swing and hang crookedly, up to the limit of the last line, whatever its heading."""
     roll, pitch = turn
     assert Guard().look(hanging(attitude=(1.19 * roll, 1.19 * pitch, 2.0))) == ""
-    assert Guard().look(hanging(attitude=(1.21 * roll, 1.21 * pitch, 2.0))).startswith("the base is tilted by 1.21 rad")
+    assert (
+        Guard()
+        .look(hanging(attitude=(1.21 * roll, 1.21 * pitch, 2.0)))
+        .startswith("the base is tilted by 1.21 rad")
+    )
 
 
 def test_a_frozen_imu_is_found() -> None:

@@ -33,7 +33,9 @@ def test_any_index_leads_to_the_true_angle() -> None:
     random = np.random.default_rng(1)
     for _ in range(100):
         start = random.uniform(-LARGEST_START, LARGEST_START, 12)
-        index = OFFSET + PITCH * random.integers(-2, 3, 12)  # true angle of the index that was found
+        index = OFFSET + PITCH * random.integers(
+            -2, 3, 12
+        )  # true angle of the index that was found
         resolved = CALIBRATION.resolved(start - index)
         np.testing.assert_allclose(resolved, index, atol=1e-12)
 

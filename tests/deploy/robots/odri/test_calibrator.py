@@ -41,7 +41,9 @@ class Bench:
 
     def __init__(self, second: np.ndarray = SECOND) -> None:
         """Hang up a robot; where the joints are put for the second measurement can be chosen."""
-        body = BodyConfig(start_pose=FIRST, index_angles=INDICES, person=PersonConfig(puts_back=second))
+        body = BodyConfig(
+            start_pose=FIRST, index_angles=INDICES, person=PersonConfig(puts_back=second)
+        )
         self.lock_step = LockStep(MasterBoard(Body(body), 4))
         self.calibrator = Calibrator(NativeBoard(MemoryLink(self.lock_step), 5), lock_step=True)
         self.questions: list[str] = []
@@ -212,7 +214,9 @@ def test_faults_are_named_and_end_it(switch: str, value: float, ticks: int, caus
         bench.calibrator.result(TODAY)
 
 
-def test_a_leg_that_is_pushed_away_while_legs_are_shown_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leg_that_is_pushed_away_while_legs_are_shown_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Somebody looks at them, hands are near: what is held is watched as while it moved."""
     monkeypatch.setattr(bring_up, "FOLD_TIME", 0.3)
     bench = Bench()

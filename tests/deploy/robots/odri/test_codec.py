@@ -43,7 +43,9 @@ def test_every_field_lies_where_the_table_says(protocol: int) -> None:
         start = 2 + 28 * driver
         assert int.from_bytes(payload[start : start + 2], "little") == 0xF005
         for side in range(2):
-            counts = int.from_bytes(payload[start + 2 + 4 * side : start + 6 + 4 * side], "little", signed=True)
+            counts = int.from_bytes(
+                payload[start + 2 + 4 * side : start + 6 + 4 * side], "little", signed=True
+            )
             assert counts == int((2 * driver + side) / 10 / (2 * np.pi) * 2**24)
             assert payload[start + 26 + side] == 12 * 8
 
@@ -51,7 +53,9 @@ def test_every_field_lies_where_the_table_says(protocol: int) -> None:
 @both
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), session=words, index=words)
-def test_commands_survive_within_one_unit(protocol: int, data: st.DataObject, session: int, index: int) -> None:
+def test_commands_survive_within_one_unit(
+    protocol: int, data: st.DataObject, session: int, index: int
+) -> None:
     """Values are cut off towards zero, never rounded up: a gain on the wire is not larger than the one asked for."""
     sent = data.draw(commands(protocol))
     back = codec.decode_command(codec.encode_command(sent, session, index, protocol))
@@ -110,14 +114,20 @@ def test_measurements_survive_within_half_a_unit(protocol: int, measured: Sensor
     for name in ("system_on", "error", "enabled", "ready", "index_seen", "index_toggle"):
         np.testing.assert_array_equal(getattr(back, name), getattr(measured, name))
     for name in ("position", "velocity", "current"):
-        np.testing.assert_allclose(getattr(back, name), getattr(measured, name), atol=COMMAND_LSB[name] * 0.5001)
+        np.testing.assert_allclose(
+            getattr(back, name), getattr(measured, name), atol=COMMAND_LSB[name] * 0.5001
+        )
     for name, lsb in IMU_LSB.items():
-        np.testing.assert_allclose(getattr(back.imu, name), getattr(measured.imu, name), atol=lsb * 1e-6)
+        np.testing.assert_allclose(
+            getattr(back.imu, name), getattr(measured.imu, name), atol=lsb * 1e-6
+        )
     if protocol == 3:
         assert np.isnan([back.power.voltage, back.power.current, back.power.energy]).all()
         return
     assert back.power.voltage == pytest.approx(measured.power.voltage, abs=p.VOLTAGE_LSB * 0.5001)
-    assert back.power.current == pytest.approx(measured.power.current, abs=p.BUS_CURRENT_LSB * 0.5001)
+    assert back.power.current == pytest.approx(
+        measured.power.current, abs=p.BUS_CURRENT_LSB * 0.5001
+    )
     assert back.power.energy == pytest.approx(measured.power.energy, rel=SINGLE, abs=1e-40)
     assert codec.encode_sensor(back, protocol) == payload
 
@@ -126,8 +136,12 @@ def test_measurements_survive_within_half_a_unit(protocol: int, measured: Sensor
 def test_sessions_survive(protocol: int, session: int, drivers: int) -> None:
     """A board of version 4 says which version it speaks; one of version 3 is known by the length."""
     assert codec.decode_init(codec.encode_init(Init(protocol, session))) == Init(protocol, session)
-    assert codec.decode_ack(codec.encode_ack(Ack(protocol, session, drivers), 4)) == Ack(protocol, session, drivers)
-    assert codec.decode_ack(codec.encode_ack(Ack(3, session, drivers), 3)) == Ack(3, session, drivers)
+    assert codec.decode_ack(codec.encode_ack(Ack(protocol, session, drivers), 4)) == Ack(
+        protocol, session, drivers
+    )
+    assert codec.decode_ack(codec.encode_ack(Ack(3, session, drivers), 3)) == Ack(
+        3, session, drivers
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,11 +155,20 @@ def test_sessions_survive(protocol: int, session: int, drivers: int) -> None:
         ("saturation", 0.125, (31.9, 15.9)),
     ],
 )
-def test_units_and_limits_at_the_joint(name: str, lsb: float, largest: float | tuple[float, float]) -> None:
+def test_units_and_limits_at_the_joint(
+    name: str, lsb: float, largest: float | tuple[float, float]
+) -> None:
     """What was measured on the vendor's wire: radians, newton metres and gains of a joint; saturation in amperes."""
     gear, ampere = motors.GEAR_RATIO, TORQUE_PER_AMPERE
     gain = motors.GAIN_PER_AMPERE
-    scale = {"position": 1 / gear, "velocity": 1 / gear, "current": ampere, "kp": gain, "kd": gain, "saturation": 1.0}
+    scale = {
+        "position": 1 / gear,
+        "velocity": 1 / gear,
+        "current": ampere,
+        "kp": gain,
+        "kd": gain,
+        "saturation": 1.0,
+    }
     assert COMMAND_LSB[name] * scale[name] == pytest.approx(lsb, rel=0.03)
     for protocol, limit in zip(PROTOCOLS, np.broadcast_to(largest, 2), strict=True):
         assert getattr(p.LIMITS[protocol], name) * scale[name] == pytest.approx(limit, rel=0.003)
@@ -182,7 +205,9 @@ def test_an_unread_driver_is_all_zero(protocol: int) -> None:
     """The board zeroes the record of a driver that did not answer, and says so in its status."""
     error = np.zeros(6, dtype=np.intp)
     error[2] = p.ERROR_NO_ANSWER
-    everything = dict.fromkeys(("enabled", "ready", "index_seen", "index_toggle"), np.ones(12, dtype=bool))
+    everything = dict.fromkeys(
+        ("enabled", "ready", "index_seen", "index_toggle"), np.ones(12, dtype=bool)
+    )
     payload = codec.encode_sensor(sensor(error=error, position=np.ones(12), **everything), protocol)
     assert payload[2 + 56 : 2 + 84] == b"\x0f" + bytes(27)
     back = codec.decode_sensor(payload, protocol)
@@ -197,7 +222,9 @@ def test_an_unread_driver_is_all_zero(protocol: int) -> None:
         (1e6, -50.0, ((2**16 - 1) * p.VOLTAGE_LSB, -(2**15) * p.BUS_CURRENT_LSB)),
     ],
 )
-def test_a_power_meter_shows_its_end(voltage: float, current: float, shown: tuple[float, float]) -> None:
+def test_a_power_meter_shows_its_end(
+    voltage: float, current: float, shown: tuple[float, float]
+) -> None:
     """A flat battery under load, a short circuit: numbers that the field has no room for."""
     power = replace(sensor().power, voltage=voltage, current=current, energy=0.0)
     back = codec.decode_sensor(codec.encode_sensor(sensor(power=power), 4), 4)
@@ -230,7 +257,12 @@ def test_the_frame_of_a_command() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [b"", bytes(15), pack_frame(b"1234")[:12] + b"\x88\xb4" + pack_frame(b"1234")[14:], pack_frame(bytes(172))[:-1]],
+    [
+        b"",
+        bytes(15),
+        pack_frame(b"1234")[:12] + b"\x88\xb4" + pack_frame(b"1234")[14:],
+        pack_frame(bytes(172))[:-1],
+    ],
 )
 def test_broken_frames_are_not_accepted(broken: bytes) -> None:
     """Short, of another ethertype, or announcing more than they hold."""

@@ -46,7 +46,9 @@ def test_a_missing_right_comes_with_its_command(monkeypatch: pytest.MonkeyPatch)
     def refuse(*arguments: object) -> socket.socket:
         raise PermissionError
 
-    monkeypatch.setattr("deploy.robots.odri.wire.ethernet_link.check_interface", lambda interface: None)
+    monkeypatch.setattr(
+        "deploy.robots.odri.wire.ethernet_link.check_interface", lambda interface: None
+    )
     monkeypatch.setattr("deploy.robots.odri.wire.ethernet_link.socket.socket", refuse)
     with pytest.raises(RobotError, match=r"sudo setcap cap_net_raw\S*\+ep /\S*python"):
         EthernetLink("eth9")
@@ -57,15 +59,21 @@ def cable(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[socket.socket, Ethe
     """The far end of a cable, and a link at the near one."""
     far, near = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     near.setblocking(False)
-    monkeypatch.setattr("deploy.robots.odri.wire.ethernet_link.check_interface", lambda interface: None)
-    monkeypatch.setattr("deploy.robots.odri.wire.ethernet_link.open_socket", lambda interface, kind: near)
+    monkeypatch.setattr(
+        "deploy.robots.odri.wire.ethernet_link.check_interface", lambda interface: None
+    )
+    monkeypatch.setattr(
+        "deploy.robots.odri.wire.ethernet_link.open_socket", lambda interface, kind: near
+    )
     link = EthernetLink("e0")
     yield far, link
     far.close()
     link.close()
 
 
-def test_malformed_frames_are_passed_over_and_counted(cable: tuple[socket.socket, EthernetLink]) -> None:
+def test_malformed_frames_are_passed_over_and_counted(
+    cable: tuple[socket.socket, EthernetLink],
+) -> None:
     """Also by the session that a person is told of."""
     far, link = cable
     for frame in (b"?", pack_frame(b"x" * 60)[:40], pack_frame(b"good")):
@@ -103,7 +111,9 @@ FRAMES = (
 def written(path: Path) -> bytes:
     """Write a recording by hand and return its bytes."""
     header = recorder.FILE_HEADER.pack(recorder.MAGIC, 2, 4, 0, 0, 65535, 1)
-    data = header + b"".join(recorder.pack_record(5 * 10**9 + n, frame) for n, (frame, _) in enumerate(FRAMES))
+    data = header + b"".join(
+        recorder.pack_record(5 * 10**9 + n, frame) for n, (frame, _) in enumerate(FRAMES)
+    )
     path.write_bytes(data)
     return data
 
@@ -162,7 +172,11 @@ def test_the_recorder_hears_both_sides(tmp_path: Path) -> None:
     beside_board(sys.executable, "-c", CLIENT, str(path), protocol=4)
     packets = [record.packet for record in recorder.replay(path)]
     commands = [packet.index for packet in packets if isinstance(packet, CommandPacket)]
-    confirmed = [packet.last_command for packet in packets if isinstance(packet, SensorPacket) and packet.session]
+    confirmed = [
+        packet.last_command
+        for packet in packets
+        if isinstance(packet, SensorPacket) and packet.session
+    ]
     assert commands == list(range(100))
     assert confirmed[-100:] == commands
     # A board in lock-step repeats itself while the PC is late; nothing else is of another type.
@@ -172,7 +186,9 @@ def test_the_recorder_hears_both_sides(tmp_path: Path) -> None:
     assert times == sorted(times)  # the kernel's, not of when they were read
 
 
-def test_a_recording_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It, not the file that would have been written."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["wire_mcap", "nope", "y.mcap"])
@@ -190,7 +206,10 @@ def test_a_recording_goes_into_viewers(tmp_path: Path) -> None:
     written(tmp_path / "wire.pcap")
     assert write(entries(tmp_path / "wire.pcap"), tmp_path / "wire.mcap") == len(FRAMES)
     with (tmp_path / "wire.mcap").open("rb") as file:
-        rows = [(channel.topic, json.loads(message.data)) for _, channel, message in make_reader(file).iter_messages()]
+        rows = [
+            (channel.topic, json.loads(message.data))
+            for _, channel, message in make_reader(file).iter_messages()
+        ]
     assert {topic for topic, _ in rows} == {
         f"wire/{name}" for name in ("init", "ack", "command", "sensor", "malformed")
     }

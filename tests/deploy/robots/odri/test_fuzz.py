@@ -17,7 +17,9 @@ def test_rubbish_neither_raises_nor_passes() -> None:
     assert outcomes["no frame, nothing"] > 1000
 
 
-def test_a_count_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_count_that_is_none_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With the way to use it, not with a traceback."""
     monkeypatch.setattr(sys, "argv", ["fuzz", "abc"])
     with pytest.raises(SystemExit) as stop:

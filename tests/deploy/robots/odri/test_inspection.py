@@ -47,7 +47,9 @@ def looked(
     """Look at a robot for a while, having seen that no motor was ever on."""
     lock_step = LockStep(MasterBoard(Body(body), protocol))
     test = HandTest() if hands else None
-    look = Inspection(NativeBoard(MemoryLink(lock_step), 5), seconds=0.2, lock_step=True, hand_test=test)
+    look = Inspection(
+        NativeBoard(MemoryLink(lock_step), 5), seconds=0.2, lock_step=True, hand_test=test
+    )
     for tick in range(20_000):
         if look.is_over:
             break
@@ -60,7 +62,7 @@ def looked(
     return look
 
 
-def inspect(*what: Any, **how: Any) -> dict[str, Any]:  # noqa: ANN401
+def inspect(*what: Any, **how: Any) -> dict[str, Any]:
     """Look at a robot, as `looked`; return what was seen."""
     return looked(*what, **how).result()
 
@@ -95,8 +97,17 @@ def test_a_good_robot_goes(protocol: int) -> None:
     rows = rows_of(inspect(BodyConfig(), protocol=protocol))
     assert wrong(rows) == set()
     assert named(rows, Verdict.NOT_CHECKED) == HANDS
-    assert named(rows, Verdict.NOT_APPLICABLE) == NO_CLOCK | ({"battery"} if protocol == 3 else set())
-    assert {"protocol", "motor drivers", "limits", "encoders at rest", "IMU at rest", "IMU level"} <= set(rows)
+    assert named(rows, Verdict.NOT_APPLICABLE) == NO_CLOCK | (
+        {"battery"} if protocol == 3 else set()
+    )
+    assert {
+        "protocol",
+        "motor drivers",
+        "limits",
+        "encoders at rest",
+        "IMU at rest",
+        "IMU level",
+    } <= set(rows)
 
 
 @pytest.mark.parametrize("protocol", [3, 4])
@@ -195,7 +206,10 @@ def test_motors_in_the_wrong_place_and_an_imu_turned_around_are_no_go() -> None:
     rows = rows_of(inspect(body, hands=True))
     assert wrong(rows) == HANDS
     assert rows["joint order"].value == "10 of 12 as named"
-    assert "FL_HFE was asked for, FL_KFE moved; FL_KFE was asked for, FL_HFE moved" in rows["joint order"].advice
+    assert (
+        "FL_HFE was asked for, FL_KFE moved; FL_KFE was asked for, FL_HFE moved"
+        in rows["joint order"].advice
+    )
     assert rows["joint signs"].advice.startswith("FR_KFE turned the other way")
 
 
@@ -211,7 +225,9 @@ def test_people_are_told_the_positive_direction() -> None:
         assert moved[axis] * side > 0.02, f"{name}: {words}"
 
 
-def test_a_joint_that_nobody_turns_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_joint_that_nobody_turns_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Rows then say that nothing moved."""
     monkeypatch.setattr(stillness, "DURATION", 0.05)
     monkeypatch.setattr(hand_test, "PATIENCE", 0.1)

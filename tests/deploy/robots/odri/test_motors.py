@@ -9,7 +9,12 @@ import pytest
 
 from deploy.common.robot import RobotError
 from deploy.robots.odri.drivers import motors
-from deploy.robots.odri.drivers.board_sensors import driver_faults, quaternion, ready_joints, without_errors
+from deploy.robots.odri.drivers.board_sensors import (
+    driver_faults,
+    quaternion,
+    ready_joints,
+    without_errors,
+)
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire.protocol import SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
@@ -26,7 +31,20 @@ ON = np.ones(NUM_JOINTS, dtype=bool)
 def test_every_joint_has_its_own_motor() -> None:
     """Each number once, on the wiring of the vendor's file: joint 1 (FL_HFE) is motor 3, turned round."""
     assert sorted(number for number, _ in motors.MOTORS.values()) == list(range(12))
-    assert [motors.MOTORS[name][0] for name in JOINT_NAMES] == [0, 3, 2, 1, 5, 4, 6, 9, 8, 7, 11, 10]
+    assert [motors.MOTORS[name][0] for name in JOINT_NAMES] == [
+        0,
+        3,
+        2,
+        1,
+        5,
+        4,
+        6,
+        9,
+        8,
+        7,
+        11,
+        10,
+    ]
     assert [motors.MOTORS[name][1] for name in JOINT_NAMES] == [1, -1, -1, -1, 1, 1] * 2
 
 
@@ -48,12 +66,19 @@ def test_the_driver_makes_the_torque_that_was_meant() -> None:
     random = np.random.default_rng(1)
     target, q, v, offset = (random.uniform(-0.5, 0.5, 12) for _ in range(4))
     kp, kd = random.uniform(1, 5, 12), random.uniform(0.05, 0.5, 12)
-    command = motors.motor_command(JointCommand(position=target, kp=kp, kd=kd), offset, enabled=ON, compensate_index=ON)
+    command = motors.motor_command(
+        JointCommand(position=target, kp=kp, kd=kd), offset, enabled=ON, compensate_index=ON
+    )
     gear = motors.SIGN * motors.GEAR_RATIO
-    motor_q, motor_v = (gear * (q - offset))[motors.JOINT_OF_MOTOR], (gear * v)[motors.JOINT_OF_MOTOR]
+    motor_q, motor_v = (
+        (gear * (q - offset))[motors.JOINT_OF_MOTOR],
+        (gear * v)[motors.JOINT_OF_MOTOR],
+    )
     current = command.kp * (command.position - motor_q) - command.kd * motor_v
     measured: SensorPacket = sensor(current=current)
-    np.testing.assert_allclose(motors.joint_torque(measured), kp * (target - q) - kd * v, atol=1e-12)
+    np.testing.assert_allclose(
+        motors.joint_torque(measured), kp * (target - q) - kd * v, atol=1e-12
+    )
 
 
 def test_one_gain_for_all_joints_is_that_of_each() -> None:
@@ -104,7 +129,9 @@ def test_a_joint_is_ready_if_its_motor_is_and_its_driver_has_no_error() -> None:
     ready, error = np.ones(12, dtype=bool), np.zeros(6, dtype=np.intp)
     ready[3], error[5] = False, 9
     packet = sensor(ready=ready, error=error)
-    unready = [name for name, good in zip(JOINT_NAMES, ready_joints(packet), strict=True) if not good]
+    unready = [
+        name for name, good in zip(JOINT_NAMES, ready_joints(packet), strict=True) if not good
+    ]
     assert unready == ["FL_HFE", "HR_HFE", "HR_KFE"]
     assert driver_faults(packet) == ("driver 5 (HR_HFE, HR_KFE): unknown error 9",)
 
@@ -113,7 +140,9 @@ def test_what_a_driver_in_error_says_is_dropped() -> None:
     """Its joints keep their last sound numbers; without any, nothing was measured."""
     sound = sensors(1.0, joint_position=np.arange(12.0), joint_velocity=np.full(12, 2.0))
     errors = np.where(np.arange(12) == 5, 15, 0)
-    spoilt = replace(sound, joint_position=np.full(12, 7.0), joint_velocity=np.zeros(12), errors=errors)
+    spoilt = replace(
+        sound, joint_position=np.full(12, 7.0), joint_velocity=np.zeros(12), errors=errors
+    )
     found = without_errors(spoilt, sound)
     assert found is not None
     assert found.joint_position.tolist() == [5.0 if joint == 5 else 7.0 for joint in range(12)]

@@ -25,14 +25,18 @@ def test_what_was_not_asked_for_is_written_as_zero() -> None:
     """All else comes back as it was."""
     payload = np.random.default_rng(0).bytes(LAYOUT.itemsize)
     row = Row(LAYOUT, "c", "tail", "a")
-    before, after = (np.frombuffer(data, LAYOUT)[0] for data in (payload, row.write(row.read(payload))))
+    before, after = (
+        np.frombuffer(data, LAYOUT)[0] for data in (payload, row.write(row.read(payload)))
+    )
     assert (after["head"], after["parts"]["b"].tolist()) == (0, [0, 0, 0])
     assert after["tail"] == before["tail"]
     for name in ("a", "c"):
         np.testing.assert_array_equal(after["parts"][name], before["parts"][name])
 
 
-@pytest.mark.parametrize("layout", [COMMAND, *SENSORS.values()], ids=["command", "sensors 3", "sensors 4"])
+@pytest.mark.parametrize(
+    "layout", [COMMAND, *SENSORS.values()], ids=["command", "sensors 3", "sensors 4"]
+)
 def test_numbers_are_those_that_numpy_reads(layout: np.dtype) -> None:
     """Of any bytes, in every field of every driver."""
     random = np.random.default_rng(1)
@@ -40,4 +44,6 @@ def test_numbers_are_those_that_numpy_reads(layout: np.dtype) -> None:
         payload = random.bytes(layout.itemsize)
         drivers = np.frombuffer(payload, layout)[0]["drivers"]
         for name in drivers.dtype.names:
-            assert Row(layout, name, "index").read(payload)[:-1] == tuple(drivers[name].ravel().tolist())
+            assert Row(layout, name, "index").read(payload)[:-1] == tuple(
+                drivers[name].ravel().tolist()
+            )

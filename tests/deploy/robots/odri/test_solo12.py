@@ -33,7 +33,11 @@ def stand(run: Run, seconds: float) -> None:
     first = run.positions[-1]
     for tick in range(round(1000 * seconds)):
         part = min(tick / 1000, 1.0)
-        run.tick(JointCommand(position=first + part * (SETUP.default_pose - first), kp=SETUP.kp, kd=SETUP.kd))
+        run.tick(
+            JointCommand(
+                position=first + part * (SETUP.default_pose - first), kp=SETUP.kp, kd=SETUP.kd
+            )
+        )
 
 
 @pytest.fixture(scope="module", params=[3, 4])
@@ -50,7 +54,13 @@ def test_calibrated_angles_are_true(calibrated: Run) -> None:
     np.testing.assert_allclose(calibrated.positions[-1], calibrated.truth, atol=0.002)
     np.testing.assert_allclose(calibrated.truth, FOLDED_POSE, atol=0.1)
     assert calibrated.stages[1:] == [
-        stage.value for stage in (Stage.CHECK, Stage.ALIGN, *(Stage.SEARCH, Stage.SETTLE, Stage.FOLD) * 2, Stage.DONE)
+        stage.value
+        for stage in (
+            Stage.CHECK,
+            Stage.ALIGN,
+            *(Stage.SEARCH, Stage.SETTLE, Stage.FOLD) * 2,
+            Stage.DONE,
+        )
     ]
 
 

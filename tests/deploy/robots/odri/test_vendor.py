@@ -15,7 +15,9 @@ from .vendor_file import STAND, vendor_config
 
 def test_the_vendors_bring_up_runs_against_the_virtual_board(tmp_path: Path) -> None:
     """Calibrated by the vendor's calibrator, its angles are within 2 mrad of the simulated truth."""
-    config, result, report = (tmp_path / name for name in ("solo12.yaml", "result.json", "report.json"))
+    config, result, report = (
+        tmp_path / name for name in ("solo12.yaml", "result.json", "report.json")
+    )
     config.write_text(vendor_config())
     python = need_sdk()
     options = ("--report", str(report), "--spread", "0.05")

@@ -96,7 +96,7 @@ class VendorRobot:
             self.cycle()
 
 
-def _end_if_it_stood_still(board: Any) -> None:  # noqa: ANN401  # the vendor's
+def _end_if_it_stood_still(board: Any) -> None:  # the vendor's
     if board.IsTimeout():
         sys.stderr.write(f"The vendor's library closed the connection: {STOOD_STILL}\n")
         sys.stderr.flush()
@@ -109,7 +109,11 @@ def compare_bytes(robot: VendorRobot) -> int:
     random, joints, different = np.random.default_rng(0), robot.robot.joints, 0
     flags = np.ones(12, dtype=bool)
     for _ in range(30):
-        position, kp, kd = random.uniform(-2.5, 2.5, 12), random.uniform(0, 10, 12), random.uniform(0, 1.2, 12)
+        position, kp, kd = (
+            random.uniform(-2.5, 2.5, 12),
+            random.uniform(0, 10, 12),
+            random.uniform(0, 1.2, 12),
+        )
         joints.set_desired_positions(position)
         joints.set_position_gains(kp)
         joints.set_velocity_gains(kd)
@@ -132,7 +136,7 @@ def compare_bytes(robot: VendorRobot) -> int:
     return different
 
 
-def _sent(ear: Any) -> list[bytes]:  # noqa: ANN401
+def _sent(ear: Any) -> list[bytes]:
     payloads = []
     while True:
         try:

@@ -66,10 +66,31 @@ def run_demo(python: Path, folder: Path, seconds: float) -> DemoRun:
     root = folder / "root"
     (root / CONFIG).parent.mkdir(parents=True)
     (root / CONFIG).write_text(vendor_config())
-    program = next((python.parents[1] / "lib").glob(f"python3*/site-packages/cmeel.prefix/bin/{DEMO}"))
-    client = (sys.executable, "-m", "tests.deploy.odri.vendor_demo", program, root, wire, seconds + BRING_UP)
-    board = (sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--protocol", "3", "--report", report)
-    alone = "-nm" if os.geteuid() == 0 else "-Urnm"  # root keeps the right to real-time scheduling, for the board
+    program = next(
+        (python.parents[1] / "lib").glob(f"python3*/site-packages/cmeel.prefix/bin/{DEMO}")
+    )
+    client = (
+        sys.executable,
+        "-m",
+        "tests.deploy.odri.vendor_demo",
+        program,
+        root,
+        wire,
+        seconds + BRING_UP,
+    )
+    board = (
+        sys.executable,
+        "-m",
+        "deploy.robots.virtual_board",
+        "--veth",
+        "--protocol",
+        "3",
+        "--report",
+        report,
+    )
+    alone = (
+        "-nm" if os.geteuid() == 0 else "-Urnm"
+    )  # root keeps the right to real-time scheduling, for the board
     stolen = _steal()
     ran = subprocess.run(
         ["unshare", alone, *map(str, (*board, "--spread", "0.05", "--", *client))],
@@ -100,10 +121,16 @@ def _read(report: dict, wire: Path, screen: str) -> DemoRun:
     gaps = np.diff([packet.index for packet in counted]) % WORD - 1
     printed = re.findall(r"Joints: \[(.*?)\]", screen)
     truth = np.array([report["obeyed_joint_position"][name] for name in JOINT_NAMES])
-    error = np.abs(np.array(printed[-1].split(","), dtype=float) - truth).max() if printed else np.inf
+    error = (
+        np.abs(np.array(printed[-1].split(","), dtype=float) - truth).max() if printed else np.inf
+    )
     lost = counted[-1].commands_lost
-    longest = [float(np.diff(moments).max()) if len(moments) > 1 else np.inf for moments in (times, heard)]
-    return DemoRun(np.array(times), lost, int(gaps.sum()), report["state"], float(error), screen, *longest)
+    longest = [
+        float(np.diff(moments).max()) if len(moments) > 1 else np.inf for moments in (times, heard)
+    ]
+    return DemoRun(
+        np.array(times), lost, int(gaps.sum()), report["state"], float(error), screen, *longest
+    )
 
 
 def main(program: str, root: str, wire: str, seconds: str) -> None:
@@ -114,7 +141,9 @@ def main(program: str, root: str, wire: str, seconds: str) -> None:
             subprocess.run(["mount", "--rbind", folder, Path(root, folder.name)], check=True)
     # The board may have real-time scheduling; the program, which spins, must not: the system would hold it up.
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    recorder = subprocess.Popen([sys.executable, "-m", "deploy.robots.odri.wire.wire_recorder", PC_END, wire])
+    recorder = subprocess.Popen(
+        [sys.executable, "-m", "deploy.robots.odri.wire.wire_recorder", PC_END, wire]
+    )
     while not Path(wire).exists() and recorder.poll() is None:
         time.sleep(0.01)
     demo = subprocess.Popen(["chroot", root, "stdbuf", "-oL", program])

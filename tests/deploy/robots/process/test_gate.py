@@ -24,7 +24,7 @@ NOW = 8.0
 """A time that is a sum of powers of two: so are all expiries here, but for the 20 ms."""
 
 
-def command(now: float = NOW, **changes: Any) -> Message:  # noqa: ANN401  # any field
+def command(now: float = NOW, **changes: Any) -> Message:  # any field
     """A sound command, made of a state of this moment, with changes."""
     message = blank(COMMAND)
     message.mode, message.kp, message.kd = Mode.MOVE, 5.0, 0.2
@@ -36,7 +36,7 @@ def command(now: float = NOW, **changes: Any) -> Message:  # noqa: ANN401  # any
     return message
 
 
-def state(time: float = NOW, **changes: Any) -> Sensors:  # noqa: ANN401  # any field
+def state(time: float = NOW, **changes: Any) -> Sensors:  # any field
     """What a sound robot shows."""
     return sensors(time, **({"joint_position": ZERO, "voltage": 24.0} | changes))
 
@@ -49,7 +49,7 @@ def powered() -> Gate:
     return gate
 
 
-def refused(**changes: Any) -> Fault:  # noqa: ANN401  # any field
+def refused(**changes: Any) -> Fault:  # any field
     """The fault of a command with changes, offered to a gate that follows another one; motors are damped at once."""
     gate = powered()
     gate.offer(command(**changes))
@@ -59,11 +59,13 @@ def refused(**changes: Any) -> Fault:  # noqa: ANN401  # any field
     return gate.fault
 
 
-def taken(**changes: Any) -> bool:  # noqa: ANN401  # any field
+def taken(**changes: Any) -> bool:  # any field
     """Whether a command with changes is followed."""
     gate = powered()
     gate.offer(command(**changes))
-    return gate.fault is None and gate.decide(state(NOW + 0.001), NOW + 0.001).kp == changes.get("kp", 5.0)
+    return gate.fault is None and gate.decide(state(NOW + 0.001), NOW + 0.001).kp == changes.get(
+        "kp", 5.0
+    )
 
 
 def test_thresholds_are_these() -> None:
@@ -141,7 +143,9 @@ def test_targets_beyond_the_safety_limit_are_refused(joint: int, sign: int) -> N
     gate.offer(command(position=with_joint(ZERO, joint, sign * limit).tolist()))
     assert gate.fault is None
     beyond = sign * np.nextafter(limit, inf)
-    assert refused(position=with_joint(ZERO, joint, beyond).tolist()) == Fault(Cause.COMMAND_POSITION, beyond, joint)
+    assert refused(position=with_joint(ZERO, joint, beyond).tolist()) == Fault(
+        Cause.COMMAND_POSITION, beyond, joint
+    )
 
 
 @pytest.mark.parametrize(("name", "most"), [("kp", 10.0), ("kd", 0.6)])
@@ -154,7 +158,9 @@ def test_gains_have_limits(name: str, most: float) -> None:
 
 
 @pytest.mark.parametrize(("name", "carried"), [("kp", (5.0, 0.6)), ("kd", (10.0, 0.2))])
-def test_gains_that_the_motors_cannot_be_told_are_refused(name: str, carried: tuple[float, float]) -> None:
+def test_gains_that_the_motors_cannot_be_told_are_refused(
+    name: str, carried: tuple[float, float]
+) -> None:
     """The way to the motors would clamp them, or end the process that shall damp."""
     gate = powered()
     gate.offer(command(), carried)  # exactly what is carried
@@ -168,7 +174,9 @@ def test_steps_between_commands_have_a_limit() -> None:
     """From the one that is followed."""
     assert taken(position=with_joint(ZERO, 5, -1.6).tolist(), kp=1.0)
     beyond = np.nextafter(1.6, 2.0)
-    assert refused(position=with_joint(ZERO, 5, -beyond).tolist(), kp=1.0) == Fault(Cause.COMMAND_STEP, beyond, 5)
+    assert refused(position=with_joint(ZERO, 5, -beyond).tolist(), kp=1.0) == Fault(
+        Cause.COMMAND_STEP, beyond, 5
+    )
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -202,7 +210,9 @@ def moved(amplitude: float, period: int, ticks: int = 2000) -> int:
         gate.decide(state(now), now)
         if gate.fault is not None:
             assert (gate.fault.cause, gate.fault.joint) == (Cause.COMMAND_RATE, 5)
-            assert CONFIG.step < gate.fault.value <= CONFIG.step + amplitude  # what it had moved of late
+            assert (
+                CONFIG.step < gate.fault.value <= CONFIG.step + amplitude
+            )  # what it had moved of late
             return k
     return ticks
 

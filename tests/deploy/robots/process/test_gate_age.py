@@ -140,7 +140,9 @@ def test_a_robot_that_was_never_heard_of_is_not_moved(now: float) -> None:
 
 def test_limits_of_time_are_borne_to_the_last_bit() -> None:
     """Operator, measurement, sensors and IMU at exactly their age; by numbers that have no rounding."""
-    gate = Gate(GateConfig(operator_age=0.5, observed_age=0.5, sensor_age=1 / 128, imu_frozen=1 / 128))
+    gate = Gate(
+        GateConfig(operator_age=0.5, observed_age=0.5, sensor_age=1 / 128, imu_frozen=1 / 128)
+    )
     gate.offer(command(0.0, observed_ns=500_000))
     assert gate.decide(state(0.0), 0.0).kp == 5.0
     gate.offer(command(0.5, heartbeat_ns=0, observed_ns=0))
@@ -162,7 +164,10 @@ def test_old_news_is_no_news() -> None:
 def test_a_damped_robot_has_none_of_these_faults() -> None:
     """One that lies switched off, upside down and unheard of needs no re-arming."""
     gate = Gate()
-    for seen in (None, state(1.0, quaternion=from_rpy(pi, 0, 0), joint_velocity=ZERO + 99, voltage=1.0)):
+    for seen in (
+        None,
+        state(1.0, quaternion=from_rpy(pi, 0, 0), joint_velocity=ZERO + 99, voltage=1.0),
+    ):
         assert gate.decide(seen, NOW + 99).kp == 0.0
     assert gate.fault is None
 
@@ -171,8 +176,16 @@ def test_clocks_have_their_place_in_the_order() -> None:
     """Torque that is asked for, command, its measurement, operator, attitude, age and numbers of sensors, battery."""
     late, tilted = NOW + 1.0, from_rpy(2.0, 0, 0)
     for changes, seen, cause in (
-        ({"expires_ns": 0, "heartbeat_ns": 0, "kp": 9.0}, {"joint_position": ZERO + 0.8}, Cause.COMMAND_TORQUE),
-        ({"expires_ns": 0, "observed_ns": 0, "heartbeat_ns": 0}, {"quaternion": tilted}, Cause.COMMAND_STALE),
+        (
+            {"expires_ns": 0, "heartbeat_ns": 0, "kp": 9.0},
+            {"joint_position": ZERO + 0.8},
+            Cause.COMMAND_TORQUE,
+        ),
+        (
+            {"expires_ns": 0, "observed_ns": 0, "heartbeat_ns": 0},
+            {"quaternion": tilted},
+            Cause.COMMAND_STALE,
+        ),
         ({"observed_ns": 0, "heartbeat_ns": 0}, {"quaternion": tilted}, Cause.COMMAND_OBSERVED),
         ({"heartbeat_ns": 0}, {"quaternion": tilted}, Cause.OPERATOR_SILENT),
         ({}, {"quaternion": tilted}, Cause.TILT),

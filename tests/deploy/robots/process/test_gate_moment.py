@@ -21,7 +21,7 @@ from tests.deploy.stage import with_joint
 from .test_gate import NOW, ZERO, command, powered, state
 
 
-def found(now: float = NOW + 0.001, **changes: Any) -> Fault | None:  # noqa: ANN401  # any field of sensors
+def found(now: float = NOW + 0.001, **changes: Any) -> Fault | None:  # any field of sensors
     """The fault of a moment after the first; motors are damped in the same tick."""
     gate = powered()
     gate.offer(command(now))
@@ -32,7 +32,14 @@ def found(now: float = NOW + 0.001, **changes: Any) -> Fault | None:  # noqa: AN
 
 # --- Sensors -------------------------------------------------------------------------------------
 
-MEASURED = ("joint_position", "joint_velocity", "joint_torque", "acceleration_b", "angular_velocity_b", "quaternion")
+MEASURED = (
+    "joint_position",
+    "joint_velocity",
+    "joint_torque",
+    "acceleration_b",
+    "angular_velocity_b",
+    "quaternion",
+)
 
 
 @pytest.mark.parametrize("number", [nan, inf, -inf])
@@ -67,7 +74,12 @@ def test_joints_beyond_their_limits_at_switch_on_may_come_back() -> None:
         gate.offer(command(now, kp=1.0))
         return float(gate.decide(state(now, joint_position=with_joint(ZERO, 2, position)), now).kp)
 
-    assert [decide(knee, 0), decide(knee + 0.5 * NOISE, 1), decide(2.0, 2), decide(DRIVER.position[2], 3)] == [1.0] * 4
+    assert [
+        decide(knee, 0),
+        decide(knee + 0.5 * NOISE, 1),
+        decide(2.0, 2),
+        decide(DRIVER.position[2], 3),
+    ] == [1.0] * 4
     assert decide(knee, 4) == 0.0
     assert gate.fault == Fault(Cause.JOINT_POSITION, knee, 2)
 
@@ -92,7 +104,9 @@ def test_gains_and_distance_must_not_ask_for_too_much(joint: int, sign: int) -> 
     for more, good in ((-0.01, True), (0.01, False)):
         gate = powered()
         gate.offer(command(position=with_joint(ZERO, joint, -sign * (rest + more)).tolist()))
-        gate.decide(state(NOW + 0.001, joint_position=with_joint(ZERO, joint, sign * far)), NOW + 0.001)
+        gate.decide(
+            state(NOW + 0.001, joint_position=with_joint(ZERO, joint, sign * far)), NOW + 0.001
+        )
         expected = Fault(Cause.COMMAND_TORQUE, pytest.approx(-sign * (most + 0.05)), joint)
         assert gate.fault == (None if good else expected)
 
@@ -128,7 +142,9 @@ def turned(*steps: tuple[float, float | None]) -> Fault | None:
     gate = Gate(GateConfig(encoder_jump=0.5, sensor_age=1.0))
     for time, angle in steps:
         gate.offer(command(NOW + time, kp=0.1))
-        seen = None if angle is None else state(NOW + time, joint_position=with_joint(ZERO, 8, angle))
+        seen = (
+            None if angle is None else state(NOW + time, joint_position=with_joint(ZERO, 8, angle))
+        )
         gate.decide(seen, NOW + time)
     return gate.fault
 
@@ -166,9 +182,15 @@ def test_motors_must_follow_and_report_no_error(joint: int) -> None:
 
 def test_what_the_hardware_says_of_its_errors_is_told() -> None:
     """In its own words, all of them; words without an error are for people, and no fault."""
-    words, errors = ("driver 2: no answer", "driver 5: encoder"), np.where(np.arange(NUM_JOINTS) == 4, 5, 0)
+    words, errors = (
+        ("driver 2: no answer", "driver 5: encoder"),
+        np.where(np.arange(NUM_JOINTS) == 4, 5, 0),
+    )
     fault = found(faults=words, errors=errors)
-    assert str(fault) == "the hardware reports error 5 at FR_HFE: driver 2: no answer, driver 5: encoder"
+    assert (
+        str(fault)
+        == "the hardware reports error 5 at FR_HFE: driver 2: no answer, driver 5: encoder"
+    )
     behind = Fault(Cause.ROBOT_FAULT, 5.0, 4, behind=Cause.HARDWARE)  # words do not go over LCM
     assert str(behind) == "the robot damps by itself: the hardware reports error 5 at FR_HFE"
     assert found(faults=words) is None
@@ -209,7 +231,11 @@ def test_a_frozen_imu_is_a_fault() -> None:
     for k in range(1, 22):
         now = NOW + k / 1000
         gate.offer(command(now))
-        seen = replace(state(now), angular_velocity_b=still.angular_velocity_b, acceleration_b=still.acceleration_b)
+        seen = replace(
+            state(now),
+            angular_velocity_b=still.angular_velocity_b,
+            acceleration_b=still.acceleration_b,
+        )
         assert (gate.decide(seen, now).kp == 5.0) == (k <= 20), k
     assert gate.fault is not None
     assert (gate.fault.cause, gate.fault.value) == (Cause.IMU_FROZEN, pytest.approx(21.0))

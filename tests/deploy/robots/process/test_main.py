@@ -19,7 +19,12 @@ class MadeError(Exception):
 
 @pytest.mark.parametrize(
     ("robot", "operator", "person"),
-    [("real", "script", True), ("real", "keyboard", True), ("mock", "gamepad", True), ("mock", "script", False)],
+    [
+        ("real", "script", True),
+        ("real", "keyboard", True),
+        ("mock", "gamepad", True),
+        ("mock", "script", False),
+    ],
 )
 def test_who_is_a_person_is_timed_by_the_robot(
     robot: str, operator: str, person: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -55,7 +55,11 @@ class Bench:
     """A robot process without physics, a clock and a socket."""
 
     def __init__(
-        self, *, lockstep: bool = False, person: bool = False, until: Callable[[], bool] = lambda: False
+        self,
+        *,
+        lockstep: bool = False,
+        person: bool = False,
+        until: Callable[[], bool] = lambda: False,
     ) -> None:
         """Begin at one second."""
         self.link, self.clock, self.gate = FakeLink(), World(), Gate()
@@ -72,7 +76,7 @@ class Bench:
             self.process.tick(self.clock.now_ns() * 1e-9)
             self.clock.sleep(0.001)
 
-    def command(self, mode: Mode = Mode.MOVE, **changes: object) -> Any:  # noqa: ANN401  # generated classes
+    def command(self, mode: Mode = Mode.MOVE, **changes: object) -> Any:  # generated classes
         """A command that the process follows, but for changes."""
         self.sequence += 1
         command, now = blank(COMMAND), self.clock.now_ns()
@@ -85,7 +89,7 @@ class Bench:
             setattr(command, name, value)
         return command
 
-    def send(self, *commands: Any) -> None:  # noqa: ANN401
+    def send(self, *commands: Any) -> None:
         """Have commands arrive before the next tick ends."""
         queue = [*commands]
         self.link.answer = lambda: [queue.pop(0)] if queue else []
@@ -96,7 +100,11 @@ class Bench:
     def operator(self, request: int, *, age_ms: int = 1, lasts_ms: int = 100) -> None:
         """Have an operator's message arrive."""
         message, now = blank(OPERATOR), self.clock.now_ns()
-        message.request, message.time_ns, message.expires_ns = request, now - age_ms * MS, now + lasts_ms * MS
+        message.request, message.time_ns, message.expires_ns = (
+            request,
+            now - age_ms * MS,
+            now + lasts_ms * MS,
+        )
         self.link.handlers[OPERATOR](message, b"")
 
 
@@ -109,7 +117,13 @@ def test_a_sound_command_is_followed() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"robot_session": 5}, {"expires_ns": 0}, {"expires_ns": 1_000_000_000}, {"sequence": 1}, {"sequence": 0}],
+    [
+        {"robot_session": 5},
+        {"expires_ns": 0},
+        {"expires_ns": 1_000_000_000},
+        {"sequence": 1},
+        {"sequence": 0},
+    ],
     ids=["another robot", "expired long ago", "expires now", "repeated", "reordered"],
 )
 def test_what_is_not_meant_for_now_is_dropped(changes: dict[str, int]) -> None:
@@ -141,7 +155,9 @@ def test_another_controller_may_take_over_a_damped_robot() -> None:
     assert (bench.gate.powered, bench.gate.fault) == (True, None)
 
 
-@pytest.mark.parametrize(("age_ms", "lasts_ms"), [(-1, 100), (1, 0), (1, -1)], ids=["future", "expires now", "expired"])
+@pytest.mark.parametrize(
+    ("age_ms", "lasts_ms"), [(-1, 100), (1, 0), (1, -1)], ids=["future", "expires now", "expired"]
+)
 def test_an_operator_is_heard_only_when_fresh(age_ms: int, lasts_ms: int) -> None:
     """Neither damping nor re-arming by messages that somebody kept."""
     bench = Bench()
@@ -261,12 +277,20 @@ def test_no_skill_no_delay() -> None:
 def test_lock_step_waits_for_the_answer_to_the_newest_state() -> None:
     """An answer to an older state is none; looks are counted, so that a machine that stalls decides nothing."""
     bench = Bench(lockstep=True)
-    answers = [[], [bench.command(Mode.DAMP, state_sequence=0)], [], [bench.command(Mode.DAMP, state_sequence=1)]]
+    answers = [
+        [],
+        [bench.command(Mode.DAMP, state_sequence=0)],
+        [],
+        [bench.command(Mode.DAMP, state_sequence=1)],
+    ]
     bench.link.answer = lambda: answers.pop(0)
     bench.tick()
     assert answers == []
     assert bench.link.looks == [0.0, WAIT, WAIT, WAIT]
-    assert [state.sequence for state in bench.link.states] == [1, 1]  # told again to whoever came late
+    assert [state.sequence for state in bench.link.states] == [
+        1,
+        1,
+    ]  # told again to whoever came late
 
 
 def test_lock_step_loses_patience_once() -> None:
@@ -307,7 +331,9 @@ def broken(*_: object) -> None:
 
 
 @pytest.mark.parametrize("part", ["sense", "decide", "drive"])
-def test_a_mistake_in_the_program_damps_and_damping_goes_on(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_the_program_damps_and_damping_goes_on(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wherever in the tick it is: latched with its place, told, and every further tick sends damping."""
     bench, sent = Bench(), []
     bench.send(bench.command())
@@ -327,7 +353,9 @@ def test_a_mistake_in_the_program_damps_and_damping_goes_on(part: str, monkeypat
         bench.send(bench.command())
     bench.tick(3)
     assert sent == [0.0] * 4
-    assert str(bench.gate.fault).startswith("the robot's own program failed: ZeroDivisionError in test_process.py:")
+    assert str(bench.gate.fault).startswith(
+        "the robot's own program failed: ZeroDivisionError in test_process.py:"
+    )
     assert bench.link.states[-1].fault == Cause.ROBOT_PROGRAM
 
 
@@ -335,7 +363,9 @@ def test_a_mistake_that_stays_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     """Damping is tried in every tick, also where even that fails."""
     bench, tried = Bench(), []
     bench.send(bench.command())
-    monkeypatch.setattr(bench.process.robot, "drive", lambda command, at: (tried.append(command.kp), broken()))
+    monkeypatch.setattr(
+        bench.process.robot, "drive", lambda command, at: (tried.append(command.kp), broken())
+    )
     bench.tick(5)
     assert tried[0] > 0.0
     assert len(tried) >= 6

@@ -61,7 +61,9 @@ def test_sensors_show_the_truth_but_for_noise(robot: BulletSolo) -> None:
     np.testing.assert_allclose(seen.joint_position, motion.joint_position)
     np.testing.assert_allclose(seen.joint_velocity, motion.joint_velocity)
     np.testing.assert_allclose(seen.angular_velocity_b, motion.angular_velocity_b)
-    np.testing.assert_allclose(projected_gravity(seen.quaternion), projected_gravity(motion.base_quaternion))
+    np.testing.assert_allclose(
+        projected_gravity(seen.quaternion), projected_gravity(motion.base_quaternion)
+    )
     np.testing.assert_allclose(seen.acceleration_b, [0, 0, GRAVITY], atol=0.5)
     assert seen.ready.all()
     assert np.isnan(seen.voltage)
@@ -134,7 +136,13 @@ def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None
     for _ in range(100):
         rest(robot, 1)
         witness.look(-1)
-    assert witness.report() == {"walked_seconds": 0.0, "distance": 0.0, "velocity": 0.0, "falls": 0, "energy": 0.0}
+    assert witness.report() == {
+        "walked_seconds": 0.0,
+        "distance": 0.0,
+        "velocity": 0.0,
+        "falls": 0,
+        "energy": 0.0,
+    }
     rest(robot, 400)
     assert robot.belly_on_ground()
     for _ in range(100):
@@ -150,7 +158,9 @@ def test_a_witness_counts_the_energy_of_every_joint() -> None:
     """Half of them drive, the others brake: together that is not nothing."""
     velocity = np.tile([1.0, -1.0], NUM_JOINTS // 2)
     motion = replace(standing(CONTROL_SETUPS["locomotion"], 1)[0], joint_velocity=velocity)
-    robot = SimpleNamespace(motion=motion, torque=np.full(NUM_JOINTS, 0.5), belly_on_ground=lambda: False)
+    robot = SimpleNamespace(
+        motion=motion, torque=np.full(NUM_JOINTS, 0.5), belly_on_ground=lambda: False
+    )
     witness = Witness(robot)  # type: ignore[arg-type]  # all that a witness looks at
     for skill in (-1, 0, 0):
         witness.look(skill)

@@ -71,9 +71,12 @@ def test_without_a_fault_the_robot_walks(protocol: int) -> None:
 
 def test_the_rig_repeats_itself() -> None:
     """A test that fails here fails everywhere: not one bit differs between two runs with the same faults."""
-    runs = [BoardRig(BOARD_ROWS["20 % of packets lost"].inject).run().recorder.events for _ in range(2)]
+    runs = [
+        BoardRig(BOARD_ROWS["20 % of packets lost"].inject).run().recorder.events for _ in range(2)
+    ]
     first, second = (
-        [decode(STATE, data).joint_position for _, channel, data in run if channel == STATE] for run in runs
+        [decode(STATE, data).joint_position for _, channel, data in run if channel == STATE]
+        for run in runs
     )
     assert first == second
 
@@ -96,7 +99,9 @@ def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
     last, powered = ledger.powered[-1]
     assert not powered
     assert last <= stopped + 0.002
-    assert board.body.drivers.any_enabled == (stage not in (Stage.CHECK, Stage.ALIGN))  # damped, or off
+    assert board.body.drivers.any_enabled == (
+        stage not in (Stage.CHECK, Stage.ALIGN)
+    )  # damped, or off
     assert robot.stage == Stage.FAILED.value
     assert process.gate.fault is not None
     assert process.gate.fault.cause is Cause.OPERATOR_STOP
@@ -108,7 +113,10 @@ def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
 def test_a_mistake_in_the_program_ends_bring_up(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Legs that swing are not the gate's yet: from the next tick on no driver holds a position, and none begins to."""
     clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
-    ledger, process = cable.lock_step.board.body.ledger, RobotProcess(robot, WireLink(Wire(clock)), Gate(), clock=clock)
+    ledger, process = (
+        cable.lock_step.board.body.ledger,
+        RobotProcess(robot, WireLink(Wire(clock)), Gate(), clock=clock),
+    )
     clock.tick = lambda _: cable.tick()
 
     def tick(times: int) -> None:
@@ -128,7 +136,10 @@ def test_a_mistake_in_the_program_ends_bring_up(part: str, monkeypatch: pytest.M
     assert last <= failed + 0.002
     assert process.gate.fault is not None
     assert process.gate.fault.cause is Cause.ROBOT_PROGRAM
-    with pytest.raises(RobotError, match=r"searching index pulses: the robot's own program failed: ZeroDivisionError"):
+    with pytest.raises(
+        RobotError,
+        match=r"searching index pulses: the robot's own program failed: ZeroDivisionError",
+    ):
         tick(2000)
 
 

@@ -56,10 +56,21 @@ def test_ticks_that_a_late_machine_left_out_are_reported(
 def test_a_report_that_cannot_be_written_is_one_line() -> None:
     """Written whole or not at all, as every file, and told in the same words."""
     need_namespace()
-    board = [sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--report", "/proc/none/board.json"]
+    board = [
+        sys.executable,
+        "-m",
+        "deploy.robots.virtual_board",
+        "--veth",
+        "--report",
+        "/proc/none/board.json",
+    ]
     command = shlex.join([*board, "--", "true"])
     ran = subprocess.run(
-        ["unshare", "-Urn", "sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120
+        ["unshare", "-Urn", "sh", "-c", command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert ran.returncode == 1
     assert ran.stderr.startswith("virtual_board: /proc/none/board.json: cannot be written (")

@@ -50,7 +50,9 @@ def test_a_session_opens(protocol: int) -> None:
 def test_a_wrong_version_is_told_by_version_4_and_ignored_by_version_3() -> None:
     """Neither opens a session."""
     four, three = (MasterBoard(Body(BodyConfig()), protocol) for protocol in (4, 3))
-    assert codec.decode_ack(four.receive(codec.encode_init(Init(3, 9))) or b"") == Ack(4, 9, p.ALL_DRIVERS)
+    assert codec.decode_ack(four.receive(codec.encode_init(Init(3, 9))) or b"") == Ack(
+        4, 9, p.ALL_DRIVERS
+    )
     assert three.receive(codec.encode_init(Init(4, 9))) is None
     for board in (four, three):
         board.tick()
@@ -70,7 +72,12 @@ def test_measurements_start_with_the_first_command(session: Session) -> None:
     """They carry the session, count from one, and confirm the command."""
     packet = session.run(1, OFF)
     assert packet is not None
-    assert (packet.session, packet.index, packet.last_command, packet.commands_lost) == (77, 1, 0, 0)
+    assert (packet.session, packet.index, packet.last_command, packet.commands_lost) == (
+        77,
+        1,
+        0,
+        0,
+    )
     assert session.run(3, OFF).index == 4  # type: ignore[union-attr]
     assert session.driver.command_lag == 0
 
@@ -239,7 +246,9 @@ def test_current_is_limited_by_the_saturation(session: Session) -> None:
     packet = session.run(1, joint_command(position=2.0, kp=5.0))
     assert packet is not None
     np.testing.assert_allclose(np.abs(packet.current), 11.0, atol=p.CURRENT_LSB)
-    assert (joint_velocity(packet) > 0).all()  # and it turns every joint forwards, whatever its motor's sign
+    assert (
+        joint_velocity(packet) > 0
+    ).all()  # and it turns every joint forwards, whatever its motor's sign
 
 
 def test_the_index_pulse_comes_where_it_is(session: Session) -> None:
@@ -292,7 +301,9 @@ def test_corrupt_packets_raise_nothing(session: Session) -> None:
 def test_events_happen_at_their_tick(session: Session) -> None:
     """In the order of time, once each."""
     start = session.board.ticks / 1000
-    schedule = Schedule([Event.parse(f"kill@{start + 0.02}"), Event.parse(f"battery=18.5@{start + 0.01}")])
+    schedule = Schedule(
+        [Event.parse(f"kill@{start + 0.02}"), Event.parse(f"battery=18.5@{start + 0.01}")]
+    )
     schedule.act(session.lock_step)
     assert session.board.body.battery == 24
     session.idle(10)
@@ -304,7 +315,8 @@ def test_events_happen_at_their_tick(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["dropp=0.2@5", "drop=0.2", "drop=x@5", "drop=2@5", "dead-driver=6@1", "drop=nan@1", "drop@-1"]
+    "text",
+    ["dropp=0.2@5", "drop=0.2", "drop=x@5", "drop=2@5", "dead-driver=6@1", "drop=nan@1", "drop@-1"],
 )
 def test_bad_events_are_refused(text: str) -> None:
     """Misspelt, without time, beyond the range."""

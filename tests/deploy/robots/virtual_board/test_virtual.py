@@ -34,7 +34,11 @@ def deploy(out: Path, *words: str) -> dict:
     script = f"rm -rf {out}; {NETWORK} && exec {shlex.join(command)}"  # an earlier try may have been there
     ran = unless_it_stood_still(
         lambda: subprocess.run(
-            ["unshare", "-Urn", "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+            ["unshare", "-Urn", "sh", "-c", script],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         ),
         lambda result: result.stderr if result.returncode else "",
     )
@@ -44,7 +48,11 @@ def deploy(out: Path, *words: str) -> dict:
 
 def positions(out: Path) -> str:
     """Hash of all joint positions that were measured."""
-    rows = [decode(STATE, data).joint_position for _, channel, data in read_log(out / LOG_FILE) if channel == STATE]
+    rows = [
+        decode(STATE, data).joint_position
+        for _, channel, data in read_log(out / LOG_FILE)
+        if channel == STATE
+    ]
     return hashlib.sha256(np.array(rows).tobytes()).hexdigest()
 
 
@@ -61,7 +69,9 @@ def way(driver: str, protocol: int) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("driver", "protocol"), WAYS)
-def test_it_calibrates_stands_walks_switches_and_sits(driver: str, protocol: int, tmp_path: Path) -> None:
+def test_it_calibrates_stands_walks_switches_and_sits(
+    driver: str, protocol: int, tmp_path: Path
+) -> None:
     """Five seconds at 85 % of the commanded velocity or more; a second run gives the same numbers, bit for bit."""
     flags = (*way(driver, protocol), "--skill", "2", "--then", "4", "--seconds", "2.5")
     summary, again = deploy(tmp_path / "run", *flags), deploy(tmp_path / "again", *flags)
@@ -79,10 +89,23 @@ def test_it_calibrates_stands_walks_switches_and_sits(driver: str, protocol: int
 def test_a_walk_is_what_happened_while_a_skill_had_the_motors() -> None:
     """Rows before, after and in the first second count for the distance at most; a fall is counted once."""
     track = [
-        [k / 100, k / 100, 0.0, 0.25, 1.0 if k < 300 else 0.5, 1.5 if 350 <= k < 360 else 0.0, 400 <= k < 410, 0.02]
+        [
+            k / 100,
+            k / 100,
+            0.0,
+            0.25,
+            1.0 if k < 300 else 0.5,
+            1.5 if 350 <= k < 360 else 0.0,
+            400 <= k < 410,
+            0.02,
+        ]
         for k in range(600)
     ]
-    history = [{"time": 0.5, "state": "IDLE"}, {"time": 1.0, "state": "WALK"}, {"time": 5.0, "state": "STAND"}]
+    history = [
+        {"time": 0.5, "state": "IDLE"},
+        {"time": 1.0, "state": "WALK"},
+        {"time": 5.0, "state": "STAND"},
+    ]
     found = walk_of(track, history)
     assert found["walked_seconds"] == 4.0
     assert found["distance"] == pytest.approx(3.99)

@@ -54,7 +54,9 @@ def test_a_robot_is_calibrated_and_checked(tmp_path: Path) -> None:
     assert "robot.json: calibration of board 02:30:12:00:00:01" in words
     offset = load(tmp_path / "robot.json").offset
     np.testing.assert_allclose(nearest(offset - CALIBRATION.offset), 0, atol=0.012)
-    assert json.loads((tmp_path / "robot.json").read_text())["measured_with"] == "native, protocol 4"
+    assert (
+        json.loads((tmp_path / "robot.json").read_text())["measured_with"] == "native, protocol 4"
+    )
     assert again == 1
     assert "exists already" in refusal
     assert checked == 3, table
@@ -64,7 +66,9 @@ def test_a_robot_is_calibrated_and_checked(tmp_path: Path) -> None:
 
 def test_looking_shows_joints_and_ends_by_itself(tmp_path: Path) -> None:
     """With --readonly, on the wall clock; how many packets come in that time is the machine's affair."""
-    ((code, words),) = solo_deploy(tmp_path, ["--robot", "virtual", "--readonly", "--seconds", "0.5"])
+    ((code, words),) = solo_deploy(
+        tmp_path, ["--robot", "virtual", "--readonly", "--seconds", "0.5"]
+    )
     assert code == 0, words
     assert "HR_KFE" in words
     assert "0 lost, protocol 4" in words

@@ -21,7 +21,13 @@ def play(name: str, out: Path) -> tuple[int, dict[str, Any]]:
     """Play a scenario in a network of its own; return the exit code and the summary."""
     need_namespace()
     script = f"{NETWORK} && exec {sys.executable} -m tests.deploy.scenarios '{name}' {out}"
-    ran = subprocess.run(["unshare", "-Urn", "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    ran = subprocess.run(
+        ["unshare", "-Urn", "sh", "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert "Traceback" not in ran.stderr, ran.stderr
     assert (out / "summary.json").exists(), ran.stdout + ran.stderr
     return ran.returncode, json.loads((out / "summary.json").read_text())
@@ -51,7 +57,8 @@ def test_a_network_that_is_gone_damps(tmp_path: Path) -> None:
     """No message leaves any more: both processes live on, each finds the other silent, and says so."""
     code, summary = play("route gone", tmp_path / "run")
     robot, controller = (
-        json.loads((tmp_path / "run" / f"{name}.json").read_text()) for name in ("robot", "controller")
+        json.loads((tmp_path / "run" / f"{name}.json").read_text())
+        for name in ("robot", "controller")
     )
     assert code == 1
     assert robot["fault"], summary["problems"]

@@ -39,7 +39,9 @@ def test_an_orphaned_board_ends_with_its_command_and_takes_the_cable_away(
     need_namespace()
     words = [*BOARD, "--clock", clock, "--report", "report", *command]
     script = KILLED.format(
-        board=shlex.join(words).replace("'", "'\\''"), started="[ -s command ]" if command else "true", end=PC_END
+        board=shlex.join(words).replace("'", "'\\''"),
+        started="[ -s command ]" if command else "true",
+        end=PC_END,
     )
     ran = subprocess.run(
         ["unshare", "-Urn", "sh", "-c", script],
