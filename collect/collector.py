@@ -264,6 +264,8 @@ def _executor(workers: int, ray: bool) -> Iterator[Callable[[ShardJob, Path], Fu
     os.environ.update(
         dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     )
+    # `multiprocessing` starts them with `python -c`, which would import from the current directory.
+    os.environ["PYTHONSAFEPATH"] = "1"
     pool = ProcessPoolExecutor(
         workers or None, multiprocessing.get_context("spawn"), initializer=leave_with_parent
     )

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from solo_doi import __version__
+from solo_doi.common.child_python import child_environment, program_command
 from solo_doi.common.errors import SoloError
 
 ADVICE = "Make an environment: solo-deploy install-robot; then add: --robot-python .venv-robot/bin/python"
@@ -47,7 +48,12 @@ def ask(python: Path, program: str, otherwise: str) -> str:
     """
     try:
         ran = subprocess.run(
-            [python, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
+            program_command(program, python=python),
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = (

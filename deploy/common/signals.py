@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from solo_doi.common.child_python import child_environment
+
 TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
 """What a program in the background gets for using its terminal."""
 STOPS = (signal.SIGTSTP, *TERMINAL)
@@ -65,7 +67,7 @@ class Parent:
 
 def naming_parent() -> dict[str, str]:
     """Return the environment of a process that shall end with this one, from its first moment on."""
-    return {**os.environ, PARENT: str(os.getpid())}
+    return {**child_environment(), PARENT: str(os.getpid())}
 
 
 def _ancestors() -> list[int]:

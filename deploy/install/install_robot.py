@@ -29,7 +29,7 @@ PYTHONS = ("3.10", "3.11")
 MACHINES = ("x86_64", "aarch64")
 DONE_FILE = "solo-robot.json"
 """Written last: a folder without it was not finished."""
-PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+PIP = ("-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
 """Without dependencies: the requirements are complete, and the project's own would bring the laboratory's."""
 
 
@@ -43,14 +43,14 @@ def install(out: Path, driver: str, python: Path) -> Path:
     interpreter = out.absolute() / "bin" / "python"
     try:
         _run(
-            python, "-m", "venv", "--copies", str(out)
+            python, "-I", "-m", "venv", "--copies", str(out)
         )  # an interpreter of its own can be given rights of its own
         _run(
             interpreter, *PIP, "--only-binary", ":all:", "--requirement", str(REQUIREMENTS[driver])
         )
         # The project asks for Python 3.11, as its laboratory does; what runs on a robot is tested to need 3.10 only.
         _run(interpreter, *PIP, "--ignore-requires-python", "--editable", str(source))
-        _run(interpreter, "-m", "pip", "--disable-pip-version-check", "check")
+        _run(interpreter, "-I", "-m", "pip", "--disable-pip-version-check", "check")
         check_robot_python(interpreter, driver)
         write_text(out / DONE_FILE, json.dumps({"solo-doi": __version__, "driver": driver}) + "\n")
     except BaseException:  # also Ctrl-C: what is half-made goes

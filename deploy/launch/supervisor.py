@@ -27,6 +27,7 @@ from deploy.messages.lcm_link import Link
 from deploy.messages.operator_request import Wish
 from deploy.recorder.recorder import WORK_FILE
 from solo_doi.common import settings
+from solo_doi.common.child_python import module_command
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
 from solo_doi.solo12.constants import Array
@@ -78,7 +79,7 @@ def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
             try:
                 robot = _start_robot(config, out)
                 controller = subprocess.Popen(
-                    [sys.executable, "-m", "deploy.controller.controller_process", str(out)],
+                    module_command("deploy.controller.controller_process", str(out)),
                     env=naming_parent(),
                 )
                 _accompany(config, out, device, controller, robot)
@@ -95,18 +96,15 @@ def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
 def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
     if config.key is None:
         write_key(out / KEY_FILE)
-    robot = [str(config.robot_python or sys.executable), "-m", "deploy.robots.process", str(out)]
+    robot = module_command(
+        "deploy.robots.process", str(out), python=config.robot_python or sys.executable
+    )
     if config.robot != "virtual":
         return subprocess.Popen(robot, env=naming_parent())
     # The board makes the cable, runs the robot process beside itself, and ends with it.
-    board = [
-        sys.executable,
-        "-m",
-        "deploy.robots.virtual_board",
-        "--veth",
-        "--protocol",
-        str(config.protocol),
-    ]
+    board = module_command(
+        "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)
+    )
     board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", str(LOWER_AFTER)]
     board += ["--seed", str(config.seed)]
     return subprocess.Popen(

@@ -7,6 +7,8 @@ event log when it is asked to, and also when the loop's process dies.
 from __future__ import annotations
 
 import contextlib
+import mmap
+import os
 import shutil
 import signal
 import struct
@@ -15,11 +17,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from multiprocessing import resource_tracker, shared_memory
 from pathlib import Path
 
 from deploy.common.signals import on_ending
 from deploy.messages.lcm_link import CHANNELS, SIZES
+from solo_doi.common.child_python import child_environment, module_command
 
 SLOT_HEADER = struct.Struct("<qii")  # time [us], number of the channel, length
 SLOT = SLOT_HEADER.size + max(SIZES.values())
@@ -34,27 +36,37 @@ WORK_FILE = ".recording"
 """There for as long as somebody is about to write a log."""
 
 
+SHARED_MEMORY = Path("/dev/shm")
+"""Where Linux keeps shared memory as files."""
+
+
 class Ring:
     """A fixed number of messages in shared memory; new ones take the place of the oldest."""
 
     def __init__(self, name: str | None = None, slots: int = SECONDS * MESSAGES_PER_SECOND) -> None:
         """Create a ring, or with a name open one that exists."""
-        self._memory = shared_memory.SharedMemory(name, create=name is None, size=8 + slots * SLOT)
-        self._slots = (self._memory.size - 8) // SLOT
-        self._view: memoryview = self._memory.buf  # type: ignore[assignment]  # there is one until it is closed
+        # Not `multiprocessing.shared_memory`: it starts a further Python, which imports from the
+        # current directory, and which frees the memory when this process dies, before the writer
+        # has read it.
+        if name is None:
+            file, path = tempfile.mkstemp(prefix="solo-", dir=SHARED_MEMORY)
+            self._path = Path(path)
+            os.posix_fallocate(file, 0, 8 + slots * SLOT)
+        else:
+            self._path = SHARED_MEMORY / name
+            file = os.open(self._path, os.O_RDWR)
+        self._memory = mmap.mmap(file, 0)
+        os.close(file)
+        self._slots = (len(self._memory) - 8) // SLOT
+        self._view = memoryview(self._memory)
         self._count = 0
-        self._created = name is None
-        if self._created:
-            self._view[:] = bytes(
-                self._memory.size
-            )  # touched now, so that the loop meets no page fault
-            # The writer unlinks it, also when this process is killed; the tracker would be too early.
-            resource_tracker.unregister(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
+        if name is None:  # touch every page now, so that the loop meets no page fault
+            self._view[:] = bytes(len(self._memory))
 
     @property
     def name(self) -> str:
         """What another process opens it by."""
-        return self._memory.name
+        return self._path.name
 
     def put(self, channel: str, data: bytes) -> None:
         """Keep a message."""
@@ -84,12 +96,7 @@ class Ring:
         self._view.release()
         self._memory.close()
         if unlink:
-            if self._created:
-                resource_tracker.register(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
-            try:
-                self._memory.unlink()
-            except FileNotFoundError:  # somebody has done that, and the tracker waits for nothing
-                resource_tracker.unregister(self._memory._name, "shared_memory")  # type: ignore[attr-defined]
+            self._path.unlink(missing_ok=True)
 
 
 def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
@@ -134,14 +141,10 @@ class Recorder:
             self._work.touch()
         # In a session of its own, where the terminal's Ctrl-C does not reach it, not even while it starts.
         self._writer = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "deploy.recorder.recorder",
-                self._ring.name,
-                str(folder),
-                *map(str, kept),
-            ],
+            module_command(
+                "deploy.recorder.recorder", self._ring.name, str(folder), *map(str, kept)
+            ),
+            env=child_environment(),
             stdin=subprocess.PIPE,
             text=True,
             start_new_session=True,

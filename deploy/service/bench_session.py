@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.common.robot_python import check_robot_python
+from solo_doi.common.child_python import child_environment, module_command
 from solo_doi.common.errors import SoloError
 
 Job = Literal["watch", "check", "calibrate"]
@@ -44,26 +45,20 @@ def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> 
     from deploy.robots.virtual_board.veth import PC_END
 
     interface = PC_END if config.robot == "virtual" else str(config.interface)
-    work = [
-        str(config.robot_python or sys.executable),
-        "-m",
+    work = module_command(
         "deploy.service.bench_process",
         job,
         "--interface",
         interface,
-    ]
+        python=config.robot_python or sys.executable,
+    )
     work += ["--driver", config.driver, "--seconds", str(seconds)]
     work += ["--lock-step"] * config.fast + ["--yes"] * yes
     if config.robot == "real":
         return work
-    board = [
-        sys.executable,
-        "-m",
-        "deploy.robots.virtual_board",
-        "--veth",
-        "--protocol",
-        str(config.protocol),
-    ]
+    board = module_command(
+        "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)
+    )
     board += ["--clock", "lock-step" if config.fast else "wall", "--seed", str(config.seed)]
     board += ["--spread", EXACT, "--put-back"] if job == "calibrate" else ["--spread", PLACED]
     if job == "check" and not yes:
@@ -82,7 +77,11 @@ def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: 
         KeyboardInterrupt: It was stopped, and has ended.
     """
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        command,
+        env=child_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -6,7 +6,6 @@ import csv
 import json
 import statistics
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from solo_doi.common.child_python import child_environment, program_command
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing, write_text
 from solo_doi.common.settings import load
@@ -154,10 +154,10 @@ def _train(job: Job) -> str | None:
     else:
         write_text(job.settings_file, yaml.safe_dump(job.settings))
         arguments = ["--config", str(job.settings_file), "--out", str(job.run)]
-    program = (sys.executable, "-c", "from solo_doi.cli.train import train_main; train_main()")
+    command = program_command("from solo_doi.cli.train import train_main; train_main()", *arguments)
     with job.log_file.open("w") as log:  # not only at the end: it is there to be followed
         code = subprocess.run(
-            [*program, *arguments], stdout=log, stderr=subprocess.STDOUT, check=False
+            command, env=child_environment(), stdout=log, stderr=subprocess.STDOUT, check=False
         ).returncode
     if not code:
         return None

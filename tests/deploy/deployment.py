@@ -91,7 +91,7 @@ class Deployment:
         """The process that runs a module, started by the command or by what it started."""
         for pid in _descendants(self._process.pid):
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-            if words[1:3] == ["-m", module]:
+            if words[1:2] == ["-c"] and words[3:4] == [module]:  # see `module_command`
                 return pid
         raise AssertionError(f"nobody runs {module}")
 

@@ -6,7 +6,7 @@ import sys
 
 with socket.socket(socket.AF_UNIX) as connection:
     connection.connect(SOCKET)  # noqa: F821  # set in the line that is put above this text
-    files = [int(number) for number in sys.argv[4:8]]
+    files = [int(number) for number in sys.argv[5:9]]
     message = json.dumps([os.environ["PYTHONPATH"], sys.argv[1:]]).encode()
     socket.send_fds(connection, [message], [*files, 1])
     code = connection.recv(1)

@@ -40,7 +40,8 @@ def main() -> None:
 
 def be_worker(connection: socket.socket, path: str, arguments: list[str], files: list[int]) -> None:
     """Serve in place of the program that asked: with its open files, and the worker that is on its path."""
-    assert arguments[:3] == ["-m", "solo_isaac", "serve"], arguments
+    assert arguments[0] == "-c", arguments  # see `module_command`
+    assert arguments[2:4] == ["solo_isaac", "serve"], arguments
     *pipes, output = files
     os.dup2(output, 1)
     os.dup2(output, 2)

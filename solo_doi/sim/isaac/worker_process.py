@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from solo_doi.common.child_python import module_command
 from solo_doi.sim.isaac_config import IsaacConfig
 from solo_doi.sim.simulator import SimulationError
 
@@ -131,7 +132,7 @@ def _command(
     config: IsaacConfig, requests: int, answers: int, lifeline: int, memory: int
 ) -> Sequence[str]:
     files = (str(number) for number in (requests, answers, lifeline, memory))
-    return (str(config.python), "-m", "solo_isaac", "serve", *files)
+    return module_command("solo_isaac", "serve", *files, python=config.python)
 
 
 def _environment(config: IsaacConfig) -> dict[str, str]:

@@ -98,7 +98,7 @@ def test_what_fails_on_the_way_leaves_nothing(failing: str, tmp_path: Path) -> N
     inner = (
         f"""case "$*" in *{failing.replace(" ", "?")}*) echo "no such wheel" >&2; exit 1;; esac"""
     )
-    script = f"""case "$*" in *venv*) mkdir -p "$4/bin"; cp "$0.inner" "$4/bin/python";; *) echo {PYTHONS[0]};; esac"""
+    script = f"""case "$*" in *venv*) mkdir -p "$5/bin"; cp "$0.inner" "$5/bin/python";; *) echo {PYTHONS[0]};; esac"""
     interpreter = python(tmp_path, script)
     (tmp_path / "python.inner").write_text(f"#!/bin/sh\n{inner}\n")
     (tmp_path / "python.inner").chmod(0o755)
