@@ -25,11 +25,12 @@ from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.sim import IsaacConfig
 from solo_doi.solo12.constants import CONTROL_DT, JOINT_NAMES
+from solo_doi.tasks import task_type
 
 from .collect_progress import CollectProgress
 from .recipe import CollectConfig, Plan, SourceConfig, make_plan
 from .shipped_checkpoints import shipped_checkpoints
-from .worker import FIELDS, LAYOUT, ShardJob, describe, leave_with_parent, make_shard
+from .worker import ShardJob, describe, leave_with_parent, make_shard, shard_fields
 
 SOURCES = ("expert", "offline")
 
@@ -45,7 +46,7 @@ class SourceCollector:
         self.source: SourceConfig = getattr(config, name)
         checkpoints = config.checkpoints or shipped_checkpoints(config.task)
         self.files = tuple(checkpoints / file for file in self.source.mixture)
-        self.policies = tuple(_policy(path) for path in self.files)
+        self.policies = tuple(_policy(path, config.task) for path in self.files)
         skills = {
             file: policy.num_skills
             for file, policy in zip(self.source.mixture, self.policies, strict=True)
@@ -106,7 +107,7 @@ class SourceCollector:
         path, index = self.shard_path(number), self.shard_ranges[number]
         if not path.is_file():
             return None
-        arrays = map_shard(path, FIELDS)
+        arrays = map_shard(path, self.manifest.fields)
         whole = np.array_equal(arrays["episodes/index"], index)
         return (len(index), len(arrays["observations"])) if whole else None
 
@@ -124,10 +125,10 @@ class SourceCollector:
         return Manifest(
             name=self.name,
             task=self.config.task,
-            fields=FIELDS,
+            fields=shard_fields(self.config.task),
             layout=tuple(
                 {"name": t.name, "size": t.size, "unit": t.unit, "frame": t.frame, "noise": t.noise}
-                for t in LAYOUT.terms
+                for t in task_type(self.config.task).layout.terms
             ),
             joint_names=JOINT_NAMES,
             control_dt=CONTROL_DT,
@@ -165,11 +166,12 @@ class SourceCollector:
         return tuple(entry for entry in begun.shards if (self.folder / entry.file).is_file())
 
 
-def _policy(path: Path) -> MaskedPolicy:
+def _policy(path: Path, task: str) -> MaskedPolicy:
     policy = read_policy(path)
-    if policy.observation_size != LAYOUT.size:
+    size = task_type(task).layout.size
+    if policy.observation_size != size:
         raise SoloError(
-            f"{path}: takes observations of {policy.observation_size} numbers, the task gives {LAYOUT.size}: "
+            f"{path}: takes observations of {policy.observation_size} numbers, the task gives {size}: "
             "the checkpoint was trained for another task."
         )
     return policy

@@ -12,13 +12,14 @@ from solo_doi.data.dataset import Dataset
 from solo_doi.data.shard import DataError
 from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.sim.domain import NOMINAL, Domain
+from solo_doi.tasks import task_type
 from solo_doi.tasks.episode import draw_episodes
-from solo_doi.tasks.locomotion import LocomotionTask
 from solo_doi.tasks.randomisation import randomisation
 
 from .isaac import isaac_for
 from .recipe import CollectConfig
 from .rollout import roll_out
+from .worker import make_given
 
 COMPARED = (
     "observations",
@@ -52,16 +53,12 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     with make_simulator(config.sim, SimConfig(num_robots=1, threads=1, isaac=isaac)) as simulator:
         preset = randomisation(config.randomisation)
         drawn = draw_episodes(
-            [(first, second, third)], standing, length, preset, LocomotionTask.layout
+            task_type(config.task), [(first, second, third)], standing, length, preset
         )
         domain = Domain(
             **{name: dataset.column(f"episodes/domain/{name}")[[trajectory]] for name in NOMINAL}
         )
         draws = dataclasses.replace(drawn, domain=domain)
-        again = roll_out(
-            simulator,
-            draws,
-            np.array(config.command),
-            lambda step, _: stored["actions"][step][None],
-        )
+        task = make_given(config, simulator, draws)
+        again = roll_out(task, lambda step, _: stored["actions"][step][None], length)
     return {name: float(np.abs(again[name][0] - stored[name]).max()) for name in COMPARED}

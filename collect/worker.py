@@ -12,22 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from solo_doi.data.manifest import ShardEntry
-from solo_doi.data.schema import INFO_FIELDS, episode_fields, transition_fields
+from solo_doi.data.schema import INFO_FIELDS, Field, episode_fields, transition_fields
 from solo_doi.data.shard import checksums, file_hash, write_shard
 from solo_doi.policies.masked_policy import MaskedPolicy
-from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
+from solo_doi.sim import IsaacConfig, SimConfig, Simulator, make_simulator
 from solo_doi.sim.domain import NOMINAL, Domain
-from solo_doi.tasks.episode import Seed, draw_episodes
-from solo_doi.tasks.locomotion import LocomotionTask
+from solo_doi.tasks import make_task, task_type
+from solo_doi.tasks.episode import Draws, Seed, draw_episodes
 from solo_doi.tasks.randomisation import randomisation
+from solo_doi.tasks.randomness import GivenEpisodes
+from solo_doi.tasks.task import Task
 
 from .recipe import CollectConfig, SourceConfig
 from .rollout import Act, roll_out
-
-LAYOUT = LocomotionTask.layout
-FIELDS = (*transition_fields(LAYOUT.size), *INFO_FIELDS, *episode_fields(NOMINAL))
-"""What a collected shard holds, in the order in which it is written."""
-
 
 ROBOTS_TOGETHER = {"pybullet": 50}
 """Robots simulated side by side, where not a whole shard's: a PyBullet client takes 38 MB."""
@@ -47,6 +44,12 @@ class ShardJob:
     standing: np.ndarray  # whether each starts from the standing pose
     threads: int
     isaac: IsaacConfig | None = None
+
+
+def shard_fields(task: str) -> tuple[Field, ...]:
+    """Return the fields of a collected shard, in the order in which they are written."""
+    size = task_type(task).layout.size
+    return (*transition_fields(size), *INFO_FIELDS, *episode_fields(NOMINAL))
 
 
 def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
@@ -79,7 +82,7 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
         **{f"episodes/domain/{name}": values for name, values in domain.items()},
     }
     flat["episodes/crc32"] = checksums(flat, flat["episodes/start"], flat["episodes/length"])
-    return {field.name: flat[field.name] for field in FIELDS}
+    return {field.name: flat[field.name] for field in shard_fields(config.task)}
 
 
 def leave_with_parent() -> None:
@@ -118,11 +121,24 @@ def _simulate(
     with make_simulator(
         config.sim, SimConfig(num_robots=len(rows), threads=job.threads, isaac=job.isaac)
     ) as simulator:
-        preset, fixed = randomisation(config.randomisation), simulator.unsupported_domain
-        chosen = [seeds[row] for row in rows]
-        draws = draw_episodes(chosen, job.standing[rows], job.source.steps, preset, LAYOUT, fixed)
-        act = _actor(job, rows, draws.action)
-        return roll_out(simulator, draws, np.array(config.command), act), draws.domain
+        draws = draw_episodes(
+            task_type(config.task),
+            [seeds[row] for row in rows],
+            job.standing[rows],
+            job.source.steps,
+            randomisation(config.randomisation),
+            simulator.unsupported_domain,
+        )
+        task = make_given(config, simulator, draws)
+        arrays = roll_out(task, _actor(job, rows, draws.action), job.source.steps)
+        return arrays, draws.domain
+
+
+def make_given(config: CollectConfig, simulator: Simulator, draws: Draws) -> Task:
+    """Start drawn episodes of a recipe's task with its command."""
+    layout = task_type(config.task).layout
+    episodes = GivenEpisodes(draws, np.array(config.command), layout)
+    return make_task(config.task, simulator, episodes)
 
 
 def _actor(job: ShardJob, trajectories: np.ndarray, noise: np.ndarray) -> Act:

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from solo_doi.tasks.locomotion import FEATURE_NAMES, REWARD_GROUPS, LocomotionTask
+from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.tasks.task import Task
 
 from .networks import Normaliser, Policy
 
@@ -29,18 +30,19 @@ class Rollout:
     ended: Tensor  # 1 where the episode ended for any reason
 
     @classmethod
-    def empty(cls, steps: int, robots: int, observations: int, actions: int) -> Rollout:
+    def empty(cls, steps: int, robots: int, task: type[Task]) -> Rollout:
         """Allocate once."""
         lead = (steps, robots)
+        observations = task.layout.size
         return cls(
             raw=torch.empty(*lead, observations),
             observation=torch.empty(*lead, observations),
             final=torch.empty(*lead, observations),
-            action=torch.empty(*lead, actions),
+            action=torch.empty(*lead, NUM_JOINTS),
             log_prob=torch.empty(lead),
-            mean=torch.empty(*lead, actions),
-            reward=torch.empty(*lead, len(REWARD_GROUPS)),
-            features=torch.empty(*lead, len(FEATURE_NAMES)),
+            mean=torch.empty(*lead, NUM_JOINTS),
+            reward=torch.empty(*lead, len(task.reward_groups)),
+            features=torch.empty(*lead, len(task.feature_names)),
             fallen=torch.empty(lead),
             ended=torch.empty(lead),
         )
@@ -50,7 +52,7 @@ class Rollout:
 def collect_rollout(
     rollout: Rollout,
     observation: np.ndarray,
-    task: LocomotionTask,
+    task: Task,
     policy: Policy,
     normaliser: Normaliser,
     skill: Tensor,

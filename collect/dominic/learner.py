@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from solo_doi.solo12.constants import NUM_JOINTS
-from solo_doi.tasks.locomotion import FEATURE_NAMES, REWARD_GROUPS, LocomotionTask
+from solo_doi.tasks import task_type
 
 from . import equations
 from .experience import Rollout
@@ -21,7 +21,6 @@ KL_FACTOR = 1.5
 LR_BOUNDS = (1e-5, 1e-2)
 CONSTANT = 1e-8
 """Inputs with less variance than this were the same all the time."""
-REGULAR, TASK = (REWARD_GROUPS.index(name) for name in ("regular", "task"))
 
 
 @dataclass
@@ -50,7 +49,13 @@ class Learner(nn.Module):
         super().__init__()
         self.config = config
         self._generator = generator
-        observations, skills = LocomotionTask.layout.size, config.num_skills
+        task = task_type(config.task)
+        self._reward_groups = task.reward_groups
+        self._regular_group = task.reward_groups.index("regular")
+        self._task_group = task.reward_groups.index("task")
+        observations = task.layout.size
+        features = len(task.feature_names)
+        skills = config.num_skills
 
         def network(hidden: tuple[int, int], outputs: int) -> SkillMLP:
             return SkillMLP(observations, hidden, outputs, skills, config.mask_keep, generator)
@@ -58,10 +63,10 @@ class Learner(nn.Module):
         self.policy = Policy(
             network(config.policy_hidden, NUM_JOINTS), NUM_JOINTS, config.action_std
         )
-        self.values = network(config.value_hidden, len(REWARD_GROUPS) + 1)
-        self.successor = network(config.value_hidden, len(FEATURE_NAMES))
+        self.values = network(config.value_hidden, len(task.reward_groups) + 1)
+        self.successor = network(config.value_hidden, features)
         self.normaliser = Normaliser(observations)
-        self.feature_normaliser = Normaliser(len(FEATURE_NAMES))
+        self.feature_normaliser = Normaliser(features)
         self.multipliers = Multipliers(skills, config.diversity)
         self.optimiser = torch.optim.Adam(
             [*self.policy.parameters(), *self.values.parameters()], lr=config.lr, eps=1e-5
@@ -118,7 +123,7 @@ class Learner(nn.Module):
             reward, value, next_value, rollout.fallen, rollout.ended, config.gamma, config.lam
         )
         returns = advantage + value
-        self.multipliers.observe(returns[..., TASK].mean(0), skill)
+        self.multipliers.observe(returns[..., self._task_group].mean(0), skill)
         standardised = equations.standardised(advantage)
         ramp = min(
             1.0,
@@ -126,14 +131,17 @@ class Learner(nn.Module):
         )
         weights = self.multipliers.weights() if diverse else torch.ones(config.num_skills)
         combined = equations.combined_advantage(
-            standardised[..., REGULAR], standardised[..., TASK], standardised[..., -1],
-            weights[skill], config.regular_weight * ramp,
-        )  # fmt: skip
+            standardised[..., self._regular_group],
+            standardised[..., self._task_group],
+            standardised[..., -1],
+            weights[skill],
+            config.regular_weight * ramp,
+        )
         batch = Batch(
             observation, skills, rollout.action.flatten(0, 1), rollout.log_prob.flatten(), rollout.mean.flatten(0, 1),
             combined.flatten(), returns.flatten(0, 1), successor,
         )  # fmt: skip
-        names = (*REWARD_GROUPS, "intrinsic")
+        names = (*self._reward_groups, "intrinsic")
         metrics = {
             f"reward/{name}": float(reward[..., i].mean() / (1 - config.gamma))
             for i, name in enumerate(names)

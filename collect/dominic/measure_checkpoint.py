@@ -20,9 +20,10 @@ from solo_doi.evaluate.rollouts.recording import Recording, evaluation_task, rec
 from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.solo12.constants import CONTROL_DT
-from solo_doi.tasks.locomotion import REWARD_GROUPS
+from solo_doi.tasks.locomotion import LocomotionTask
 
 TABLE_WIDTH = 100
+TASK_GROUP = LocomotionTask.reward_groups.index("task")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +138,7 @@ def _measure(path: Path, policy: MaskedPolicy, skill: int, command: EvaluateComm
             name: means[name]
             for name in ("height_std", "clearance", "frequency", "diagonal_phase", "pair_phase")
         },
-        task_value=float(recording.reward[SETTLED:, :, REWARD_GROUPS.index("task")].mean()),
+        task_value=float(recording.reward[SETTLED:, :, TASK_GROUP].mean()),
     )
 
 

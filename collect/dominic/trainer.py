@@ -15,8 +15,8 @@ from solo_doi.common.files import write_torch
 from solo_doi.policies.dominic_checkpoint import write_policy
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
-from solo_doi.solo12.constants import NUM_JOINTS
-from solo_doi.tasks.locomotion import LocomotionTask
+from solo_doi.sim.terrain import make_terrain
+from solo_doi.tasks import make_task, task_type
 
 from .experience import Rollout, collect_rollout
 from .learner import Learner
@@ -45,15 +45,18 @@ class Trainer:
         torch.set_num_threads(config.torch_threads)
         self._generator = torch.Generator().manual_seed(config.seed)
         self._rng = np.random.default_rng(config.seed)
-        simulator = make_simulator(config.sim, SimConfig(num_robots=config.num_robots, isaac=isaac))
-        self.task = LocomotionTask(simulator, config.episode, self._rng)
+        task = task_type(config.task)
+        simulator = make_simulator(
+            config.sim,
+            SimConfig(num_robots=config.num_robots, isaac=isaac),
+            make_terrain(task.terrain, config.num_robots, self._rng),
+        )
+        self.task = make_task(config.task, simulator, self._rng, config.episode)
         self.learner = Learner(config, self._generator)
         # Skills are dealt out evenly and stay with their robots: every batch has as much of each.
         self._skill = torch.arange(config.num_robots) % config.num_skills
         self._observation = self.task.observe()
-        self._rollout = Rollout.empty(
-            config.steps, config.num_robots, LocomotionTask.layout.size, NUM_JOINTS
-        )
+        self._rollout = Rollout.empty(config.steps, config.num_robots, task)
         self.iteration = 0
 
     @property
@@ -155,7 +158,7 @@ class Trainer:
     def _set_commands(self) -> None:
         """Follow the curriculum: commands ever less like straight ahead."""
         growth = self.config.command_growth * self.config.iterations
-        self.task.spread = min(1.0, self.iteration / growth) if growth else 1.0
+        self.task.difficulty = min(1.0, self.iteration / growth) if growth else 1.0
 
     def _skill_metrics(self) -> dict[str, float]:
         multipliers = self.learner.multipliers

@@ -109,16 +109,18 @@ class Layout:
             values.append(value)
         observation = np.concatenate(values, axis=-1, dtype=np.float32)
         if rng is not None:
-            self._add_noise(observation, rng)
+            observation += self.draw_noise(leading, rng)
         return observation.clip(
             -CLIP, CLIP, out=observation
         )  # the method: `np.clip` takes twice as long
 
-    def _add_noise(self, observation: NDArray[np.float32], rng: np.random.Generator) -> None:
-        noise = rng.random(observation.shape, dtype=np.float32)
+    def draw_noise(self, leading: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float32]:
+        """Draw the uniform noise of observations, (*leading, size)."""
+        noise = rng.random((*leading, self.size), dtype=np.float32)
+        # In place: these arrays are large when thousands of robots are trained.
         noise -= 0.5
         noise *= 2 * self.noise
-        observation += noise
+        return noise
 
 
 def scan_points(base_position_w: Array, base_quaternion: Array) -> Array:

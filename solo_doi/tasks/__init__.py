@@ -1,1 +1,47 @@
-"""What is asked of the robot: commands, observations, rewards, ends of episodes."""
+"""Tasks: commands, observations, rewards and episode ends of robots in a simulator."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from solo_doi.common.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from solo_doi.sim.simulator import Simulator
+
+    from .randomness import GivenEpisodes
+    from .task import Task, TaskConfig
+
+__all__ = ["TASKS", "make_task", "task_type"]
+
+TASKS = {"locomotion": "locomotion.LocomotionTask"}
+"""Class of each task, by name, below `solo_doi.tasks`."""
+
+
+def task_type(name: str) -> type[Task]:
+    """Return the class of a task by name; its attributes are the task's declarations."""
+    if name not in TASKS:
+        raise UnknownNameError("task", name, TASKS)
+    module, _, class_name = TASKS[name].rpartition(".")
+    found: type[Task] = getattr(importlib.import_module(f"solo_doi.tasks.{module}"), class_name)
+    return found
+
+
+def make_task(
+    name: str,
+    simulator: Simulator,
+    randomness: np.random.Generator | GivenEpisodes,
+    config: TaskConfig | None = None,
+) -> Task:
+    """Start a task by name on all robots of a simulator.
+
+    A generator draws random numbers while the task runs. `GivenEpisodes` repeats episodes that
+    were drawn beforehand. `config` is the task's own type, its defaults if it is not given.
+    """
+    cls = task_type(name)
+    if config is None:
+        config = cls.config_type()
+    return cls(simulator, config, randomness)

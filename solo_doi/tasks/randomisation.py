@@ -11,7 +11,7 @@ import numpy as np
 
 from solo_doi.common.errors import UnknownNameError
 from solo_doi.sim.domain import NOMINAL, Domain
-from solo_doi.solo12.constants import Array
+from solo_doi.solo12.constants import CONTROL_DT, Array
 from solo_doi.solo12.observation import Layout
 
 Range = tuple[float, float]
@@ -50,6 +50,14 @@ class Randomisation:
         for term, value in self.sensor_bias.items():
             largest[layout.slices[term]] = value
         return rng.uniform(-largest, largest, (num_robots, layout.size)).astype(np.float32)
+
+    def draw_pushed(self, shape: int | tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+        """Draw whether a robot is pushed in a control step, one draw per element."""
+        return rng.random(shape) < CONTROL_DT / self.push_interval
+
+    def draw_push_velocity(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+        """Draw the changes of base velocity that pushes make [m/s, rad/s]."""
+        return rng.uniform(-self.push_velocity, self.push_velocity, shape)
 
 
 PAPER_DOMAIN: dict[str, Range] = {"friction": (0.5, 1.5), "added_mass": (-0.5, 0.5)}

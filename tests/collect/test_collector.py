@@ -15,7 +15,7 @@ import torch
 
 from collect.collector import SOURCES, SourceCollector, collect
 from collect.recipe import CollectConfig, make_plan
-from collect.worker import LAYOUT, make_arrays, make_shard
+from collect.worker import make_arrays, make_shard
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import WriteError
 from solo_doi.data.dataset import Dataset
@@ -26,6 +26,7 @@ from solo_doi.sim import SimulationError
 from solo_doi.sim.domain import NOMINAL
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.tasks.episode import draw_episodes
+from solo_doi.tasks.locomotion import LocomotionTask
 from solo_doi.tasks.randomisation import PRESETS
 from tests.common.disks import read_only, small_disk
 from tests.policies.checkpoints import VELOCITY, small_policy, velocity_checkpoint
@@ -108,7 +109,9 @@ def test_the_recorded_domain_is_the_seeds_and_within_the_preset(source: Dataset)
     """One per trajectory, all parameters."""
     preset = PRESETS["robust"]
     seeds = [tuple(seed) for seed in source.column("episodes/seed").tolist()]
-    domain = draw_episodes(seeds, source.column("episodes/standing"), STEPS, preset, LAYOUT).domain
+    domain = draw_episodes(
+        LocomotionTask, seeds, source.column("episodes/standing"), STEPS, preset
+    ).domain
     for name, nominal in NOMINAL.items():
         values = source.column(f"episodes/domain/{name}")
         np.testing.assert_array_equal(values, getattr(domain, name))
@@ -134,7 +137,7 @@ def test_checkpoints_explore_with_their_own_deviation(collection: Path, checkpoi
         policy = read_policy(checkpoints / offline.manifest.policies[checkpoint]["name"])
         seed = tuple(offline.column("episodes/seed")[trajectory].tolist())
         noise = draw_episodes(
-            [seed], np.zeros(1, dtype=bool), STEPS, PRESETS["robust"], LAYOUT
+            LocomotionTask, [seed], np.zeros(1, dtype=bool), STEPS, PRESETS["robust"]
         ).action[:, 0]
         batch = offline.batch(offline.starts()[trajectory] + np.arange(STEPS))
         expected = policy.sample_action(batch["observations"], skill, noise)

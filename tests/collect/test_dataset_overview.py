@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from collect import dataset_overview as inspect
-from collect.worker import FIELDS
+from collect.worker import shard_fields
 from solo_doi.common.files import WriteError
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.shard import map_shard, write_shard
@@ -82,7 +82,9 @@ def test_numbers_that_are_not_finite_are_counted(collection: Path, tmp_path: Pat
     """Two of them, in one term."""
     shutil.copytree(collection / "expert", tmp_path / "expert")
     path = tmp_path / "expert" / "shard-00001.h5"
-    arrays = {name: np.array(array) for name, array in map_shard(path, FIELDS).items()}
+    arrays = {
+        name: np.array(array) for name, array in map_shard(path, shard_fields("locomotion")).items()
+    }
     arrays["observations"][3, 31:33] = np.nan, np.inf
     write_shard(path, arrays)
     rows = {

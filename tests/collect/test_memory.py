@@ -12,7 +12,7 @@ import pytest
 from collect.cli.collect import finish
 from collect.collector import SOURCES, SourceCollector
 from collect.recipe import CollectConfig
-from collect.worker import FIELDS, make_shard, store
+from collect.worker import make_shard, shard_fields, store
 from solo_doi.data.shard import checksums
 
 from .recipes import tiny
@@ -41,7 +41,7 @@ def fill(config: CollectConfig, out: Path) -> None:
                 field.name: np.zeros(
                     (count if field.per_trajectory else count * STEPS, *field.shape), field.dtype
                 )
-                for field in FIELDS
+                for field in shard_fields("locomotion")
             }
             arrays["episodes/index"][:], arrays["episodes/length"][:] = index, STEPS
             arrays["episodes/start"][:] = np.arange(count) * STEPS

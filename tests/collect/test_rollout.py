@@ -11,8 +11,11 @@ from collect.rollout import roll_out
 from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.solo12.constants import CONTROL_SETUPS
 from solo_doi.solo12.observation import LAYOUTS, Inputs
+from solo_doi.tasks import make_task
 from solo_doi.tasks.episode import Draws, draw_episodes
+from solo_doi.tasks.locomotion import LocomotionTask
 from solo_doi.tasks.randomisation import randomisation
+from solo_doi.tasks.randomness import GivenEpisodes
 
 LAYOUT, SETUP = LAYOUTS["locomotion"], CONTROL_SETUPS["locomotion"]
 COMMAND = np.array([1.0, 0.0, 0.0])
@@ -25,13 +28,16 @@ def draws_of(
 ) -> Draws:
     """Episodes by number."""
     seeds = [(1, 0, episode) for episode in episodes]
-    return draw_episodes(seeds, np.full(len(seeds), standing), steps, randomisation(preset), LAYOUT)
+    return draw_episodes(
+        LocomotionTask, seeds, np.full(len(seeds), standing), steps, randomisation(preset)
+    )
 
 
 def rolled(draws: Draws, act: Policy) -> dict[str, np.ndarray]:
     """Arrays of a rollout in MuJoCo."""
     with make_simulator("mujoco", SimConfig(num_robots=len(draws.domain), threads=1)) as simulator:
-        return roll_out(simulator, draws, COMMAND, act)
+        task = make_task("locomotion", simulator, GivenEpisodes(draws, COMMAND, LAYOUT))
+        return roll_out(task, act, len(draws.action))
 
 
 def still(step: int, observation: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from collect.trajectory_replay import COMPARED, replay
-from collect.worker import FIELDS
+from collect.worker import shard_fields
 from solo_doi.data.shard import DataError, map_shard, write_shard
 
 from .recipes import collect_here, tiny
@@ -49,7 +49,9 @@ def test_a_changed_number_shows(collection: Path, tmp_path: Path, name: str) -> 
     """Zero means something: another action, observation or recorded physics is seen."""
     shutil.copytree(collection / "expert", tmp_path / "expert")
     path = tmp_path / "expert" / "shard-00000.h5"
-    arrays = {key: np.array(array) for key, array in map_shard(path, FIELDS).items()}
+    arrays = {
+        key: np.array(array) for key, array in map_shard(path, shard_fields("locomotion")).items()
+    }
     arrays[name][0] += 0.5
     write_shard(path, arrays)
     assert max(replay(tmp_path / "expert", 0).values()) > 0.0

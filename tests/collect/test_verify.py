@@ -11,7 +11,7 @@ import pytest
 
 from collect.recipe import CollectConfig
 from collect.verify import repair, verify, whole_trajectories
-from collect.worker import FIELDS
+from collect.worker import shard_fields
 from solo_doi.common.files import WriteError
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import Manifest
@@ -24,7 +24,7 @@ from .recipes import DATASETS, collect_here, fingerprint
 SHARD = "shard-00002.h5"  # trajectories 8 to 11
 SUMMED = [
     field
-    for field in FIELDS
+    for field in shard_fields("locomotion")
     if field.name not in ("episodes/start", "episodes/length", "episodes/crc32")
 ]
 
@@ -75,7 +75,10 @@ def test_a_flipped_bit_in_the_bookkeeping_damages_its_trajectory_only(
 
 def test_wild_bookkeeping_is_damage_not_a_crash(offline: Path) -> None:
     """Places far outside of the file, also where their sum overflows."""
-    arrays = {name: np.array(array) for name, array in map_shard(offline / SHARD, FIELDS).items()}
+    arrays = {
+        name: np.array(array)
+        for name, array in map_shard(offline / SHARD, shard_fields("locomotion")).items()
+    }
     largest = np.iinfo(np.int64).max
     arrays["episodes/start"][:2] = largest, -largest
     arrays["episodes/length"][1:3] = largest, -1
@@ -108,7 +111,10 @@ def test_numbers_that_are_not_finite_are_found_although_the_bytes_are_as_written
     offline: Path,
 ) -> None:
     """Written by a simulation that diverged."""
-    arrays = {name: np.array(array) for name, array in map_shard(offline / SHARD, FIELDS).items()}
+    arrays = {
+        name: np.array(array)
+        for name, array in map_shard(offline / SHARD, shard_fields("locomotion")).items()
+    }
     arrays["actions"][6 * 3, 4] = np.nan
     arrays["episodes/crc32"] = checksums(
         arrays, arrays["episodes/start"], arrays["episodes/length"]
@@ -148,7 +154,7 @@ def test_repair_keeps_every_whole_trajectory_and_drops_damaged_ones(
     kept = np.delete(np.arange(32), [9, 20])
     assert repaired.column("episodes/index").tolist() == kept.tolist()
     rows = np.concatenate([np.arange(6 * number, 6 * number + 6) for number in kept])
-    for field in FIELDS:
+    for field in shard_fields("locomotion"):
         if field.name != "episodes/start":
             expected = before.column(field.name)[kept if field.per_trajectory else rows]
             np.testing.assert_array_equal(repaired.column(field.name), expected, err_msg=field.name)

@@ -9,7 +9,8 @@ import numpy as np
 
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import standing
-from solo_doi.tasks.locomotion import LocomotionTask, Transition
+from solo_doi.tasks.locomotion import LocomotionTask
+from solo_doi.tasks.task import Transition
 
 from .states import SETUP
 

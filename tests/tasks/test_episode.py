@@ -11,6 +11,7 @@ from solo_doi.sim.domain import NOMINAL
 from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS
 from solo_doi.solo12.observation import LAYOUTS
 from solo_doi.tasks.episode import Draws, Seed, draw_episodes
+from solo_doi.tasks.locomotion import LocomotionTask
 from solo_doi.tasks.randomisation import PRESETS
 
 LAYOUT = LAYOUTS["locomotion"]
@@ -20,7 +21,9 @@ STEPS = 20
 
 def draw(*seeds: Seed, standing: bool = False, steps: int = STEPS, preset: str = "robust") -> Draws:
     """Episodes of these seeds."""
-    return draw_episodes(seeds, np.full(len(seeds), standing), steps, PRESETS[preset], LAYOUT)
+    return draw_episodes(
+        LocomotionTask, seeds, np.full(len(seeds), standing), steps, PRESETS[preset]
+    )
 
 
 def numbers(draws: Draws, episode: int) -> dict[str, np.ndarray]:
@@ -115,8 +118,8 @@ def test_domains_stay_within_the_preset() -> None:
 def test_what_an_engine_cannot_vary_stays_nominal_and_the_rest_is_as_drawn() -> None:
     """The same seed is the same robot in both engines, but for what one of them lacks."""
     seeds, standing = [(1, 0, 0), (1, 0, 1)], np.zeros(2, dtype=bool)
-    free = draw_episodes(seeds, standing, STEPS, ROBUST, LAYOUT)
-    fixed = draw_episodes(seeds, standing, STEPS, ROBUST, LAYOUT, frozenset({"armature"}))
+    free = draw_episodes(LocomotionTask, seeds, standing, STEPS, ROBUST)
+    fixed = draw_episodes(LocomotionTask, seeds, standing, STEPS, ROBUST, frozenset({"armature"}))
     np.testing.assert_array_equal(fixed.domain.armature, NOMINAL["armature"])
     np.testing.assert_array_equal(fixed.domain.friction, free.domain.friction)
     np.testing.assert_array_equal(fixed.noise, free.noise)
@@ -135,7 +138,7 @@ def test_pushes_come_at_the_presets_rate_and_size() -> None:
 def test_those_who_stand_are_at_rest_on_the_ground_and_the_others_are_not() -> None:
     """As asked for, episode by episode."""
     seeds, standing = [(1, 0, number) for number in range(8)], np.arange(8) % 4 == 0
-    motion = draw_episodes(seeds, standing, 1, ROBUST, LAYOUT).motion
+    motion = draw_episodes(LocomotionTask, seeds, standing, 1, ROBUST).motion
     height = CONTROL_SETUPS["locomotion"].standing_height
     np.testing.assert_array_equal(motion.base_position_w[standing, 2], height)
     assert not motion.linear_velocity_b[standing].any()
@@ -147,7 +150,7 @@ def test_a_preset_without_noise_draws_the_same_physics() -> None:
     """Noise is drawn after the physics, so that it can be left out without changing the robot."""
     quiet = replace(ROBUST, observation_noise=False)
     one, other = (
-        draw_episodes([(1, 0, 0)], np.zeros(1, dtype=bool), STEPS, preset, LAYOUT)
+        draw_episodes(LocomotionTask, [(1, 0, 0)], np.zeros(1, dtype=bool), STEPS, preset)
         for preset in (ROBUST, quiet)
     )
     assert numbers(one, 0)["domain.friction"] == numbers(other, 0)["domain.friction"]

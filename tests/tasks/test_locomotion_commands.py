@@ -50,7 +50,7 @@ def test_small_commands_become_zero(make: Make) -> None:
 def test_commands_spread_from_straight_ahead(make: Make) -> None:
     """A tenth of the way, drawn commands are a tenth as far from straight ahead as at the end."""
     task = make(300, forward_share=0.0, command_vx=(-0.5, 1.0), command_steps=1, early_end=False)
-    task.spread = 0.1
+    task.difficulty = 0.1
     task.step(still(task))
     assert 0.85 <= task.command[:, 0].min() < 0.87
     assert 0.03 < np.abs(task.command[:, 1]).max() <= 0.04

@@ -11,13 +11,8 @@ import pytest
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import RobotState, standing
 from solo_doi.tasks import rewards
-from solo_doi.tasks.locomotion import (
-    FEATURE_NAMES,
-    REWARD_GROUPS,
-    StepMemory,
-    features,
-    group_rewards,
-)
+from solo_doi.tasks.locomotion import LocomotionTask
+from solo_doi.tasks.task import PreviousStep
 
 from .locomotion import Make, still
 from .states import SETUP, on_feet, standing_state
@@ -30,24 +25,32 @@ def test_features_are_base_and_feet_in_the_documented_order() -> None:
         angular_velocity_b=np.array([[4.0, 5.0, 6.0]]),
         foot_velocity_w=np.array([[[0, 0, 7.0], [0, 0, 8.0], [0, 0, 9.0], [0, 0, 10.0]]]),
     )
-    assert FEATURE_NAMES == ("vz", "roll_rate", "pitch_rate", "vz_FL", "vz_FR", "vz_HL", "vz_HR")
-    np.testing.assert_array_equal(features(state), [[3, 4, 5, 7, 8, 9, 10]])
+    assert LocomotionTask.feature_names == (
+        "vz",
+        "roll_rate",
+        "pitch_rate",
+        "vz_FL",
+        "vz_FR",
+        "vz_HL",
+        "vz_HR",
+    )
+    np.testing.assert_array_equal(LocomotionTask.features(state), [[3, 4, 5, 7, 8, 9, 10]])
 
 
-def perfect() -> tuple[RobotState, StepMemory]:
+def perfect() -> tuple[RobotState, PreviousStep]:
     """A robot that stands as well as one can, and the step before, which was the same."""
     position_w = np.array([[0.0, 0.0, 0.25]])
     foot_position_w = standing_state().foot_position_w
     foot_position_w[..., 2] = 0.04  # where `stand_still` wants them
     state = standing_state(base_position_w=position_w, foot_position_w=foot_position_w)
-    return state, StepMemory(np.zeros((1, 12)), foot_position_w, state.foot_contact)
+    return state, PreviousStep(np.zeros((1, 12)), foot_position_w, state.foot_contact)
 
 
 def test_perfect_standing_earns_one_in_both_groups() -> None:
     """Every term is one, and so is their product."""
     state, before = perfect()
     np.testing.assert_allclose(
-        group_rewards(state, before.target, before, np.zeros((1, 3))), [[1.0, 1.0]]
+        LocomotionTask.rewards(state, before.target, before, np.zeros((1, 3))), [[1.0, 1.0]]
     )
 
 
@@ -91,7 +94,7 @@ def test_each_term_is_a_factor_of_its_group(
 ) -> None:
     """One thing is off at a time: one group has that term's value, the other stays one."""
     state, before = perfect()
-    reward = group_rewards(replace(state, **change), target, before, np.zeros((1, 3)))
+    reward = LocomotionTask.rewards(replace(state, **change), target, before, np.zeros((1, 3)))
     np.testing.assert_allclose(reward, [[regular, task]])
 
 
@@ -101,7 +104,7 @@ def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
     state = replace(state, foot_force_w=on_feet("FL", "FR", "HL", "HR").foot_force_w)
     before = replace(before, foot_contact=state.foot_contact)
     standing_reward, moving_reward = (
-        group_rewards(
+        LocomotionTask.rewards(
             replace(state, linear_velocity_b=np.array([velocity])),
             before.target,
             before,
@@ -116,7 +119,7 @@ def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
 def test_rewards_are_in_range_and_ordered_by_group(make: Make) -> None:
     """A robot that moves as commanded earns more for the task than one that stands; jerking costs regularity."""
     task = make()
-    assert REWARD_GROUPS == ("regular", "task")
+    assert LocomotionTask.reward_groups == ("regular", "task")
     motion = standing(SETUP, 3)
     motion.linear_velocity_b[0, 0] = 1.0
     task.simulator.reset(motion)

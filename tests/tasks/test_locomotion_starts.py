@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solo_doi.solo12.state import standing
-from solo_doi.tasks.locomotion import initial_motion
+from solo_doi.tasks.locomotion import LocomotionTask
 
 from .locomotion import Make, still
 from .states import SETUP
@@ -13,7 +13,7 @@ from .states import SETUP
 
 def test_standing_starts_are_as_the_controller_leaves_the_robot() -> None:
     """At rest, at standing height, level, joints within 0.05 rad of the default pose."""
-    motion = initial_motion(500, 1.0, np.random.default_rng(0))
+    motion = LocomotionTask.initial_motion(500, 1.0, np.random.default_rng(0))
     expected = standing(SETUP, 500)
     for name in (
         "base_position_w",
@@ -29,7 +29,7 @@ def test_standing_starts_are_as_the_controller_leaves_the_robot() -> None:
 
 def test_other_starts_drop_in_moving() -> None:
     """Up to 0.1 m above the ground, velocities within 0.5 m/s and rad/s, joints within 0.05 + 0.15 rad."""
-    motion = initial_motion(500, 0.0, np.random.default_rng(0))
+    motion = LocomotionTask.initial_motion(500, 0.0, np.random.default_rng(0))
     above = motion.base_position_w[:, 2] - SETUP.standing_height
     assert 0 <= above.min() < 0.001
     assert 0.099 < above.max() <= 0.1
@@ -41,7 +41,7 @@ def test_other_starts_drop_in_moving() -> None:
 
 def test_the_standing_share_of_episodes_starts_standing() -> None:
     """1000 draws at 25 % are 250, within five standard deviations of 14."""
-    motion = initial_motion(1000, 0.25, np.random.default_rng(0))
+    motion = LocomotionTask.initial_motion(1000, 0.25, np.random.default_rng(0))
     at_rest = (motion.linear_velocity_b == 0).all(axis=1)
     assert abs(at_rest.sum() - 250) < 70
     np.testing.assert_array_equal(at_rest, (motion.angular_velocity_b == 0).all(axis=1))

@@ -32,6 +32,7 @@ class EstimatedTask(LocomotionTask):
     ) -> None:
         """Place the robots and let them stand."""
         super().__init__(simulator, config, rng)
+        self._rng = rng
         self._noise = Noise()
         self._estimators = [Estimator() for _ in range(simulator.num_robots)]
         self._velocity_w = _velocity_w(simulator.state())
@@ -40,7 +41,7 @@ class EstimatedTask(LocomotionTask):
         for _ in range(STANDING):
             self._tick(self.target)
 
-    def _let_pass(self, target: Array) -> RobotState:
+    def _simulate(self, target: Array) -> RobotState:
         for _ in range(round(CONTROL_DT / SENSE_DT) - 1):
             self._tick(target)
         return self._tick(target)

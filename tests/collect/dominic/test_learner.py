@@ -12,6 +12,7 @@ from torch import Tensor
 from collect.dominic.experience import Rollout
 from collect.dominic.learner import LR_BOUNDS, Learner
 from collect.dominic.pretrain_config import DiversityConfig, PretrainConfig
+from solo_doi.tasks.locomotion import LocomotionTask
 from tests.bits import differing
 
 from .runs import tiny
@@ -32,7 +33,7 @@ def experience(subject: Learner, seed: int = 1) -> Rollout:
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator)
 
-    rollout = Rollout.empty(STEPS, ROBOTS, 48, 12)
+    rollout = Rollout.empty(STEPS, ROBOTS, LocomotionTask)
     skill = skills(subject.config)
     rollout.raw[:] = normal(STEPS, ROBOTS, 48)
     rollout.observation[:] = subject.normaliser(rollout.raw)
