@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from collect.cli.pretrain import main
 from collect.recipe import CollectConfig
+from tests.command import Command
 
 from .recipes import collect_here, tiny, write_checkpoints
 
@@ -45,3 +47,9 @@ def copy(collection: Path, tmp_path: Path) -> Path:
     """A collection whose files may be changed: copied, so that no links tie datasets together."""
     shutil.copytree(collection, tmp_path / "copy")
     return tmp_path / "copy"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command solo-pretrain, run in this process."""
+    return Command("solo-pretrain", main, monkeypatch, capsys)
