@@ -1,1 +1,1 @@
-"""The paper: diverse skills from offline data, each close to the expert. README.md maps equations to code."""
+"""The paper: diverse skills from offline data, each close to the expert. Equations and code: docs/method.md."""

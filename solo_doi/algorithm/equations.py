@@ -1,4 +1,4 @@
-"""The paper's equations, one pure function each; README.md says which is which, and what differs from print.
+"""The paper's equations, one pure function each; docs/method.md maps them to the paper.
 
 Sample axes come last: skills x samples is (Z, N). Ratios are kept as logarithms, `log_eta` with mean of exp equal to
 one and `log_w` with sum equal to one; nothing is exponentiated before it is normalised.

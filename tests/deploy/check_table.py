@@ -1,13 +1,18 @@
-"""Every check with its level, threshold and test: the table of the documentation is made from this."""
+"""Table of all checks with level, threshold and test, as deploy/docs/safety.md shows it.
+
+`python -m tests.deploy.check_table` writes the generated parts of that page again.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from deploy.common.faults import Cause
 from deploy.common.position_limits import NOISE
 from deploy.common.safety_config import SafetyConfig
+from deploy.common.state_machine import diagram
 from deploy.controller.controller import MOVING
 from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
 from deploy.robots.process.gate import GateConfig
@@ -15,39 +20,45 @@ from solo_doi.solo12.limits import DRIVER, SAFETY
 
 
 class Level(Enum):
-    """What comes of it."""
+    """Consequence of a failed check."""
 
-    WARNING = "warning: told, nothing else"
-    REFUSAL = "refusal: not granted, nothing moves"
-    DAMPING = "damping: a person asked for it, a person re-arms"
-    FAULT = "damping fault: latched until a person re-arms"
+    WARNING = "warning: printed, nothing else happens"
+    REFUSAL = "refusal: the request is rejected, nothing moves"
+    DAMPING = "damping: requested by the operator, ends when the operator re-arms"
+    FAULT = "damping fault: latched until the operator re-arms"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that is watched."""
+    """One check."""
 
     what: str
     level: Level
     threshold: str
     test: str
-    """File below tests/deploy, and the test's name."""
+    """Name of a file below tests/deploy, and of a test in it."""
 
 
-S, G = SafetyConfig(), GateConfig()
-PATIENCE = f"for {S.patience:g} s"
+S = SafetyConfig()
+G = GateConfig()
+GRACE = f"for {S.patience:g} s"
 
 
 def _positions(limits: tuple[float, ...]) -> str:
     return ", ".join(f"{limit:.2f}" for limit in limits) + " rad"
 
 
-SAFETY_TEST, NEWS, FAULTS = "test_safety.py", "test_safety_news.py", "test_controller_faults.py"
-GATE, AGE, MOMENT = (f"robots/test_gate{part}.py" for part in ("", "_age", "_moment"))
-NEAR, FAR = _positions(tuple(SAFETY.position[:3])), _positions(tuple(DRIVER.position[:3]))
+SAFETY_TEST = "test_safety.py"
+NEWS = "test_safety_news.py"
+FAULTS = "test_controller_faults.py"
+GATE = "test_gate.py"
+AGE = "test_gate_age.py"
+MOMENT = "test_gate_moment.py"
+NEAR = _positions(tuple(SAFETY.position[:3]))
+FAR = _positions(tuple(DRIVER.position[:3]))
 CAUSES = {
     Cause.JOINT_POSITION: (
-        f"{NEAR}; last line {FAR}; {NOISE:g} rad beyond where a joint was found outside",
+        f"{NEAR}; last line {FAR}; {NOISE:g} rad beyond the position of a joint that starts outside",
         f"{SAFETY_TEST}::test_limits_of_every_joint",
     ),
     Cause.JOINT_VELOCITY: (
@@ -75,20 +86,23 @@ CAUSES = {
         f"{FAULTS}::test_a_silent_robot_is_a_fault_after_ten_milliseconds",
     ),
     Cause.STATE_FROZEN: (
-        f"joint velocities and gyroscope the same for {1000 * S.frozen:g} ms",
+        f"joint velocities and gyroscope unchanged for {1000 * S.frozen:g} ms",
         f"{NEWS}::test_frozen_sensors_are_a_fault_after_twenty_milliseconds",
     ),
     Cause.STATE_GAP: (
-        f"more than {S.gap_share} lost while 100 come",
+        f"more than {S.gap_share} lost per 100 received",
         f"{FAULTS}::test_lost_states_are_counted_from_their_numbers",
     ),
-    Cause.ROBOT_RESTARTED: ("another session", f"{FAULTS}::test_another_robot_process_is_a_fault"),
+    Cause.ROBOT_RESTARTED: (
+        "another session number",
+        f"{FAULTS}::test_another_robot_process_is_a_fault",
+    ),
     Cause.ROBOT_FAULT: (
-        "any of the last line's",
+        "any fault of the last line",
         f"{FAULTS}::test_a_robot_that_damps_by_itself_is_a_fault",
     ),
     Cause.ATTITUDE_DISAGREES: (
-        f"{S.tilt_disagreement:g} rad {PATIENCE}",
+        f"{S.tilt_disagreement:g} rad {GRACE}",
         f"{SAFETY_TEST}::test_imu_and_estimator_may_disagree_for_a_moment",
     ),
     Cause.POLICY_NOT_FINITE: (
@@ -96,7 +110,7 @@ CAUSES = {
         f"{SAFETY_TEST}::test_an_answer_that_is_not_finite_is_a_fault",
     ),
     Cause.OUT_OF_ENVELOPE: (
-        f"{S.envelope:g} times the training range {PATIENCE}",
+        f"{S.envelope:g} times the training range {GRACE}",
         f"{SAFETY_TEST}::test_a_policy_may_see_the_unknown_for_a_moment",
     ),
     Cause.TARGET_RATE: (
@@ -108,7 +122,7 @@ CAUSES = {
         f"{NEWS}::test_late_ticks_are_a_fault_beyond_a_fifth",
     ),
     Cause.DELAY: (
-        f"sensor to torque outside of training {PATIENCE}",
+        f"sensor to torque outside the trained range {GRACE}",
         f"{FAULTS}::test_a_delay_that_training_never_had_is_a_fault",
     ),
     Cause.OPERATOR_SILENT: (
@@ -121,7 +135,7 @@ CAUSES = {
     ),
     Cause.COMMAND_POSITION: (NEAR, f"{GATE}::test_targets_beyond_the_safety_limit_are_refused"),
     Cause.COMMAND_STEP: (
-        f"{G.step:g} rad from one to the next; {G.first_step:g} from the joint at switch-on",
+        f"{G.step:g} rad between commands; {G.first_step:g} from the joint at switch-on",
         f"{GATE}::test_steps_between_commands_have_a_limit",
     ),
     Cause.COMMAND_RATE: (
@@ -138,12 +152,12 @@ CAUSES = {
         f"{AGE}::test_a_command_expires_after_exactly_twenty_milliseconds",
     ),
     Cause.COMMAND_OBSERVED: (
-        f"measurement behind it {1000 * G.observed_age:g} ms old, or yet to come",
+        f"measurement used for it {1000 * G.observed_age:g} ms old, or in the future",
         f"{AGE}::test_a_command_rests_on_a_measurement_of_late",
     ),
     Cause.COMMAND_FOREIGN: (
-        "another session while motors hold",
-        "test_process.py::test_a_second_controller_damps_a_powered_robot",
+        "another session while motors are powered",
+        "test_robot_process.py::test_a_second_controller_damps_a_powered_robot",
     ),
     Cause.MOTOR_NOT_READY: ("any motor", f"{MOMENT}::test_motors_must_follow_and_report_no_error"),
     Cause.COMMAND_LAG: (
@@ -155,29 +169,29 @@ CAUSES = {
         f"{AGE}::test_sensors_that_are_silent_are_a_fault",
     ),
     Cause.HARDWARE: (
-        "any error of a driver",
+        "any driver error",
         f"{MOMENT}::test_motors_must_follow_and_report_no_error",
     ),
     Cause.IMU_FROZEN: (f"{1000 * G.imu_frozen:g} ms", f"{MOMENT}::test_a_frozen_imu_is_a_fault"),
     Cause.VOLTAGE: (f"below {G.voltage:g} V", f"{MOMENT}::test_a_flat_battery_is_a_fault"),
     Cause.ENCODER_JUMP: (
-        f"{G.encoder_jump:g} rad beyond what {DRIVER.velocity:g} rad/s explains",
+        f"{G.encoder_jump:g} rad more than {DRIVER.velocity:g} rad/s allows",
         f"{MOMENT}::test_an_encoder_that_jumps_is_a_fault",
     ),
     Cause.PACKETS_LOST: (
-        f"more than {G.lost_share} while 100 come",
+        f"more than {G.lost_share} per 100 received, both directions",
         f"{MOMENT}::test_packets_may_not_be_lost_too_often",
     ),
     Cause.ROBOT_PROGRAM: (
         "any error of the robot process",
-        "test_process.py::test_a_mistake_in_the_program_damps_and_damping_goes_on",
+        "test_robot_process.py::test_a_mistake_in_the_program_damps_and_damping_goes_on",
     ),
 }
-"""Threshold and test of every cause that is a fault."""
+"""Threshold and test of every fault cause."""
 
 
 def checks() -> list[Check]:
-    """All of them: what people are told, what is not granted, what damps."""
+    """List all checks: warnings, refusals, damping on request, faults."""
     faults = [
         cause for cause in Cause if cause not in (Cause.NONE, Cause.UNKNOWN, Cause.OPERATOR_STOP)
     ]
@@ -187,10 +201,10 @@ def checks() -> list[Check]:
         Check("age of the calibration", Level.WARNING, f"{LARGEST_AGE} days",
               "test_preflight.py::test_a_robot_needs_a_calibration_that_can_be_true"),
         Check("forged or malformed messages", Level.WARNING, "dropped and counted",
-              "test_report.py::test_the_summary_has_every_figure_and_a_picture"),
+              "test_deployment_report.py::test_the_summary_has_every_figure_and_a_picture"),
         Check("standing up while joints move", Level.REFUSAL, f"{MOVING:g} rad/s",
               "test_controller.py::test_a_robot_that_still_sinks_does_not_stand_up"),
-        Check("a skill that its evaluation rejected", Level.REFUSAL, "without --force",
+        Check("skill that its evaluation rejected", Level.REFUSAL, "without --force",
               "test_preflight.py::test_a_rejected_skill_is_refused_unless_forced"),
         Check("OPERATOR_STOP", Level.DAMPING, "at once", "test_devices.py::test_space_damps_whatever_was_asked"),
         *(Check(cause.name, Level.FAULT, *CAUSES[cause]) for cause in faults),
@@ -199,11 +213,33 @@ def checks() -> list[Check]:
 
 def table() -> str:
     """Return the table as Markdown."""
-    rows = [
-        f"| {check.what} | {check.level.value.split(':')[0]} | {check.threshold} | `{check.test}` |"
-        for check in checks()
-    ]
+    rows = []
+    for check in checks():
+        level = check.level.value.split(":")[0]
+        rows.append(f"| {check.what} | {level} | {check.threshold} | `{check.test}` |")
     meanings = "; ".join(level.value for level in Level)
-    return "\n".join(
-        [f"Levels: {meanings}.", "", "| check | level | from | test |", "|---|---|---|---|", *rows]
-    )
+    head = ["| check | level | threshold | test |", "|---|---|---|---|"]
+    return "\n".join([f"Levels: {meanings}.", "", *head, *rows])
+
+
+PAGE = Path(__file__).parents[2] / "deploy" / "docs" / "safety.md"
+"""Page with the generated parts."""
+
+
+def generated() -> dict[str, str]:
+    """Return the generated parts of the page by the name of their marker."""
+    return {"diagram": f"```mermaid\n{diagram()}\n```", "levels": table()}
+
+
+def page_with(parts: dict[str, str]) -> str:
+    """Return the page with each part between its marker and the next end marker."""
+    text = PAGE.read_text()
+    for name, part in parts.items():
+        before, rest = text.split(f"<!-- {name} -->\n", 1)
+        after = rest.split("<!-- end -->", 1)[1]
+        text = f"{before}<!-- {name} -->\n{part}\n<!-- end -->{after}"
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with(generated()))

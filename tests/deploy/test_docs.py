@@ -1,4 +1,4 @@
-"""The documents say what the code does."""
+"""The pages in deploy/docs agree with the code."""
 
 from __future__ import annotations
 
@@ -7,35 +7,29 @@ from pathlib import Path
 import pytest
 
 from deploy.common.faults import Cause
-from deploy.common.state_machine import diagram
-from tests.deploy.check_table import Check, Level, checks, table
+from tests.deploy.check_table import PAGE, Check, Level, checks, generated, page_with
 
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "deploy" / "README.md"
 
 
-def test_the_diagram_is_made_from_the_table() -> None:
-    """A state machine that is drawn by hand drifts from the one that runs."""
-    assert f"```mermaid\n{diagram()}\n```" in README.read_text()
+def test_state_diagram_and_check_table_are_up_to_date() -> None:
+    """`python -m tests.deploy.check_table` writes them again."""
+    assert page_with(generated()) == PAGE.read_text()
 
 
-def test_the_levels_are_made_from_the_code() -> None:
-    """`python -c "from tests.deploy.check_table import table; print(table())"` makes it anew."""
-    assert f"<!-- levels -->\n{table()}\n" in README.read_text()
-
-
-def test_every_cause_has_a_level() -> None:
-    """One, and damping unless a person asked for it."""
+def test_every_cause_has_one_level() -> None:
+    """Every cause is a latched fault, except for a stop by the operator."""
     levels = {check.what: check.level for check in checks()}
     for cause in Cause:
-        if cause not in (Cause.NONE, Cause.UNKNOWN):
-            assert levels[cause.name] is (
-                Level.DAMPING if cause is Cause.OPERATOR_STOP else Level.FAULT
-            )
+        if cause in (Cause.NONE, Cause.UNKNOWN):
+            continue
+        expected = Level.DAMPING if cause is Cause.OPERATOR_STOP else Level.FAULT
+        assert levels[cause.name] is expected
 
 
 @pytest.mark.parametrize("check", checks(), ids=lambda check: check.what)
-def test_every_check_has_its_test(check: Check) -> None:
-    """Of that name, in that file."""
+def test_every_check_names_an_existing_test(check: Check) -> None:
+    """Exactly one file below tests/deploy has the name, and it defines the test."""
     file, name = check.test.split("::")
-    assert f"def {name}(" in (HERE / file).read_text()
+    (path,) = HERE.rglob(file)
+    assert f"def {name}(" in path.read_text()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
 
 SEEN = {"height_mean": 0.015, "clearance": 0.015, "pair_phase": 0.15}
-"""Differences [m, m, cycles] that an eye can see; skills that are all the expert differ far less (RESULTS.md)."""
+"""Differences [m, m, cycles] that an eye can see; skills that are all the expert differ far less (solo_doi/docs/results.md)."""
 LEAST_GUESSING = 0.01
 """Least share of guesses among a classifier's answers: dozens of rollouts cannot show that it errs less often.
 

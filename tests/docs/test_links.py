@@ -1,0 +1,36 @@
+"""Relative links of all pages resolve: files, headings, and symbols of linked modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .markdown import ROOT, anchors, links, pages, symbols
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_resolve(page: Path) -> None:
+    broken = []
+    for target in links(page.read_text()):
+        file, _, anchor = target.partition("#")
+        path = (page.parent / file).resolve() if file else page
+        if not path.exists() or not path.is_relative_to(ROOT):
+            broken.append(target)
+        elif (anchor and path.suffix == ".md" and anchor not in anchors(path.read_text())) or (
+            anchor and path.suffix == ".py" and anchor not in symbols(path.read_text())
+        ):
+            broken.append(target)
+    assert broken == []
+
+
+def test_symbols_of_a_module_are_found() -> None:
+    """Functions, classes, constants, annotated fields and methods, but no nested names."""
+    source = "A = 1\nb: int = 2\nclass C:\n    field: int = 3\n    def method(self):\n        x = 1\n"
+    assert symbols(source) == {"A", "b", "C", "C.field", "C.method"}
+
+
+def test_anchors_are_those_of_github() -> None:
+    """Lower case, spaces to dashes, no punctuation; nothing inside a code block."""
+    text = "# One two: three's\n```bash\n# comment\n```\n## `code`, more\n"
+    assert anchors(text) == {"one-two-threes", "code-more"}
