@@ -9,24 +9,30 @@ import pytest
 from .markdown import ROOT, anchors, links, pages, symbols
 
 
+def resolves(page: Path, target: str) -> bool:
+    """Check that the target's file exists, and that it has the heading or symbol."""
+    file, _, anchor = target.partition("#")
+    path = (page.parent / file).resolve() if file else page
+    if not path.exists() or not path.is_relative_to(ROOT):
+        return False
+    if anchor and path.suffix == ".md":
+        return anchor in anchors(path.read_text())
+    if anchor and path.suffix == ".py":
+        return anchor in symbols(path.read_text())
+    return True
+
+
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of_a_page_resolve(page: Path) -> None:
-    broken = []
-    for target in links(page.read_text()):
-        file, _, anchor = target.partition("#")
-        path = (page.parent / file).resolve() if file else page
-        if not path.exists() or not path.is_relative_to(ROOT):
-            broken.append(target)
-        elif (anchor and path.suffix == ".md" and anchor not in anchors(path.read_text())) or (
-            anchor and path.suffix == ".py" and anchor not in symbols(path.read_text())
-        ):
-            broken.append(target)
+    broken = [target for target in links(page.read_text()) if not resolves(page, target)]
     assert broken == []
 
 
 def test_symbols_of_a_module_are_found() -> None:
     """Functions, classes, constants, annotated fields and methods, but no nested names."""
-    source = "A = 1\nb: int = 2\nclass C:\n    field: int = 3\n    def method(self):\n        x = 1\n"
+    source = (
+        "A = 1\nb: int = 2\nclass C:\n    field: int = 3\n    def method(self):\n        x = 1\n"
+    )
     assert symbols(source) == {"A", "b", "C", "C.field", "C.method"}
 
 
