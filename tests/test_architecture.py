@@ -93,7 +93,7 @@ RULES = {  # the most specific name counts
     ),
     "deploy.robots": Rule(may={*ROBOT_SIDE, "solo_doi.sim"}, outside={"numpy", "pybullet"}),
     "deploy.robots.odri": Rule(  # runs on the robot, beside the vendor's wheels
-        may={"solo_doi.solo12", "deploy.common", "deploy.robots.latency"},
+        may={"solo_doi.solo12", "deploy.common"},
         outside={"numpy", "libmaster_board_sdk_pywrap"},
     ),
     "deploy.robots.virtual_board": Rule(
@@ -101,7 +101,6 @@ RULES = {  # the most specific name counts
             "solo_doi.solo12",
             "solo_doi.sim",
             "deploy.common",
-            "deploy.robots.latency",
             "deploy.robots.odri",
         },
         outside={"numpy", "mujoco"},
@@ -436,3 +435,64 @@ def test_no_folder_holds_more_than_twenty_modules(top: str) -> None:
     """A newcomer reads `ls` and knows where a thing is."""
     folders = [path.parent for path in (ROOT / top).rglob("*.py") if path.name != "__init__.py"]
     assert max(folders.count(folder) for folder in folders) <= 20
+
+
+ROBOT_NAMES = {"pybullet", "mock", "virtual", "real"}
+MAY_NAME_A_ROBOT = ("deploy.robots.registry", "deploy.common.deploy_config", "deploy.cli")
+
+
+def robot_names_decided_on(source: str) -> list[int]:
+    """Lines that choose by a robot's name (comparison, match, table) or refer to the type of it."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        values: list[ast.expr | None] = []
+        if isinstance(node, ast.Compare):
+            values = [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchValue):
+            values = [node.value]
+        elif isinstance(node, ast.Dict):
+            values = [*node.keys]
+        elif isinstance(node, ast.alias | ast.Name | ast.Attribute):
+            name = getattr(node, "name", "") or getattr(node, "id", "") or getattr(node, "attr", "")
+            if name == "RobotName":
+                lines.append(node.lineno)
+        constants = [
+            inner.value
+            for value in values
+            if value is not None
+            for inner in ast.walk(value)
+            if isinstance(inner, ast.Constant)
+        ]
+        if ROBOT_NAMES & {value for value in constants if isinstance(value, str)}:
+            lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize(
+    "module",
+    [name for name in FILES if within(name, ("deploy",)) and not within(name, MAY_NAME_A_ROBOT)],
+)
+def test_no_module_asks_which_robot_it_is(module: str) -> None:
+    """Differences between robots are properties of their entry in deploy.robots.registry."""
+    lines = robot_names_decided_on(FILES[module].read_text())
+    assert not lines, f"{module}, lines {lines}: read a property of RobotKind instead"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'if config.robot == "real": pass',
+        'if "virtual" != config.robot: pass',
+        'judged = robot in ("pybullet", "virtual")',
+        'if (config.robot, config.driver) == ("virtual", "native"): pass',
+        'match robot:\n    case "mock":\n        pass',
+        'settle = {"virtual": 3.7}.get(config.robot)',
+        "from deploy.common.deploy_config import RobotName",
+        "name: deploy_config.RobotName",
+    ],
+)
+def test_a_planted_choice_by_name_is_found(source: str) -> None:
+    """The test above can fail."""
+    assert robot_names_decided_on(source) == [node.lineno for node in ast.parse(source).body] or (
+        robot_names_decided_on(source) == [2]
+    )

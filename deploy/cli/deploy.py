@@ -125,6 +125,7 @@ def deploy(command: DeployCommand) -> int:
     """Run a deployment; return 0 if nothing went wrong and the robot walked, where anybody asks it to."""
     from deploy.launch.preflight import located
     from deploy.launch.supervisor import supervise  # after the flags are checked
+    from deploy.robots.registry import kind_of
 
     config = DeployConfig(
         **{field.name: getattr(command, field.name) for field in fields(DeployConfig)}
@@ -140,7 +141,7 @@ def deploy(command: DeployCommand) -> int:
         from deploy.service.check import check_up
 
         return check_up(config, yes=command.yes)
-    if config.readonly and config.robot in ("real", "virtual"):
+    if config.readonly and kind_of(config).has_master_board:
         from deploy.service.monitor import watch
 
         return watch(config)

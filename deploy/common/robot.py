@@ -94,13 +94,15 @@ class Sensors:
 class Robot(Protocol):
     """Sensors out, joint commands in, once per tick. No call blocks for longer than a tick."""
 
-    name: str
     paces: bool
     """Whether `sense` waits for the robot's own tick; if not, the caller keeps time."""
 
     @property
     def time(self) -> float:
         """The robot's own clock, on which its sensors and commands are timed [s]."""
+
+    def start_clock(self, first_tick: float) -> None:
+        """Set the simulated clock to the host's time of the first tick [s]; hardware ignores it."""
 
     @property
     def largest_gains(self) -> tuple[float, float]:

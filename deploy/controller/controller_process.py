@@ -1,4 +1,7 @@
-"""The controller process: `python -m deploy.controller.controller_process FOLDER`, started by solo-deploy."""
+"""The controller process, started by solo-deploy.
+
+Run as `python -m deploy.controller.controller_process FOLDER [SETTLE_SECONDS]`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from deploy.common.clock import percentiles
-from deploy.common.crane_timing import LET_DOWN
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.realtime import prepare_aloud
 from deploy.common.signals import StopRequest
@@ -33,8 +35,11 @@ PRIORITY = 40
 """Below the robot process, which must never wait for the controller."""
 
 
-def control(folder: Path) -> LoopReport:
-    """Run the controller that a folder's configuration describes, and leave its report there."""
+def control(folder: Path, settle: float = SETTLE) -> LoopReport:
+    """Run the controller that a folder's configuration describes, and leave its report there.
+
+    `settle` is the time at rest before the script stands up; it depends on the kind of robot [s].
+    """
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
     bundle = load_bundle(config.bundle, config.trust)  # the file may be another than at preflight
     controller = Controller(bundle, config.skill, config.controller, force=config.force)
@@ -45,7 +50,7 @@ def control(folder: Path) -> LoopReport:
     recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
     refused = [] if config.fast else prepare_aloud(PRIORITY, "controller")
     stop = StopRequest()
-    loop = Loop(controller, link, make_operator(config, link, controller), recorder)
+    loop = Loop(controller, link, make_operator(config, link, controller, settle), recorder)
     try:
         loop.run(stop, lockstep=config.fast, readonly=config.readonly)
     finally:
@@ -57,13 +62,14 @@ def control(folder: Path) -> LoopReport:
     return loop.report
 
 
-def make_operator(config: DeployConfig, link: Link, controller: Controller) -> Operator:
+def make_operator(
+    config: DeployConfig, link: Link, controller: Controller, settle: float
+) -> Operator:
     """Return who asks for standing, walking and stopping."""
     if config.readonly:
         return Spectator(config.seconds)
     if not config.by_person:
         velocity = None if config.velocity is None else np.array(config.velocity)
-        settle = LET_DOWN if config.robot == "virtual" else SETTLE
         skills = (config.skill, *config.then)
         return Script(
             skills, config.seconds, velocity, settle=settle, at_rest=lambda: controller.at_rest
@@ -81,4 +87,4 @@ def summarised(report: LoopReport) -> dict[str, Any]:
 
 if __name__ == "__main__":
     with one_line("solo-deploy"):
-        control(Path(sys.argv[1]))
+        control(Path(sys.argv[1]), *map(float, sys.argv[2:3]))

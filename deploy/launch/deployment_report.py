@@ -14,6 +14,7 @@ from deploy.common.walk_summary import SHORTEST, walk_of
 from deploy.controller.controller_process import REPORT_FILE as CONTROLLER_FILE
 from deploy.logs.log_picture import draw
 from deploy.recorder.recorder import LOG_FILE, next_incident, read_log, write_incident
+from deploy.robots.registry import WalkSource, kind_of
 from solo_doi.common.files import write_text
 from solo_doi.common.provenance import software
 from solo_doi.policies.bundle.reader import Bundle
@@ -89,7 +90,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
     board = _read(folder / BOARD_FILE)
     if board:
         robot["walk"] = walk_of(board["track"], controller.get("history", []))
-    elif "walk" not in robot and config.robot == "real" and controller.get("walk"):
+    elif kind_of(config).walk_source is WalkSource.ESTIMATE and controller.get("walk"):
         robot["walk"] = controller["walk"]
     if config.operator != "script" and controller.get("walk"):
         command = (

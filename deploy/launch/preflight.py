@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import sys
 from dataclasses import replace
@@ -18,6 +17,7 @@ from deploy.common.walk_summary import SHORTEST
 from deploy.messages.authentication import read_key
 from deploy.robots.odri.bring_up.calibration import default_path, load
 from deploy.robots.odri.drivers.motors import largest_gains
+from deploy.robots.registry import WalkSource, kind_of
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import load_bundle
@@ -31,14 +31,13 @@ FLAT = ("locomotion",)
 def check(config: DeployConfig) -> Bundle:
     """Refuse what cannot go well, with the reason; return the bundle."""
     check_robot(config)
-    if config.robot in ("real", "virtual"):
+    kind = kind_of(config)
+    if kind.has_master_board:
         check_robot_python(config.robot_python, config.driver)
     elif config.robot_python is not None:
         raise SoloError(
             f"--robot-python is for a master board, not for --robot {config.robot}, which needs this one."
         )
-    if config.robot == "pybullet" and not config.headless and not os.environ.get("DISPLAY"):
-        raise SoloError("There is no display for the simulation's window. Add --headless.")
     if not re.fullmatch(r"udpm://[\d.]+:\d+(\?\S*)?", config.url):
         raise SoloError(
             f"--url {config.url}: expected udpm://ADDRESS:PORT?ttl=0, such as {DEFAULT_URL}."
@@ -57,7 +56,7 @@ def check(config: DeployConfig) -> Bundle:
         raise SoloError(
             f"--dead-man is a gamepad's button; --operator {config.operator} has none. Use --operator gamepad."
         )
-    if config.robot == "real" and not sys.stdin.isatty():
+    if kind.is_real and not sys.stdin.isatty():
         raise SoloError(
             f"--robot real moves only when a person at a terminal agrees, and there is none. Run it in a terminal, "
             f"also with --operator {'keyboard' if config.operator == 'script' else config.operator}: it asks there "
@@ -68,19 +67,17 @@ def check(config: DeployConfig) -> Bundle:
 
 def located(config: DeployConfig) -> DeployConfig:
     """Name the calibration of the real robot: the one that `calibrate` wrote, if no other was asked for."""
-    if config.robot != "real" or config.calibration is not None:
+    if not kind_of(config).calibration_in_file or config.calibration is not None:
         return config
     return replace(config, calibration=default_path())
 
 
 def check_robot(config: DeployConfig) -> str:
     """Refuse a real robot without a believable calibration; return a note about one that is old."""
-    if config.robot == "real" and config.interface is None:
-        raise SoloError("--robot real needs --interface, its master board's network card.")
-    if config.robot == "real" and config.fast:
-        raise SoloError("--fast is for simulated robots: the real one has its own time.")
+    kind = kind_of(config)
+    kind.check_settings(config)
     calibration = located(config).calibration
-    if config.robot not in ("real", "virtual") or calibration is None:
+    if not kind.has_master_board or calibration is None:
         return ""
     return load(calibration).check_age(date.today())
 
@@ -105,7 +102,8 @@ def check_skills(config: DeployConfig) -> Bundle:
 def _check_length(config: DeployConfig) -> None:
     """Refuse a walk that would be called none for being too short."""
     skills = 1 + len(config.then)
-    judged = config.robot != "mock" and config.operator == "script" and not config.readonly
+    has_walk = kind_of(config).walk_source is not WalkSource.NONE
+    judged = has_walk and config.operator == "script" and not config.readonly
     if judged and config.seconds * skills < SHORTEST:
         raise SoloError(
             f"--seconds {config.seconds:g}: too short to tell whether the robot walks. Expected at least "
@@ -135,9 +133,11 @@ def check_gains(bundle: Bundle, config: DeployConfig) -> None:
         max(float(np.max(bundle.contract.kd)), config.controller.pose_kd),
     )
     carried, what = LARGEST_GAINS, "the robot's last line lets through"
-    if config.robot in ("real", "virtual"):
-        # A real board tells its protocol only when asked, which --check does; 3 carries most.
-        protocol = config.protocol if (config.robot, config.driver) == ("virtual", "native") else 3
+    kind = kind_of(config)
+    if kind.has_master_board:
+        # A real board reports its protocol only when it is opened, as --check does; 3 carries most.
+        chosen = kind.chooses_protocol and config.driver == "native"
+        protocol = config.protocol if chosen else 3
         largest = largest_gains(protocol)
         carried, what = (
             (min(carried[0], largest[0]), min(carried[1], largest[1])),

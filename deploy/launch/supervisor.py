@@ -16,7 +16,6 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from deploy.common.crane_timing import LOWER_AFTER
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.signals import ask_to_end, naming_parent, on_ending
 from deploy.common.state_machine import State
@@ -26,6 +25,8 @@ from deploy.messages.authentication import read_key, write_key
 from deploy.messages.lcm_link import Link
 from deploy.messages.operator_request import Wish
 from deploy.recorder.recorder import WORK_FILE
+from deploy.robots.registry import kind_of
+from deploy.robots.virtual_board.crane_timing import LOWER_AFTER
 from solo_doi.common import settings
 from solo_doi.common.child_python import module_command
 from solo_doi.common.errors import SoloError
@@ -50,7 +51,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
     )  # what is missing is told before anything starts
     if note:
         Console().print(f"note: {note}", highlight=False, markup=False)
-    if config.robot == "real":
+    if kind_of(config).is_real:
         ask_before_bring_up(_aloud)
     with _taken(device, config) as taken:
         try:
@@ -78,10 +79,7 @@ def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
         ):  # every process of the terminal has got it, and damps; others are told below
             try:
                 robot = _start_robot(config, out)
-                controller = subprocess.Popen(
-                    module_command("deploy.controller.controller_process", str(out)),
-                    env=naming_parent(),
-                )
+                controller = _start_controller(config, out)
                 _accompany(config, out, device, controller, robot)
             finally:
                 on_ending(signal.SIG_IGN)
@@ -99,17 +97,16 @@ def _start_robot(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
     robot = module_command(
         "deploy.robots.process", str(out), python=config.robot_python or sys.executable
     )
-    if config.robot != "virtual":
-        return subprocess.Popen(robot, env=naming_parent())
-    # The board makes the cable, runs the robot process beside itself, and ends with it.
-    board = module_command(
-        "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)
-    )
-    board += ["--clock", "lock-step" if config.fast else "wall", "--lower-after", str(LOWER_AFTER)]
-    board += ["--seed", str(config.seed)]
-    return subprocess.Popen(
-        [*board, "--report", str(out / BOARD_FILE), "--", *robot], env=naming_parent()
-    )
+    # A virtual board runs the robot process beside itself; other robots ignore these options.
+    board_options = ["--lower-after", str(LOWER_AFTER), "--report", str(out / BOARD_FILE)]
+    command = kind_of(config).start(robot, config, board_options)
+    return subprocess.Popen(command, env=naming_parent())
+
+
+def _start_controller(config: DeployConfig, out: Path) -> subprocess.Popen[bytes]:
+    settle = str(kind_of(config).settle_seconds)
+    command = module_command("deploy.controller.controller_process", str(out), settle)
+    return subprocess.Popen(command, env=naming_parent())
 
 
 def _accompany(

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from deploy.common.deploy_config import ControllerConfig, DeployConfig
 from deploy.common.safety_config import SafetyConfig
+from deploy.robots.registry import kind_of
 from solo_doi.common.errors import SoloError
 
 DURATIONS = ("power_seconds", "stand_seconds", "stop_seconds", "sit_seconds")
@@ -16,18 +17,17 @@ DURATIONS = ("power_seconds", "stand_seconds", "stop_seconds", "sit_seconds")
 def check_thresholds(config: DeployConfig) -> None:
     """Refuse what would divide by zero or silently switch a check off; on a real robot, all that is looser."""
     usual = ControllerConfig()
+    real = kind_of(config).is_real
     for field in fields(ControllerConfig):
         value = getattr(config.controller, field.name)
         if field.name != "safety":
-            _check_motion(
-                field.name, value, getattr(usual, field.name), real=config.robot == "real"
-            )
+            _check_motion(field.name, value, getattr(usual, field.name), real=real)
     for field in fields(SafetyConfig):
         value, default = (
             getattr(config.controller.safety, field.name),
             getattr(usual.safety, field.name),
         )
-        _check(field.name, value, default, real=config.robot == "real")
+        _check(field.name, value, default, real=real)
 
 
 def _check_motion(name: str, value: float, usual: float, *, real: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.common.robot_python import check_robot_python
+from deploy.robots.registry import KINDS, kind_of
 from solo_doi.common.child_python import child_environment, module_command
 from solo_doi.common.errors import SoloError
 
@@ -29,41 +30,36 @@ class BenchError(SoloError):
 
 def check_place(config: DeployConfig) -> None:
     """Refuse robots that have no master board, and Pythons that cannot speak to one."""
-    if config.robot not in ("real", "virtual"):
+    kind = kind_of(config)
+    if not kind.has_master_board:
+        possible = [name for name, other in KINDS.items() if other.has_master_board]
         raise SoloError(
-            f"--robot {config.robot}: only real and virtual have a master board. Choose one of them."
+            f"--robot {config.robot}: only {' and '.join(possible)} have a master board. "
+            "Choose one of them."
         )
-    if config.robot == "real" and config.interface is None:
-        raise SoloError("--robot real needs --interface, its master board's network card.")
-    if config.robot == "real" and config.fast:
-        raise SoloError("--fast is for simulated robots: the real one has its own time.")
+    kind.check_settings(config)
     check_robot_python(config.robot_python, config.driver)
 
 
 def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> list[str]:
     """Return the command that does a job, for the virtual robot with its board around it."""
-    from deploy.robots.virtual_board.veth import PC_END
-
-    interface = PC_END if config.robot == "virtual" else str(config.interface)
+    kind = kind_of(config)
+    assert kind.board_interface is not None, "check_place refuses robots without a master board"
     work = module_command(
         "deploy.service.bench_process",
         job,
         "--interface",
-        interface,
+        kind.board_interface(config),
         python=config.robot_python or sys.executable,
     )
     work += ["--driver", config.driver, "--seconds", str(seconds)]
     work += ["--lock-step"] * config.fast + ["--yes"] * yes
-    if config.robot == "real":
-        return work
-    board = module_command(
-        "deploy.robots.virtual_board", "--veth", "--protocol", str(config.protocol)
-    )
-    board += ["--clock", "lock-step" if config.fast else "wall", "--seed", str(config.seed)]
-    board += ["--spread", EXACT, "--put-back"] if job == "calibrate" else ["--spread", PLACED]
+    board_options = ["--spread", PLACED]
+    if job == "calibrate":
+        board_options = ["--spread", EXACT, "--put-back"]
     if job == "check" and not yes:
-        board += ["--turn-after", str(seconds + HANDS_AFTER)]
-    return [*board, "--", *work]
+        board_options += ["--turn-after", str(seconds + HANDS_AFTER)]
+    return kind.start(work, config, board_options)
 
 
 def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: ANN401  # what the job returns

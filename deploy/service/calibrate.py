@@ -11,6 +11,7 @@ import tyro
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.robots.odri.bring_up.calibration import default_path, from_json, save
+from deploy.robots.registry import kind_of
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import check_writable
 
@@ -56,14 +57,15 @@ def calibrate(command: CalibrateCommand) -> int:
         fast=command.fast, seed=command.seed, robot_python=command.robot_python,
     )  # fmt: skip
     check_place(config)
-    if command.out is None and command.robot == "virtual":
+    kind = kind_of(config)
+    if command.out is None and not kind.calibration_in_file:
         raise SoloError(
             "--robot virtual needs --out: a simulated robot's calibration must not take a real one's place."
         )
     out = default_path() if command.out is None else command.out.expanduser()
     if out.exists() and not command.force:
         raise SoloError(f"{out}: exists already. Choose another --out, or replace it with --force.")
-    if command.yes and command.robot == "real":
+    if command.yes and kind.is_real:
         raise SoloError("--yes is for --robot virtual: a real robot needs a person at every step.")
     if not command.yes and not sys.stdin.isatty():
         raise SoloError("calibrate asks a person, and needs a terminal for the answers.")

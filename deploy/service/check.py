@@ -12,6 +12,7 @@ from rich.text import Text
 from deploy.common.deploy_config import DeployConfig
 from deploy.launch.preflight import check_skills, located
 from deploy.robots.odri.bring_up.calibration import load
+from deploy.robots.registry import kind_of
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.bundle.contract import Contract
 
@@ -91,7 +92,7 @@ def _robot(
 def calibration_row(config: DeployConfig, address: str) -> Row:
     """Whether there is a calibration that is this board's, believable, and how old it is."""
     name, limit = "calibration", "of this board"
-    if config.calibration is None and config.robot == "virtual":
+    if config.calibration is None and not kind_of(config).calibration_in_file:
         return Row(name, "known: the robot is simulated", limit, Verdict.GO)
     path = located(config).calibration
     assert path is not None  # the real robot's has a place

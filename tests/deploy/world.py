@@ -146,7 +146,7 @@ class Body:
 
     def __init__(self, robot: Robot, clock: Clock) -> None:
         """Wrap a robot."""
-        self.robot, self.name, self._clock = robot, robot.name, clock
+        self.robot, self._clock = robot, clock
         self.spoil: Callable[[Sensors], Sensors] = lambda sensors: sensors
         self.ledger = Ledger()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from deploy.common.clock import CLOCK, Clock
+from deploy.common.latency_padding import Lag
 from deploy.common.robot import LARGEST_GAINS, STOPPED, RobotError, Sensors, damped
-from deploy.robots.latency import Lag
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
@@ -31,7 +31,6 @@ class Solo12:
     done `drive` sends what bring-up wants, whatever it is told. Nothing here ever begins a second session.
     """
 
-    name = "solo12"
     paces = True
 
     def __init__(
@@ -74,6 +73,9 @@ class Solo12:
     def time(self) -> float:
         """The robot's clock: this machine's, or in lock-step that of the packets [s]."""
         return self._session.now
+
+    def start_clock(self, first_tick: float) -> None:
+        """Do nothing: measurements have the time at which they arrived."""
 
     @property
     def largest_gains(self) -> tuple[float, float]:

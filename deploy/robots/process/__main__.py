@@ -10,12 +10,13 @@ from typing import Any
 from deploy.common.clock import Ticker
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.realtime import prepare_aloud
-from deploy.common.robot import TICK, Robot, RobotError
+from deploy.common.robot import TICK, RobotError
 from deploy.common.signals import StopRequest
 from deploy.messages.authentication import read_key
 from deploy.messages.lcm_link import Link
+from deploy.robots.registry import kind_of, make_robot
 from solo_doi.common import settings
-from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.errors import one_line
 from solo_doi.common.files import write_text
 
 from .gate import Gate
@@ -33,14 +34,15 @@ def main(folder: Path) -> None:
     refused = [] if config.fast else prepare_aloud(PRIORITY, "robot process")
     robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
-    if not (config.fast or robot.paces):  # a simulated robot's time is that of its ticks
-        robot.epoch = ticker.start_ns * 1e-9 + TICK  # type: ignore[attr-defined]
+    if not config.fast:
+        robot.start_clock(ticker.start_ns * 1e-9 + TICK)
     stop = StopRequest()
     # A script is part of the controller, and sends nothing by itself; with the real robot a person goes through it.
     process = RobotProcess(
         robot, link, Gate(), lockstep=config.fast, person=config.by_person, until=stop
     )
-    witness = make_witness(robot)
+    make_ground_truth = kind_of(config).make_ground_truth
+    truth = None if make_ground_truth is None else make_ground_truth(robot)
     damped = 0
     tick = 0
     gave_up, failed_at = "", None
@@ -50,8 +52,8 @@ def main(folder: Path) -> None:
                 ticker.wait()
             process.tick()
             tick += 1
-            if witness is not None:
-                witness.look(process.skill)
+            if truth is not None:
+                truth.update(process.skill)
             if stop():
                 process.stop()
                 damped += 1
@@ -68,54 +70,9 @@ def main(folder: Path) -> None:
             "refused": refused,
         }
         report |= {"gave_up_at": failed_at}
-        report |= {} if witness is None else {"walk": witness.report()}
+        if truth is not None:
+            report["walk"] = truth.report()
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
-
-
-def make_robot(config: DeployConfig) -> Robot:
-    """Return the robot that a configuration asks for."""
-    if config.robot == "pybullet":
-        from deploy.robots.simulated.bullet_solo import BulletSolo
-
-        return BulletSolo(seed=config.seed, gui=not config.headless)
-    if config.robot == "mock":
-        from deploy.robots.simulated.mock_solo import MockSolo
-
-        return MockSolo(seed=config.seed)
-    return _solo12(config)
-
-
-def _solo12(config: DeployConfig) -> Robot:
-    from deploy.robots.odri.bring_up.calibration import load
-    from deploy.robots.odri.drivers.open_board import open_board
-    from deploy.robots.odri.solo12 import Solo12
-
-    if config.robot == "virtual":
-        from deploy.robots.virtual_board.veth import PC_END
-        from deploy.robots.virtual_board.virtual_robot import CALIBRATION
-
-        interface, calibration = (
-            PC_END,
-            CALIBRATION if config.calibration is None else load(config.calibration),
-        )
-    else:
-        if config.interface is None or config.calibration is None:
-            raise SoloError("--robot real needs --interface and --calibration.")
-        interface, calibration = config.interface, load(config.calibration)
-    return Solo12(
-        open_board(interface, config.driver, lock_step=config.fast),
-        calibration,
-        lock_step=config.fast,
-    )
-
-
-def make_witness(robot: Robot) -> Any:  # noqa: ANN401  # a Witness, where PyBullet is installed
-    """Return a witness of a simulated walk; nobody can be one of a real walk."""
-    if robot.name != "pybullet":
-        return None
-    from deploy.robots.simulated.ground_truth import Witness
-
-    return Witness(robot)  # type: ignore[arg-type]  # it is a BulletSolo
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from deploy.common.latency_padding import Lag
 from deploy.common.poses import LYING, LYING_HEIGHT
 from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
-from deploy.robots.latency import Lag
 from solo_doi.sim.bullet.bullet_robot import BulletRobot
 from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.terrain import Terrain
@@ -26,7 +26,6 @@ UP_W = np.array([0.0, 0.0, GRAVITY])
 class BulletSolo:
     """One simulated robot, lying on the ground at first. `sense` shows the state that `drive` last led to."""
 
-    name = "pybullet"
     paces = False
     largest_gains = LARGEST_GAINS
 
@@ -60,6 +59,10 @@ class BulletSolo:
     def time(self) -> float:
         """The robot's own clock [s]."""
         return self.epoch + self._ticks * TICK
+
+    def start_clock(self, first_tick: float) -> None:
+        """Set the simulated clock to the host's time of the first tick [s]."""
+        self.epoch = first_tick
 
     @property
     def motion(self) -> Motion:

@@ -17,7 +17,7 @@ CONTACT_TICKS = 10
 """Contacts are looked at every so many ticks."""
 
 
-class Witness:
+class GroundTruth:
     """Watches one simulated robot; counts while a policy has the motors."""
 
     def __init__(self, robot: BulletSolo) -> None:
@@ -28,7 +28,7 @@ class Witness:
         self._down = self._touching = False
         self._before = robot.motion.base_position_w
 
-    def look(self, skill: int) -> None:
+    def update(self, skill: int) -> None:
         """Take a tick into account; `skill` is below 0 if none has the motors."""
         motion = self._robot.motion
         step = motion.base_position_w - self._before

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from deploy.common.latency_padding import Lag
 from deploy.common.poses import LYING
 from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
-from deploy.robots.latency import Lag
 from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.rotations import IDENTITY
 from solo_doi.solo12.state import JointCommand
@@ -19,7 +19,6 @@ FOLLOWING = 0.05
 class MockSolo:
     """Twelve joints that follow, an IMU that rests but for its noise."""
 
-    name = "mock"
     paces = False
     largest_gains = LARGEST_GAINS
 
@@ -35,6 +34,10 @@ class MockSolo:
     def time(self) -> float:
         """The robot's own clock [s]."""
         return self.epoch + self._ticks * TICK
+
+    def start_clock(self, first_tick: float) -> None:
+        """Set the simulated clock to the host's time of the first tick [s]."""
+        self.epoch = first_tick
 
     def sense(self) -> Sensors:
         """Return joints as they are, and an IMU at rest."""

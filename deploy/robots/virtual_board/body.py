@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deploy.common.crane_timing import HANGING
 from deploy.common.robot import TICK
 from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, SIGN
 from deploy.robots.odri.wire.protocol import CommandPacket, Power
@@ -17,6 +16,7 @@ from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE
 from solo_doi.solo12.rotations import IDENTITY
 
+from .crane_timing import HANGING
 from .imu import Imu
 from .motor_drivers import Drivers
 from .plant import Plant

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.common.crane_timing import SLACK_TIME, SPEED
+from .crane_timing import SLACK_TIME, SPEED
 
 STIFFNESS, DAMPING = 3000.0, 150.0
 """Of the rope and of the hand that keeps the robot from swinging [N/m], [N s/m]."""

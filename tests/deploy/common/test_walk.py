@@ -18,7 +18,7 @@ from tests.deploy.stage import MS, Rig, shipped
 
 pytest.importorskip("pybullet")
 from deploy.robots.simulated.bullet_solo import BulletSolo  # needs PyBullet
-from deploy.robots.simulated.ground_truth import Witness
+from deploy.robots.simulated.ground_truth import GroundTruth
 
 SECONDS = 4.0
 """How long each walks; `solo-deploy` walks for 10 s, and this is as far as CI has time for."""
@@ -62,11 +62,11 @@ def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
             )
 
     rig.before_tick = compare
-    witness = Witness(robot)
+    witness = GroundTruth(robot)
     try:
         for _ in range(WALKING + round(seconds / TICK)):
             rig.tick()
-            witness.look(rig.process.skill)
+            witness.update(rig.process.skill)
     finally:
         robot.close()
     report = witness.report()

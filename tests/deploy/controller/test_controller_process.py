@@ -112,7 +112,7 @@ def test_a_mistake_in_the_program_is_in_report_and_incident(
     with pytest.raises(ZeroDivisionError):
         control(tmp_path)
     report = json.loads((tmp_path / module.REPORT_FILE).read_text())
-    assert "program failed: ZeroDivisionError in test_control.py:" in report["ended"]
+    assert "program failed: ZeroDivisionError in test_controller_process.py:" in report["ended"]
     assert (tmp_path / "incident-1" / "cause.txt").read_text() == report["ended"] + "\n"
     assert (tmp_path / "log.lcm").exists()
     found = problems(report, {"fault": None}, DeployConfig(robot="mock", fast=True), 1.0)

@@ -33,7 +33,7 @@ print(json.dumps({name: getattr(module, "__file__", None) for name, module in sy
 """
 ROBOT = """
 from deploy.common.deploy_config import DeployConfig
-from deploy.robots.process.__main__ import make_robot
+from deploy.robots.registry import make_robot
 from deploy.common.robot import RobotError
 try:
     make_robot(DeployConfig(robot="virtual", driver="sdk"))

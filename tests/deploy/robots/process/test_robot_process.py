@@ -354,7 +354,7 @@ def test_a_mistake_in_the_program_damps_and_damping_goes_on(
     bench.tick(3)
     assert sent == [0.0] * 4
     assert str(bench.gate.fault).startswith(
-        "the robot's own program failed: ZeroDivisionError in test_process.py:"
+        "the robot's own program failed: ZeroDivisionError in test_robot_process.py:"
     )
     assert bench.link.states[-1].fault == Cause.ROBOT_PROGRAM
 

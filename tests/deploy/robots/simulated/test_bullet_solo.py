@@ -19,7 +19,7 @@ from solo_doi.solo12.state import JointCommand, standing
 
 pytest.importorskip("pybullet")
 from deploy.robots.simulated.bullet_solo import BulletSolo  # needs PyBullet
-from deploy.robots.simulated.ground_truth import Witness
+from deploy.robots.simulated.ground_truth import GroundTruth
 
 SILENT = Noise(angular_velocity=0.0, acceleration=0.0, attitude=0.0, joint_velocity=0.0)
 
@@ -127,15 +127,15 @@ def test_torques_are_those_of_the_joint_law_within_the_limit(robot: BulletSolo) 
     assert np.abs(robot.torque).max() > 0.9 * TRAINING.torque
 
 
-# --- Witness -------------------------------------------------------------------------------------
+# --- GroundTruth -------------------------------------------------------------------------------------
 
 
 def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None:
     """A robot that lies and has none has walked for no time; one that lies and has one has fallen once."""
-    witness = Witness(robot)
+    witness = GroundTruth(robot)
     for _ in range(100):
         rest(robot, 1)
-        witness.look(-1)
+        witness.update(-1)
     assert witness.report() == {
         "walked_seconds": 0.0,
         "distance": 0.0,
@@ -147,7 +147,7 @@ def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None
     assert robot.belly_on_ground()
     for _ in range(100):
         rest(robot, 1)
-        witness.look(0)
+        witness.update(0)
     report = witness.report()
     assert report["walked_seconds"] == pytest.approx(0.1)
     assert report["falls"] == 1
@@ -161,7 +161,7 @@ def test_a_witness_counts_the_energy_of_every_joint() -> None:
     robot = SimpleNamespace(
         motion=motion, torque=np.full(NUM_JOINTS, 0.5), belly_on_ground=lambda: False
     )
-    witness = Witness(robot)  # type: ignore[arg-type]  # all that a witness looks at
+    witness = GroundTruth(robot)  # type: ignore[arg-type]  # all that a witness looks at
     for skill in (-1, 0, 0):
-        witness.look(skill)
+        witness.update(skill)
     assert witness.report()["energy"] == pytest.approx(2 * TICK * NUM_JOINTS * 0.5)

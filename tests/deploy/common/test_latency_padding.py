@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deploy.common.latency_padding import MOST, Lag
 from deploy.common.robot import TICK, damped
-from deploy.robots.latency import MOST, Lag
 from deploy.robots.process.gate import GateConfig
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand

@@ -1,0 +1,210 @@
+"""Registry of the kinds of robot: one entry each, with everything that differs between them.
+
+Other modules read these entries and never compare names. Importing the registry loads no simulator.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from deploy.common.deploy_config import DeployConfig, RobotName
+from deploy.common.robot import Robot
+from solo_doi.common.child_python import module_command
+from solo_doi.common.errors import SoloError
+
+from .virtual_board.crane_timing import LET_DOWN
+
+if TYPE_CHECKING:
+    from .odri.bring_up.calibration import Calibration
+    from .simulated.ground_truth import GroundTruth
+
+Command = list[str]
+"""Program and arguments of a process."""
+
+
+class WalkSource(Enum):
+    """Origin of the figures by which a walk is judged."""
+
+    NONE = "none"
+    """Not judged: the robot has no physics."""
+    SIMULATOR = "simulator"
+    """True motion, measured in the robot process."""
+    BOARD = "board"
+    """True motion, in the report of the virtual board."""
+    ESTIMATE = "estimate"
+    """The controller's estimate: hardware has no ground truth."""
+
+
+def _start_alone(command: Command, config: DeployConfig, board_options: Command) -> Command:
+    """Return the command of a robot process that needs no other process."""
+    return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotKind:
+    """One kind of robot: its properties, its checks, and functions that make and start it."""
+
+    name: RobotName
+    """Value of --robot."""
+    make: Callable[[DeployConfig], Robot]
+    """Open the robot; called in the robot process."""
+    walk_source: WalkSource
+    """Origin of the figures by which a walk is judged."""
+    is_real: bool = False
+    """Hardware that can break or hurt: needs consent at a terminal, allows no limits looser than the defaults."""
+    board_interface: Callable[[DeployConfig], str] | None = None
+    """Return the network card of the master board; None for a robot without one."""
+    chooses_protocol: bool = False
+    """True if --protocol sets the board's protocol; other boards report theirs when they are opened."""
+    calibration_in_file: bool = False
+    """True if index angles are measured and stored in a file that is found without --calibration."""
+    settle_seconds: float = 0.5
+    """Time at rest before the script stands up [s]."""
+    checks: tuple[Callable[[DeployConfig], None], ...] = ()
+    """Refusals of settings that this robot cannot run with; each raises SoloError."""
+    make_ground_truth: Callable[[Robot], GroundTruth] | None = None
+    """Make the observer of the true walk in the robot process; None without a simulator there."""
+    start: Callable[[Command, DeployConfig, Command], Command] = _start_alone
+    """Return the command that starts a given process with its robot.
+
+    Arguments: the process, the configuration, and options of the virtual board, which other robots ignore.
+    """
+
+    @property
+    def has_master_board(self) -> bool:
+        """True if a master board can be calibrated, checked and watched with its motors off."""
+        return self.board_interface is not None
+
+    def check_settings(self, config: DeployConfig) -> None:
+        """Refuse settings that this robot cannot run with.
+
+        Raises:
+            SoloError: With the setting and what to do.
+        """
+        for check in self.checks:
+            check(config)
+
+
+def kind_of(config: DeployConfig) -> RobotKind:
+    """Return the registry's entry for the robot of a configuration."""
+    return KINDS[config.robot]
+
+
+def make_robot(config: DeployConfig) -> Robot:
+    """Open the robot of a configuration; it moves nothing before the first tick."""
+    return kind_of(config).make(config)
+
+
+def _needs_display(config: DeployConfig) -> None:
+    if not config.headless and not os.environ.get("DISPLAY"):
+        raise SoloError("There is no display for the simulation's window. Add --headless.")
+
+
+def _needs_interface(config: DeployConfig) -> None:
+    if config.interface is None:
+        raise SoloError("--robot real needs --interface, its master board's network card.")
+
+
+def _needs_real_time(config: DeployConfig) -> None:
+    if config.fast:
+        raise SoloError("--fast is for simulated robots: the real one has its own time.")
+
+
+def _make_bullet(config: DeployConfig) -> Robot:
+    from .simulated.bullet_solo import BulletSolo
+
+    return BulletSolo(seed=config.seed, gui=not config.headless)
+
+
+def _make_bullet_ground_truth(robot: Robot) -> GroundTruth:
+    from .simulated.bullet_solo import BulletSolo
+    from .simulated.ground_truth import GroundTruth
+
+    assert isinstance(robot, BulletSolo)
+    return GroundTruth(robot)
+
+
+def _make_mock(config: DeployConfig) -> Robot:
+    from .simulated.mock_solo import MockSolo
+
+    return MockSolo(seed=config.seed)
+
+
+def _make_virtual(config: DeployConfig) -> Robot:
+    from .odri.bring_up.calibration import load
+    from .virtual_board.virtual_robot import CALIBRATION
+
+    calibration = CALIBRATION if config.calibration is None else load(config.calibration)
+    return _open_solo12(config, _virtual_interface(config), calibration)
+
+
+def _make_real(config: DeployConfig) -> Robot:
+    from .odri.bring_up.calibration import load
+
+    if config.calibration is None:
+        raise SoloError("--robot real needs --interface and --calibration.")
+    return _open_solo12(config, _real_interface(config), load(config.calibration))
+
+
+def _open_solo12(config: DeployConfig, interface: str, calibration: Calibration) -> Robot:
+    from .odri.drivers.open_board import open_board
+    from .odri.solo12 import Solo12
+
+    board = open_board(interface, config.driver, lock_step=config.fast)
+    return Solo12(board, calibration, lock_step=config.fast)
+
+
+def _virtual_interface(config: DeployConfig) -> str:
+    from .virtual_board.veth import PC_END
+
+    return PC_END
+
+
+def _real_interface(config: DeployConfig) -> str:
+    if config.interface is None:
+        raise SoloError("--robot real needs --interface and --calibration.")
+    return config.interface
+
+
+def _start_with_virtual_board(
+    command: Command, config: DeployConfig, board_options: Command
+) -> Command:
+    """Return the command of a virtual board that makes its cable, runs a process beside it, and ends with it."""
+    clock = "lock-step" if config.fast else "wall"
+    board = module_command("deploy.robots.virtual_board", "--veth")
+    board += ["--protocol", str(config.protocol), "--clock", clock, "--seed", str(config.seed)]
+    return [*board, *board_options, "--", *command]
+
+
+KINDS: dict[RobotName, RobotKind] = {
+    "pybullet": RobotKind(
+        name="pybullet",
+        make=_make_bullet,
+        walk_source=WalkSource.SIMULATOR,
+        make_ground_truth=_make_bullet_ground_truth,
+        checks=(_needs_display,),
+    ),
+    "mock": RobotKind(name="mock", make=_make_mock, walk_source=WalkSource.NONE),
+    "virtual": RobotKind(
+        name="virtual",
+        make=_make_virtual,
+        walk_source=WalkSource.BOARD,
+        board_interface=_virtual_interface,
+        chooses_protocol=True,
+        settle_seconds=LET_DOWN,
+        start=_start_with_virtual_board,
+    ),
+    "real": RobotKind(
+        name="real",
+        make=_make_real,
+        walk_source=WalkSource.ESTIMATE,
+        is_real=True,
+        board_interface=_real_interface,
+        calibration_in_file=True,
+        checks=(_needs_interface, _needs_real_time),
+    ),
+}
