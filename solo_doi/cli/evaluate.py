@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
-import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from solo_doi.common.errors import SoloError, one_line
-from solo_doi.common.files import write_text
-from solo_doi.evaluate.eval_config import EvalConfig, is_bundle
+from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.report.html_report import show
-
-SELECTION_FILE = "selection.json"
-SHIPPED = Path(__file__).parents[1] / "skills" / "locomotion"
-"""The run that comes with the package."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,100 +49,41 @@ def main() -> None:
 
 
 def evaluate_all(command: EvalCommand) -> None:
-    """Evaluate every run, then compare them if asked to."""
-    if not command.runs and (command.out is None or command.compare):
-        raise SoloError(
-            "The shipped skills need a place for their results: solo-eval --out DIRECTORY"
-        )
-    values = {field.name: getattr(command, field.name) for field in fields(EvalConfig)}
-    config = EvalConfig(**values | {"transfer": command.transfer or command.select})
+    """Evaluate every run, then compare them if requested."""
+    if not command.runs and command.compare:
+        raise SoloError("Name the runs to compare: solo-eval --compare RUN RUN")
+    config = EvalConfig(
+        **{field.name: getattr(command, field.name) for field in fields(EvalConfig)}
+    )
     config.check()
-    runs = command.runs or (SHIPPED,)
+    from solo_doi.evaluate.evaluate_run import check_folder, plan_evaluation  # heavy imports
+    from solo_doi.evaluate.shipped import SHIPPED_RUN
+
+    runs = command.runs or (SHIPPED_RUN,)
     if len(runs) > 1 and command.out is not None and not command.compare:
         raise SoloError(
             f"{command.out}: cannot hold the results of {len(runs)} runs. Use --compare, or no --out."
         )
-    plans = {
-        run: _plan(run, command, config) for run in runs
-    }  # all of them looked at before any is rolled out
-    done: dict[Path, dict[str, Any]] = {}
-    for run, (out, config) in plans.items():
-        metrics = _evaluate(run, command, config, out)
-        print(f"{run}: {out / 'report.html' if config.pictures else out / 'metrics.json'}")
+    if command.out is not None:
+        check_folder(command.out)
+    out = None if command.compare else command.out
+    # Check all runs before the first rollout, so that the last one cannot fail after minutes.
+    plans = [
+        plan_evaluation(run, out=out, expert=command.expert, config=config, select=command.select)
+        for run in runs
+    ]
+    metrics_of_runs: dict[Path, dict[str, Any]] = {}
+    for plan in plans:
+        metrics = plan.execute(again=command.again)
+        print(f"{plan.source}: {plan.result_file}")
         _show(metrics)
-        elsewhere = run == SHIPPED or is_bundle(run)
-        _keep_selection(
-            metrics,
-            out if elsewhere else run,
-            asked=command.select,
-            same=elsewhere or out == _place(run),
-        )
-        done[run] = metrics
+        if command.select:
+            print(f"selected skills: {metrics['selected']}: {metrics['selection']['rule']}")
+        metrics_of_runs[plan.source] = metrics
     if command.compare:
         from solo_doi.evaluate.compare_runs import compare
 
-        print(compare(done, command.out or Path("runs/comparison")))
-
-
-def _keep_selection(metrics: dict[str, Any], place: Path, *, asked: bool, same: bool) -> None:
-    """Record which skills are robust, if asked to; a record of the `same` run that is there does not grow old."""
-    path = place / SELECTION_FILE
-    if not asked and not (same and path.is_file()):
-        return
-    if "selection" not in metrics:  # it was of a policy that is no more
-        path.unlink()
-        return
-    text = json.dumps(metrics["selection"], indent=1) + "\n"
-    if not path.is_file() or path.read_text() != text:
-        write_text(path, text)
-    print(f"selected skills: {metrics['selected']}: {metrics['selection']['rule']}")
-
-
-def _place(run: Path) -> Path:
-    """Where the results of a run or a bundle go if nothing else is said."""
-    return run.with_suffix(".evaluation") if is_bundle(run) else run / "evaluation"
-
-
-def _plan(run: Path, command: EvalCommand, config: EvalConfig) -> tuple[Path, EvalConfig]:
-    """Where results go, and what is made: what was made there before, too."""
-    from solo_doi.evaluate.cache import (
-        read_earlier,
-        with_earlier,
-    )  # heavy: after the flags are checked
-    from solo_doi.evaluate.source import read_source
-
-    out = _place(run) if command.compare or command.out is None else command.out
-    for folder in (out, command.out):
-        if folder is not None and folder.exists() and not folder.is_dir():
-            raise SoloError(
-                f"{folder}: a file. Expected a directory for the results: choose another --out."
-            )
-    config = with_earlier(config, read_earlier(run, out), out)
-    read_source(run, config)
-    return out, config
-
-
-def _evaluate(run: Path, command: EvalCommand, config: EvalConfig, out: Path) -> dict[str, Any]:
-    from solo_doi.evaluate.cache import has_all, read_earlier, same_settings
-    from solo_doi.evaluate.evaluate_run import evaluate_run
-
-    expert, before = command.expert or shipped_expert(), read_earlier(run, out)
-    if command.again or not (before and same_settings(before, run, expert, config)):
-        return evaluate_run(run, expert, config, out)
-    return (
-        before if has_all(before, config, out) else evaluate_run(run, expert, config, out, before)
-    )
-
-
-def shipped_expert() -> Path:
-    """Return the checkpoint of the expert that comes with the package."""
-    # By its place, not by import: the library knows no application.
-    path = (
-        Path(str(importlib.resources.files("collect"))) / "checkpoints" / "locomotion" / "expert.pt"
-    )
-    if not path.is_file():
-        raise SoloError(f"{path}: no such file. Name the expert's checkpoint with --expert.")
-    return path
+        print(compare(metrics_of_runs, command.out or Path("runs/comparison")))
 
 
 def _show(metrics: dict[str, Any]) -> None:

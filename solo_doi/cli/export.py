@@ -6,13 +6,13 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
 from solo_doi.common.errors import SoloError, one_line
-from solo_doi.common.files import reason, write_text
-from solo_doi.policies.bundle.contract import digest, parse_json
+from solo_doi.common.files import write_text
+from solo_doi.export.model_card import model_card
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import find_bundle
 from solo_doi.policies.bundle.signature import sign, write_key_pair
@@ -27,13 +27,6 @@ HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of 
        solo-export sign KEY FILE...      sign bundles; `solo-deploy --trust KEY.pub` runs no others
 
 FILE to show, verify, compare or describe may be the name of a bundle of the package, such as locomotion."""
-
-FRONT_MATTER = (
-    "---", "library_name: solo-doi", "pipeline_tag: robotics", "tags: [reinforcement-learning, solo12, onnx]", "---",
-)  # fmt: skip
-"""What model hubs read."""
-METRICS = Path("evaluation", "metrics.json")
-"""What solo-eval leaves in a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,59 +56,16 @@ def main() -> None:
 
 def export(command: ExportCommand) -> Path:
     """Write a bundle, load it as a robot would, and return its path."""
-    from solo_doi.export.velocity_commands import of_run
-    from solo_doi.export.writer import write_bundle
-    from solo_doi.policies.dominic_checkpoint import read_policy
-    from solo_doi.policies.skill_policy import SkillPolicy
+    from solo_doi.export.export_bundle import export_bundle
 
-    source = command.source
-    if source.suffix == ".pt":
-        out = command.out or source.with_suffix(".onnx")
-        difference = write_bundle(
-            read_policy(source), out, {"checkpoint": source.name}, (), of_run(source)
-        )
-    else:
-        if not source.is_dir():
-            found = "not a directory" if source.exists() else "no such directory"
-            raise SoloError(f"{source}: {found}. Expected a run of solo-train or a .pt checkpoint.")
-        out = command.out or source / "skills.onnx"
-        policy = SkillPolicy.read(source / "policy.h5")
-        difference = write_bundle(policy, out, _made_from(source), evaluated(source))
-    bundle = Bundle(out)
-    size = f"{bundle.num_skills} skills, {out.stat().st_size / 1024:.0f} kB"
-    print(f"{out}: {size}, graph within {difference:.1e} of the policy")
-    return out
-
-
-def evaluated(run: Path) -> tuple[dict[str, Any], ...]:
-    """What solo-eval found of every skill, and whether it was selected; nothing if it was not run."""
-    path = run / METRICS
-    if not path.is_file():
-        return ()
-    metrics = _read_json(path)
-    found, expected = (
-        metrics.get("made_from", {}).get("policy"),
-        digest((run / "policy.h5").read_bytes()),
+    bundle = export_bundle(command.source, command.out)
+    kilobytes = bundle.path.stat().st_size / 1024
+    difference = bundle.parity["largest_difference"]
+    print(
+        f"{bundle.path}: {bundle.num_skills} skills, {kilobytes:.0f} kB, "
+        f"graph within {difference:.1e} of the policy"
     )
-    if found != expected:
-        raise SoloError(
-            f"{path}: is about another policy ({str(found)[:12]} for {expected[:12]}). Evaluate the run again."
-        )
-    names = ("return_pct", "vx", "falls", "success", "height_mean", "clearance", "frequency")
-    try:
-        chosen = metrics.get("selected")
-        return tuple(
-            {
-                "skill": skill["skill"],
-                "selected": None if chosen is None else skill["skill"] in chosen,
-            }
-            | {name: skill[name] for name in names}
-            for skill in metrics["skills"]
-        )
-    except (KeyError, TypeError) as error:
-        raise SoloError(
-            f"{path}: not written by solo-eval ({error}). Evaluate the run again."
-        ) from error
+    return bundle.path
 
 
 def show(paths: list[Path]) -> None:
@@ -144,34 +94,9 @@ def diff(paths: list[Path]) -> None:
 
 
 def card(paths: list[Path]) -> None:
-    """Write a model card beside a bundle; here, if it is one of the package."""
-    bundle = Bundle(find_bundle(paths[0]))
-    contract = bundle.contract
-    lines = [
-        *FRONT_MATTER, "", f"# {paths[0].stem}", "",
-        f"{bundle.num_skills} {contract.task} skills for Solo12 in one ONNX file, SHA-256 `{bundle.hash}`.", "",
-        f"Observation ({sum(term['size'] for term in contract.observation)} numbers, SI units, base frame): "
-        + ", ".join(term["name"] for term in contract.observation) + ".",
-        f"Joint targets at {1 / contract.control_dt:.0f} Hz, kp {contract.kp:g} N m/rad, kd {contract.kd:g} N m s/rad.",
-        "",
-    ]  # fmt: skip
-    if contract.skills:
-        first = ("skill", "selected")
-        names = [
-            *first,
-            *(name for name in contract.skills[0] if name not in first),
-        ]  # which JSON has sorted
-        lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-        lines += [
-            "| " + " | ".join(_cell(skill.get(name)) for name in names) + " |"
-            for skill in contract.skills
-        ]
-        if rule := contract.made_from.get("selection"):
-            lines += ["", f"Selected skills have {rule}."]
-    else:
-        lines += ["Its skills have not been evaluated."]
+    """Write a model card beside a bundle, or into the current folder if it comes with the package."""
     path = paths[0].with_suffix(".md")
-    write_text(path, "\n".join(lines) + "\n")
+    write_text(path, model_card(Bundle(find_bundle(paths[0])), paths[0].stem))
     print(path)
 
 
@@ -203,36 +128,3 @@ def _check_count(action: str, paths: list[Path]) -> None:
         raise SoloError(
             f"{action} takes {expected or 'one or more'} file(s), found {len(paths)}; see --help."
         )
-
-
-def _cell(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def _made_from(run: Path) -> dict[str, Any]:
-    path = run / "provenance.json"
-    known = {"run": run.resolve().name} | (_read_json(path) if path.is_file() else {})
-    return known | ({"selection": rule} if (rule := _rule(run / METRICS)) else {})
-
-
-def _rule(path: Path) -> str | None:
-    """By what skills were selected, as solo-eval says it; nothing if it did not."""
-    selection = (_read_json(path) if path.is_file() else {}).get("selection")
-    try:
-        return None if selection is None else str(selection["rule"])
-    except (KeyError, TypeError) as error:
-        raise SoloError(
-            f"{path}: not written by solo-eval ({error}). Evaluate the run again."
-        ) from error
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = parse_json(path.read_text())
-    except (OSError, ValueError) as error:
-        raise SoloError(
-            f"{path}: cannot be read ({reason(error)}). Remove it, or make it again."
-        ) from error
-    if not isinstance(content, dict):
-        raise SoloError(f"{path}: holds a {type(content).__name__}, expected a dictionary.")
-    return content

@@ -1,100 +1,137 @@
-"""Evaluates skills: their policies, the log and ratios of their run; writes metrics, figures and the report."""
+"""Evaluation of one run or bundle: checks first, then rollouts, reusing earlier results where possible."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from solo_doi.common import settings as settings_files
+from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
-from solo_doi.common.provenance import software
-from solo_doi.policies.dominic_checkpoint import read_policy
 
-from .cache import METRICS_JSON, REPORT_FILE, made_from
-from .definitions import DEFINITIONS, MEASURES
-from .eval_config import COMMANDED, EvalConfig
-from .metrics import skill_diversity as diversity
-from .metrics.walk import Walk, measure
-from .run_page import write_page
-from .selection import selection, transfer, transfer_score
-from .skill_evaluation import Evaluation, describe_skills, evaluate, feature_scale, roll_out
+from .cache import METRICS_JSON, REPORT_FILE, has_all, read_earlier, same_settings, with_earlier
+from .eval_config import EvalConfig, is_bundle
+from .shipped import SHIPPED_EXPERT, SHIPPED_RUN
 from .source import read_source
-from .training_history import returns_over_training
+from .write_evaluation import write_evaluation
 
-EXPERT_ROBOTS = 200
-"""Rollouts of the expert that the map of successor features is fitted on."""
+SELECTION_FILE = "selection.json"
 
 
 def evaluate_run(
-    run: Path,
-    expert_file: Path,
-    config: EvalConfig,
-    out: Path,
-    known: Mapping[str, Any] | None = None,
+    source: Path | str,
+    *,
+    out: Path | str | None = None,
+    expert: Path | str | None = None,
+    config: EvalConfig | None = None,
+    select: bool = False,
+    again: bool = False,
 ) -> dict[str, Any]:
-    """Evaluate and write; return what `metrics.json` holds. Parts of it that are known need not be made again."""
-    config.check()
-    known = known or {}
-    source, expert = read_source(run, config), read_policy(expert_file)
-    evaluation = evaluate(source.policy, expert, config, source.recovered)
-    metrics: dict[str, Any] = {
-        **source.told,
-        "evaluation": settings_files.to_dict(config),
-        "made_from": made_from(run, expert_file),
-        **describe_skills(evaluation),
-        "definitions": DEFINITIONS,
-        "measures": MEASURES,
-        "software": software(),
-    }
-    points = _map(evaluation, expert_file, config)
-    if points:
-        metrics["silhouette"] = diversity.silhouette(points[1 : 1 + len(evaluation.walks)])
-    if config.transfer:
-        rows = known.get("transfer") or transfer(source.policy, config)
-        chosen = selection(rows, config)
-        metrics |= {"transfer": rows, "transfer_score": transfer_score(rows)}
-        metrics |= {"selected": chosen["selected"], "selection": chosen}
-    if config.history and source.trained is not None:
-        metrics["history"] = known.get("history") or returns_over_training(
-            run, source.trained, expert, config
+    """Roll out the skills of a run or a bundle, write the results and return the content of metrics.json.
+
+    Args:
+        source: Run directory of solo-train, or .onnx bundle of solo-export.
+        out: Folder for the results; RUN/evaluation, or NAME.evaluation beside NAME.onnx, by default.
+        expert: Checkpoint of the expert that returns are measured against; the shipped one by default.
+        config: Settings of the evaluation.
+        select: Select the robust skills and record them in selection.json; includes the transfer table.
+        again: Evaluate again although results of the same settings exist.
+
+    Raises:
+        SoloError: The source, the expert or the settings cannot be evaluated.
+    """
+    plan = plan_evaluation(source, out=out, expert=expert, config=config, select=select)
+    return plan.execute(again=again)
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """A checked evaluation that has not been executed yet."""
+
+    source: Path
+    """Run directory or bundle."""
+    out: Path
+    """Folder of the results."""
+    expert: Path
+    """Checkpoint of the expert."""
+    config: EvalConfig
+    """Settings, extended by the parts that earlier results in `out` have."""
+    select: bool
+    """Whether to write selection.json."""
+
+    @property
+    def result_file(self) -> Path:
+        """File to read first: the report, or metrics.json if no pictures are drawn."""
+        return self.out / (REPORT_FILE if self.config.pictures else METRICS_JSON)
+
+    def execute(self, *, again: bool = False) -> dict[str, Any]:
+        """Evaluate, unless results of the same settings exist; return the content of metrics.json."""
+        metrics = self._metrics(again=again)
+        self._update_selection(metrics)
+        return metrics
+
+    def _metrics(self, *, again: bool) -> dict[str, Any]:
+        earlier = read_earlier(self.source, self.out)
+        usable = bool(earlier) and same_settings(earlier, self.source, self.expert, self.config)
+        if again or not usable:
+            return write_evaluation(self.source, self.expert, self.config, self.out)
+        if has_all(earlier, self.config, self.out):
+            return earlier
+        return write_evaluation(self.source, self.expert, self.config, self.out, earlier)
+
+    def _update_selection(self, metrics: dict[str, Any]) -> None:
+        """Write selection.json if requested, or if an earlier one would become outdated."""
+        # The package and bundles are not written to: their selection lies beside the results.
+        read_only = self.source == SHIPPED_RUN or is_bundle(self.source)
+        path = (self.out if read_only else self.source) / SELECTION_FILE
+        belongs_to_results = read_only or self.out == default_folder(self.source)
+        if not self.select and not (belongs_to_results and path.is_file()):
+            return
+        if "selection" not in metrics:  # the file describes a policy that was replaced since
+            path.unlink()
+            return
+        text = json.dumps(metrics["selection"], indent=1) + "\n"
+        if not path.is_file() or path.read_text() != text:
+            write_text(path, text)
+
+
+def plan_evaluation(
+    source: Path | str,
+    *,
+    out: Path | str | None = None,
+    expert: Path | str | None = None,
+    config: EvalConfig | None = None,
+    select: bool = False,
+) -> EvaluationPlan:
+    """Check everything that can be checked before rollouts; arguments as in `evaluate_run`."""
+    source = Path(source)
+    if source == SHIPPED_RUN and out is None:
+        raise SoloError(
+            "The shipped skills need a folder for their results: solo-eval --out DIRECTORY"
         )
-    if config.pictures:
-        write_page(source, evaluation, points, config, metrics, out / REPORT_FILE)
-    else:
-        (out / REPORT_FILE).unlink(missing_ok=True)  # of another policy: its own is kept up to date
-    metrics = _plain(metrics)
-    write_text(out / METRICS_JSON, json.dumps(metrics, indent=1, allow_nan=False) + "\n")
-    return metrics
+    config = config or EvalConfig()
+    config.check()
+    if select:
+        config = replace(config, transfer=True)
+    folder = default_folder(source) if out is None else Path(out)
+    check_folder(folder)
+    config = with_earlier(config, read_earlier(source, folder), folder)
+    read_source(source, config)
+    expert = SHIPPED_EXPERT if expert is None else Path(expert)
+    return EvaluationPlan(source, folder, expert, config, select)
 
 
-def _map(evaluation: Evaluation, expert_file: Path, config: EvalConfig) -> list[np.ndarray]:
-    """Points of the expert, every skill, and SMODICE's expert on the expert's map; none of a single skill."""
-    if len(evaluation.walks) == 1:
-        return []
-    settings = EvalConfig(
-        sim=config.sim, randomisation=config.randomisation, steps=config.steps, seed=config.seed
-    )
-    many = many_of_the_expert(expert_file.resolve(), settings, EXPERT_ROBOTS)
-    recovered = [] if evaluation.recovered is None else [evaluation.recovered]
-    return diversity.embed(many, evaluation.walks + recovered, feature_scale(many), config.seed)
+def default_folder(source: Path) -> Path:
+    """Return the folder for the results of a run or a bundle."""
+    if is_bundle(source):
+        return source.with_suffix(".evaluation")
+    return source / "evaluation"
 
 
-@lru_cache(maxsize=1)  # the same for all runs of a comparison, and several seconds each
-def many_of_the_expert(expert_file: Path, config: EvalConfig, robots: int) -> Walk:
-    """Roll the expert out many times."""
-    return measure(roll_out(read_policy(expert_file), 0, config, robots=robots), COMMANDED)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  # any value
-    """What JSON can hold: nothing instead of NaN and infinity, which other programs refuse to read."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def check_folder(folder: Path) -> None:
+    """Refuse a file where a folder for results is needed."""
+    if folder.exists() and not folder.is_dir():
+        raise SoloError(
+            f"{folder}: a file. Expected a directory for the results: choose another --out."
+        )

@@ -16,8 +16,8 @@ from solo_doi.cli.evaluate import main
 from solo_doi.cli.train import train
 from solo_doi.common import settings
 from solo_doi.common.errors import MissingPackageError
-from solo_doi.evaluate import evaluate_run as run_module
 from solo_doi.evaluate import selection
+from solo_doi.evaluate import write_evaluation as write_module
 from solo_doi.evaluate.metrics import skill_diversity as diversity
 from solo_doi.evaluate.metrics.walk import Walk
 from solo_doi.evaluate.report import motion_pictures as pictures
@@ -84,13 +84,13 @@ def roll_outs(monkeypatch: pytest.MonkeyPatch) -> RollOuts:
 @pytest.fixture(autouse=True)
 def fresh_expert() -> None:
     """What a test made of the expert's rollouts is not another's."""
-    run_module.many_of_the_expert.cache_clear()
+    write_module.many_of_the_expert.cache_clear()
 
 
 @pytest.fixture
 def no_map(monkeypatch: pytest.MonkeyPatch) -> None:
     """UMAP takes long; any points of few robots do."""
-    monkeypatch.setattr(run_module, "EXPERT_ROBOTS", MAPPED)
+    monkeypatch.setattr(write_module, "EXPERT_ROBOTS", MAPPED)
 
     def points(
         expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0
@@ -133,7 +133,7 @@ def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFac
     """A run after `solo-eval RUN --select --history`, with nothing replaced but fewer robots."""
     run = train_tiny(tmp_path_factory.mktemp("evaluated") / "tiny <b>bold</b>")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_module, "EXPERT_ROBOTS", 20)
+        patch.setattr(write_module, "EXPERT_ROBOTS", 20)
         if importlib.util.find_spec("pybullet") is None:  # newer Pythons have none
             mujoco = tuple(
                 condition for condition in selection.CONDITIONS if condition[0] == "mujoco"

@@ -10,8 +10,8 @@ from typing import Any
 import h5py
 import pytest
 
-from solo_doi.cli.evaluate import shipped_expert
 from solo_doi.evaluate.selection import CONDITIONS
+from solo_doi.evaluate.shipped import SHIPPED_EXPERT
 
 from .conftest import FEW, Evaluate
 from .test_eval_cli import NUMBERS, ONCE, SKILLS, here, tree
@@ -19,6 +19,8 @@ from .walks import RollOuts
 
 __all__ = ["here"]  # a fixture
 pytestmark = pytest.mark.usefixtures("no_map")
+COLLECTED = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion"
+"""Checkpoints that data were collected with."""
 TRANSFER = SKILLS * len(CONDITIONS)
 
 
@@ -54,8 +56,8 @@ def test_another_expert_is_another_evaluation(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
     """By what is in its file, not by its name."""
-    shutil.copy(shipped_expert(), "same.pt")
-    shutil.copy(shipped_expert().with_name("model_2000.pt"), "other.pt")
+    shutil.copy(SHIPPED_EXPERT, "same.pt")
+    shutil.copy(COLLECTED / "model_2000.pt", "other.pt")
     for arguments in ((), ("--expert", "same.pt"), ("--expert", "other.pt")):
         assert solo_eval("run", *NUMBERS, *arguments)[0] == 0
     assert len(roll_outs.measured) == 2 * ONCE
@@ -179,7 +181,7 @@ def test_numbers_of_other_definitions_are_made_anew(
 ) -> None:
     """By what definitions say, and by the version of the measures."""
     with monkeypatch.context() as patch:
-        for module in ("kept", "run"):
+        for module in ("cache", "write_evaluation"):
             patch.setattr(f"solo_doi.evaluate.{module}.{name}", value)
         assert solo_eval("run", *NUMBERS)[0] == 0
     assert solo_eval("run", *NUMBERS)[0] == 0

@@ -140,7 +140,7 @@ def test_too_little_to_measure_is_refused(
 def test_shipped_skills_need_a_place(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
     """Nothing is written into the package if no run is named."""
     assert refusal(solo_eval, roll_outs) == (
-        "The shipped skills need a place for their results: solo-eval --out DIRECTORY"
+        "The shipped skills need a folder for their results: solo-eval --out DIRECTORY"
     )
 
 

@@ -13,15 +13,15 @@ import h5py
 import numpy as np
 import pytest
 
-from solo_doi.cli.evaluate import shipped_expert
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.evaluate import training_history as history_module
 from solo_doi.evaluate.definitions import DEFINITIONS
 from solo_doi.evaluate.eval_config import EvalConfig
-from solo_doi.evaluate.evaluate_run import evaluate_run
 from solo_doi.evaluate.selection import select
+from solo_doi.evaluate.shipped import SHIPPED_EXPERT
 from solo_doi.evaluate.training_history import SHOWN, policies_over_training, returns_over_training
+from solo_doi.evaluate.write_evaluation import write_evaluation
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.runs.run_directory import RunConfig
 from tests.algorithm.runs import summary_of
@@ -40,7 +40,7 @@ NUMBERS = EvalConfig(episodes=4, steps=100, pictures=False)
 @pytest.fixture
 def expert() -> Path:
     """The shipped expert."""
-    return shipped_expert()
+    return SHIPPED_EXPERT
 
 
 def copied(run: Path, folder: Path) -> Path:
@@ -168,7 +168,7 @@ def test_without_pictures_there_are_only_numbers(
     trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
 ) -> None:
     """All of them, the map's too, but nothing is filmed or drawn; what is returned is what is written."""
-    metrics = evaluate_run(trained, expert, NUMBERS, tmp_path / "out")
+    metrics = write_evaluation(trained, expert, NUMBERS, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["metrics.json"]
     assert metrics == metrics_of(tmp_path / "out")
     assert (
@@ -183,11 +183,11 @@ def test_the_expert_that_smodice_recovered_is_rolled_out_too(
 ) -> None:
     """In the same domains, with its velocity beside the expert's; a run without it has no such numbers."""
     run = copied(trained, tmp_path)
-    found = evaluate_run(run, expert, NUMBERS, tmp_path / "out")["smodice"]
+    found = write_evaluation(run, expert, NUMBERS, tmp_path / "out")["smodice"]
     assert {"return_pct", "vx", "vx_pct", "falls", "success", "intervals"} <= found.keys()
     assert found["vx_pct"] == pytest.approx(100.0)  # which is recorded as any first skill is
     (run / "expert.h5").unlink()
-    assert "smodice" not in evaluate_run(run, expert, NUMBERS, tmp_path / "out")
+    assert "smodice" not in write_evaluation(run, expert, NUMBERS, tmp_path / "out")
 
 
 @pytest.mark.usefixtures("no_map")
@@ -196,14 +196,14 @@ def test_the_map_of_the_expert_is_made_once_for_all_runs(
 ) -> None:
     """The second run shares its rollouts; another seed has its own."""
     for seed in (0, 0, 1):
-        evaluate_run(trained, expert, replace(NUMBERS, seed=seed), tmp_path / "out")
+        write_evaluation(trained, expert, replace(NUMBERS, seed=seed), tmp_path / "out")
     assert [robots for *_, robots in roll_outs.asked].count(MAPPED) == 2
 
 
 @pytest.mark.usefixtures("roll_outs", "no_film")
 def test_a_single_skill_can_be_evaluated(trained_alone: Path, expert: Path, tmp_path: Path) -> None:
     """Its own numbers and figures; there is nothing to differ from."""
-    evaluate_run(trained_alone, expert, FEW, tmp_path / "out")
+    write_evaluation(trained_alone, expert, FEW, tmp_path / "out")
     metrics = metrics_of(tmp_path / "out")
     assert len(metrics["skills"]) == 1
     assert metrics["objective"] == "smodice"
@@ -221,7 +221,7 @@ def test_a_run_without_some_of_its_files_has_a_page_all_the_same(
     run = copied(trained, tmp_path)
     for name in ("ratios.h5", "metrics.jsonl"):
         (run / name).unlink()
-    evaluate_run(run, expert, FEW, tmp_path / "out")
+    write_evaluation(run, expert, FEW, tmp_path / "out")
     found = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"report.html", "umap.png"} <= found
     assert not found & {"ratios.png", "training.png"}
@@ -238,7 +238,7 @@ def test_a_log_that_lacks_numbers_has_gaps(trained: Path, expert: Path, tmp_path
     (run / "summary.json").write_text(
         json.dumps(summary_of(run) | {"warnings": ["skills <i>join</i>"]})
     )
-    evaluate_run(run, expert, FEW, tmp_path / "out")
+    write_evaluation(run, expert, FEW, tmp_path / "out")
     with (tmp_path / "out" / "training.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["ratio_l1"] for row in rows] == ["nan"] * len(lines)
@@ -254,7 +254,7 @@ def test_what_is_no_number_is_null(trained: Path, expert: Path, tmp_path: Path) 
     run = copied(trained, tmp_path)
     changed = {"phi": [float("inf"), 1.0, float("nan")], "held_out_accuracy": None}
     (run / "summary.json").write_text(json.dumps(summary_of(run) | changed))
-    evaluate_run(run, expert, NUMBERS, tmp_path / "out")
+    write_evaluation(run, expert, NUMBERS, tmp_path / "out")
     assert metrics_of(tmp_path / "out")["phi"] == [None, 1.0, None]
     assert metrics_of(tmp_path / "out")["held_out_accuracy"] is None
 
@@ -265,7 +265,7 @@ def test_a_run_is_named_even_where_it_is(
 ) -> None:
     """`solo-eval .` knows what the directory is called."""
     monkeypatch.chdir(trained)
-    assert evaluate_run(Path(), expert, NUMBERS, tmp_path / "out")["run"] == trained.name
+    assert write_evaluation(Path(), expert, NUMBERS, tmp_path / "out")["run"] == trained.name
 
 
 def test_a_policy_of_another_task_is_refused(trained: Path, expert: Path, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_policy_of_another_task_is_refused(trained: Path, expert: Path, tmp_pa
     }
     SkillPolicy(**arrays | smaller).write(run / "policy.h5")
     with pytest.raises(SoloError, match="takes 5 numbers, found 48"):
-        evaluate_run(run, expert, NUMBERS, tmp_path / "out")
+        write_evaluation(run, expert, NUMBERS, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

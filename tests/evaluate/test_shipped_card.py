@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import yaml
 
-from solo_doi.cli.evaluate import SHIPPED, shipped_expert
 from solo_doi.evaluate.cache import made_from
+from solo_doi.evaluate.shipped import SHIPPED_EXPERT, SHIPPED_RUN
 
-CARD = (SHIPPED / "README.md").read_text()
-METRICS = json.loads((SHIPPED / "evaluation" / "metrics.json").read_text())
+CARD = (SHIPPED_RUN / "README.md").read_text()
+METRICS = json.loads((SHIPPED_RUN / "evaluation" / "metrics.json").read_text())
 
 
 def test_the_evaluation_is_of_the_shipped_policy() -> None:
     """By the hashes of its files."""
-    assert METRICS["made_from"] == made_from(SHIPPED, shipped_expert())
+    assert METRICS["made_from"] == made_from(SHIPPED_RUN, SHIPPED_EXPERT)
 
 
 def test_the_command_is_that_of_the_run() -> None:
     """Its eps and seed."""
-    config = yaml.safe_load((SHIPPED / "config.yaml").read_text())
+    config = yaml.safe_load((SHIPPED_RUN / "config.yaml").read_text())
     assert f"`solo-train --eps {config['eps']:g} --seed {config['seed']}`" in CARD
 
 
@@ -34,3 +35,9 @@ def test_the_tables_are_those_of_the_evaluation() -> None:
         assert f"{row['vx']:.2f} m/s, {row['falls']} falls, {100 * row['success']:.0f}%" in CARD
     assert METRICS["selected"] == [*range(len(METRICS["skills"]))]
     assert "all five are selected" in CARD
+
+
+def test_the_library_ships_the_expert_that_data_were_collected_with() -> None:
+    """The library has its own copy, since it does not know the collection."""
+    collected = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion" / "expert.pt"
+    assert SHIPPED_EXPERT.read_bytes() == collected.read_bytes()

@@ -116,6 +116,6 @@ Patch = Callable[[str, object], None]
 def stand_in(patch: Patch) -> RollOuts:
     """Replace rollouts wherever they are made."""
     roll_outs = RollOuts()
-    for module in ("skills", "selection", "run"):
+    for module in ("skill_evaluation", "selection", "write_evaluation"):
         patch(f"solo_doi.evaluate.{module}.roll_out", roll_outs)
     return roll_outs

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solo_doi.cli import export as cli
 from solo_doi.common.errors import SoloError
+from solo_doi.export.export_bundle import export_bundle
 from solo_doi.export.writer import make_contract
-from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.observation import LAYOUTS
 from tests.policies.bundles import masked_policy, skill_policy
 
-EXPERT = Path(cli.__file__).parents[2] / "collect" / "checkpoints" / "locomotion" / "expert.pt"
+EXPERT = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion" / "expert.pt"
 
 
 def with_commands(mean: tuple[float, ...], std: tuple[float, ...]) -> SkillPolicy:
@@ -69,23 +68,21 @@ def test_a_checkpoint_in_its_run_has_the_range_that_the_run_drew_from(tmp_path: 
     """Whatever was seen meanwhile: commands grow, and a share of them is straight ahead."""
     episode = "  forward_share: 0.15\n  command_vx: [0.0, 1.0]\n  command_vy: [0.0, 0.0]\n  command_yaw: [-0.8, 0.8]\n"
     source = run_of(tmp_path / "steer", episode)
-    contract = Bundle(cli.export(cli.ExportCommand(source=source))).contract
+    contract = export_bundle(source).contract
     assert contract.command_range == {"low": (0.0, 0.0, -0.8), "high": (1.0, 0.0, 0.8)}
     assert contract.command == (0.5, 0.0, 0.0)
 
 
 def test_a_run_that_went_straight_ahead_has_one_command(tmp_path: Path) -> None:
     """Although its ranges, which it never drew from, are there."""
-    contract = Bundle(
-        cli.export(cli.ExportCommand(source=run_of(tmp_path, "  forward_share: 1.0\n")))
-    ).contract
+    contract = export_bundle(run_of(tmp_path, "  forward_share: 1.0\n")).contract
     assert contract.command_range["low"] == contract.command_range["high"] == (1.0, 0.0, 0.0)
 
 
 def test_a_run_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None:
     """A guess in the place of what stands there would be another robot's range."""
     with pytest.raises(SoloError, match=r"config\.yaml: episode: .*command_wx"):
-        cli.export(cli.ExportCommand(source=run_of(tmp_path, "  command_wx: [0.0, 1.0]\n")))
+        export_bundle(run_of(tmp_path, "  command_wx: [0.0, 1.0]\n"))
 
 
 def test_navigation_has_no_velocity_command() -> None:

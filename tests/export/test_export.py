@@ -15,8 +15,8 @@ import torch
 from solo_doi.algorithm.networks import SkillNetwork
 from solo_doi.algorithm.train_config import PolicyConfig
 from solo_doi.algorithm.training import Training
-from solo_doi.cli import export as cli
 from solo_doi.common.errors import SoloError
+from solo_doi.export.export_bundle import export_bundle
 from solo_doi.export.graph import build_graph
 from solo_doi.export.writer import make_contract, write_bundle
 from solo_doi.policies.bundle.reader import VECTORS, Bundle, TestVectors
@@ -390,7 +390,7 @@ def test_a_shipped_bundle_is_that_of_its_policy(
     source: Path, shipped: Path, tmp_path: Path
 ) -> None:
     """A fresh export differs in the software that is named, so in the hash, in rounding, and in nothing else."""
-    fresh = Bundle(cli.export(cli.ExportCommand(source=source, out=tmp_path / "skills.onnx")))
+    fresh = export_bundle(source, tmp_path / "skills.onnx")
     assert replace(fresh.contract, made_from={}) == replace(Bundle(shipped).contract, made_from={})
     graphs = []
     for path in (shipped, fresh.path):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solo_doi.cli.evaluate import SHIPPED
 from solo_doi.evaluate.rollouts.estimated_base import STANDING, EstimatedTask, estimated_task
 from solo_doi.evaluate.rollouts.recording import evaluation_task, record
+from solo_doi.evaluate.shipped import SHIPPED_RUN
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, SENSE_DT, Array
 from solo_doi.solo12.estimator import Estimate
@@ -128,7 +128,7 @@ def test_robots_have_the_physics_they_have_without_it(made_up: list[MadeUpEstima
 @pytest.mark.parametrize("sim", ["mujoco", "pybullet"])
 def test_a_shipped_skill_walks_on_estimates(sim: str) -> None:
     """As fast as it is told, without a fall, on a velocity that is believed and nearly true."""
-    policy, seen = SkillPolicy.read(SHIPPED / "policy.h5"), []
+    policy, seen = SkillPolicy.read(SHIPPED_RUN / "policy.h5"), []
 
     def act(observation: np.ndarray) -> np.ndarray:
         seen.append(observation)

@@ -1,0 +1,53 @@
+"""Export of a run or a checkpoint as a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from solo_doi.common.errors import SoloError
+from solo_doi.policies.bundle.reader import FILE, Bundle
+from solo_doi.policies.skill_policy import SkillPolicy
+
+from .run_record import read_made_from, read_skill_evaluations
+from .velocity_commands import of_run
+from .writer import write_bundle
+
+CHECKPOINT_SUFFIX = ".pt"
+
+
+def export_bundle(source: Path | str, out: Path | str | None = None) -> Bundle:
+    """Write the skills of a run or a checkpoint as one .onnx file, and load it as a robot would.
+
+    Args:
+        source: Run directory of solo-train, or DOMiNiC checkpoint of solo-pretrain (.pt).
+        out: File to write; skills.onnx in the run, or NAME.onnx beside NAME.pt, by default.
+
+    Returns:
+        The bundle, loaded from the written file and verified.
+
+    Raises:
+        SoloError: The source cannot be exported.
+    """
+    source = Path(source)
+    if source.suffix == CHECKPOINT_SUFFIX:
+        path = source.with_suffix(".onnx") if out is None else Path(out)
+        _export_checkpoint(source, path)
+    else:
+        path = source / FILE if out is None else Path(out)
+        _export_run(source, path)
+    return Bundle(path)
+
+
+def _export_checkpoint(checkpoint: Path, path: Path) -> None:
+    from solo_doi.policies.dominic_checkpoint import read_policy  # imports torch
+
+    policy = read_policy(checkpoint)
+    write_bundle(policy, path, {"checkpoint": checkpoint.name}, (), of_run(checkpoint))
+
+
+def _export_run(run: Path, path: Path) -> None:
+    if not run.is_dir():
+        found = "not a directory" if run.exists() else "no such directory"
+        raise SoloError(f"{run}: {found}. Expected a run of solo-train or a .pt checkpoint.")
+    policy = SkillPolicy.read(run / "policy.h5")
+    write_bundle(policy, path, read_made_from(run), read_skill_evaluations(run))
