@@ -15,7 +15,9 @@ import onnx
 from deploy.common.state_machine import State
 from deploy.messages.lcm_link import Request
 from solo_doi.policies.bundle.contract import BundleError, Contract, canonical, parse_json
-from solo_doi.policies.bundle.reader import CONTRACT, Bundle, check_contract, seal, sealed
+from solo_doi.policies.bundle.contract_checks import check_contract
+from solo_doi.policies.bundle.reader import CONTRACT, Bundle
+from solo_doi.policies.bundle.seal import is_sealed, seal
 from solo_doi.policies.bundle.shipped import SHIPPED
 
 from .deploy.stage import Stage
@@ -34,11 +36,11 @@ def seals_hold(count: int, seed: int) -> int:
     content = seal(
         SHIPPED.read_bytes()[-1024:]
     )  # a whole bundle takes too long to hash a million times
-    assert sealed(content)
+    assert is_sealed(content)
     good = 0
     for _ in range(count):
         spoilt = mutated(content, rng)
-        good += sealed(spoilt) == (spoilt == content)
+        good += is_sealed(spoilt) == (spoilt == content)
     return good
 
 

@@ -19,6 +19,7 @@ from solo_doi.policies.bundle.signature import sign, write_key_pair
 
 HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of solo-train as one .onnx file
        solo-export CHECKPOINT.pt [--out FILE]    the same for a DOMiNiC checkpoint
+                                         (--task NAME if it has no config.yaml beside it)
        solo-export show FILE             print the contract
        solo-export verify FILE...        check hash, contract and test vectors; exit code 1 if one fails
        solo-export diff FILE FILE        print where two contracts differ
@@ -37,6 +38,8 @@ class ExportCommand:
     """Run of solo-train, or checkpoint of solo-pretrain."""
     out: Path | None = None
     """File to write; by default skills.onnx in the run, or CHECKPOINT.onnx beside the checkpoint."""
+    task: str | None = None
+    """Task of a checkpoint that lies outside its run: locomotion or navigation. Runs record theirs."""
 
 
 def main() -> None:
@@ -58,7 +61,7 @@ def export(command: ExportCommand) -> Path:
     """Write a bundle, load it as a robot would, and return its path."""
     from solo_doi.export.export_bundle import export_bundle
 
-    bundle = export_bundle(command.source, command.out)
+    bundle = export_bundle(command.source, command.out, task=command.task)
     kilobytes = bundle.path.stat().st_size / 1024
     difference = bundle.parity["largest_difference"]
     print(

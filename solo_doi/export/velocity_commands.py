@@ -6,21 +6,24 @@ from pathlib import Path
 
 import numpy as np
 
-from solo_doi.common import settings as config
+from solo_doi.common import settings
 from solo_doi.tasks.locomotion import FORWARD, LocomotionConfig
+
+from .training_task import checkpoint_config
 
 CommandRange = tuple[np.ndarray, np.ndarray]
 """Lowest and highest forward, sideways and turning velocity."""
 
 
 def of_run(checkpoint: Path) -> CommandRange | None:
-    """What the run of solo-pretrain drew from, if the checkpoint still lies in it."""
-    path = checkpoint.absolute().parents[1] / "config.yaml"
-    if not path.is_file():
+    """Return the range that the checkpoint's run of solo-pretrain drew from, if it is recorded."""
+    path = checkpoint_config(checkpoint)
+    if path is None:
         return None
-    episode = config.from_dict(
-        LocomotionConfig, config.load(path).get("episode", {}), f"{path}: episode"
-    )
+    recorded = settings.load(path).get("episode")
+    if recorded is None:
+        return None
+    episode = settings.from_dict(LocomotionConfig, recorded, f"{path}: episode")
     if episode.forward_share == 1:
         return np.array(FORWARD), np.array(FORWARD)
     low, high = np.array([episode.command_vx, episode.command_vy, episode.command_yaw]).T

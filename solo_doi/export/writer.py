@@ -13,17 +13,10 @@ import onnxruntime
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing
 from solo_doi.common.provenance import software
-from solo_doi.policies.bundle.contract import Contract
-from solo_doi.policies.bundle.reader import (
-    CONTRACT,
-    FILE_HASH,
-    NO_HASH,
-    PARITY,
-    TOLERANCE,
-    VECTORS,
-    TestVectors,
-    seal,
-)
+from solo_doi.policies.bundle.contract import ROBOT, Contract
+from solo_doi.policies.bundle.reader import CONTRACT, PARITY, TOLERANCE, VECTORS
+from solo_doi.policies.bundle.seal import FILE_HASH, NO_HASH, seal
+from solo_doi.policies.bundle.vectors import TestVectors
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.sim import SimConfig, make_simulator
@@ -51,14 +44,19 @@ Policy = SkillPolicy | MaskedPolicy
 
 def write_bundle(
     policy: Policy,
+    task: str,
     path: Path,
     made_from: dict[str, Any],
     skills: tuple[dict[str, Any], ...],
     commands: CommandRange | None = None,
 ) -> float:
-    """Write a bundle and return the largest difference between graph and policy that was seen."""
+    """Write the bundle of a policy that was trained for `task`.
+
+    Returns:
+        The largest difference between the actions of graph and policy that was found.
+    """
     refuse_damaged(policy)
-    contract = make_contract(policy, made_from, skills, commands)
+    contract = make_contract(policy, task, made_from, skills, commands)
     model = build_graph(policy, CONTROL_SETUPS[contract.task])
     vectors, parity = compare(model, policy, contract.task)
     entries = {
@@ -87,26 +85,32 @@ def refuse_damaged(policy: Policy) -> None:
 
 def make_contract(
     policy: Policy,
+    task: str,
     made_from: dict[str, Any],
     skills: tuple[dict[str, Any], ...],
     commands: CommandRange | None = None,
 ) -> Contract:
-    """Say all that a robot must know; commands are guessed from what was seen in training if they are not known."""
-    task = next(
-        (name for name, layout in LAYOUTS.items() if layout.size == policy.observation_size), None
-    )
-    if task is None:
+    """Return the contract of a policy that was trained for `task`.
+
+    The range of commands is estimated from the statistics of training if it is not given.
+    """
+    setup = CONTROL_SETUPS[task]
+    layout = LAYOUTS[task]
+    if policy.observation_size != layout.size:
         raise SoloError(
-            f"The policy observes {policy.observation_size} numbers, which fits no task of ours."
+            f"The policy observes {policy.observation_size} numbers, task {task!r} has "
+            f"{layout.size}. Export a policy that was trained for {task!r}."
         )
-    setup, layout = CONTROL_SETUPS[task], LAYOUTS[task]
     mean, std = scale(policy)
-    low, high = mean - ENVELOPE * std, mean + ENVELOPE * std
-    place = layout.slices.get("command", slice(0, 0))
-    lowest, highest = of_statistics(mean[place], std[place]) if commands is None else commands
+    low = mean - ENVELOPE * std
+    high = mean + ENVELOPE * std
+    if commands is None:
+        place = layout.slices.get("command", slice(0, 0))
+        commands = of_statistics(mean[place], std[place])
+    lowest, highest = commands
     return Contract(
         task=task,
-        robot="solo12",
+        robot=ROBOT,
         joint_names=JOINT_NAMES,
         default_pose=tuple(setup.default_pose.tolist()),
         kp=setup.kp,

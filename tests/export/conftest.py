@@ -11,7 +11,7 @@ from solo_doi.cli import export as cli
 from tests.command import Command
 from tests.policies.bundles import skill_policy, write
 
-from .runs import METRICS, PROVENANCE, evaluated_as_it_is
+from .runs import CONFIG, METRICS, PROVENANCE, evaluated_as_it_is
 
 
 @pytest.fixture
@@ -22,9 +22,10 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def plain_run(tmp_path: Path) -> Path:
-    """What training leaves of a policy, and nothing else."""
+    """A policy and the configuration it was trained with, and nothing else."""
     run = tmp_path / "my-run"
     skill_policy().write(run / "policy.h5")
+    (run / "config.yaml").write_text(CONFIG)
     return run
 
 

@@ -25,6 +25,14 @@ METRICS: dict[str, Any] = {
         for skill in range(SKILLS)
     ],
 }
+CONFIG = """task: locomotion
+projection: []
+classifier:
+  terms: [linear_velocity.x, linear_velocity.y, angular_velocity.z]
+discriminator:
+  terms: [linear_velocity, angular_velocity, gravity, joint_position]
+"""
+"""Part of the configuration of a run of version 0.1 that says what it was trained for."""
 PROVENANCE = {"data": {"crc32": 123}, "expert": {"crc32": 456}, "software": {"torch": "1.2.3"}}
 
 

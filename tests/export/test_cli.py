@@ -38,7 +38,11 @@ def test_a_run_is_exported_beside_its_policy(command: Command, plain_run: Path) 
         policy.mean_action(extremes(policy)[:80], 1),
         atol=1e-5,
     )
-    assert sorted(file.name for file in plain_run.iterdir()) == ["policy.h5", "skills.onnx"]
+    assert sorted(file.name for file in plain_run.iterdir()) == [
+        "config.yaml",
+        "policy.h5",
+        "skills.onnx",
+    ]
 
 
 def test_what_is_known_of_a_run_goes_into_its_bundle(
@@ -81,7 +85,7 @@ def test_a_checkpoint_is_exported_beside_itself(command: Command, tmp_path: Path
     """With the skills of its masks."""
     path = tmp_path / "model_7.pt"
     write_policy(path, masked_policy())
-    command.good(path)
+    command.good(path, "--task", "locomotion")
     found, policy = Bundle(tmp_path / "model_7.onnx"), masked_policy()
     assert found.contract.made_from["checkpoint"] == "model_7.pt"
     observation = extremes(policy)[:120]

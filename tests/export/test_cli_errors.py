@@ -104,7 +104,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         "layers do not fit each other and 12 joints (",
     ),
     "not a number": (with_nan, "first holds numbers that are not finite"),
-    "another task": (of_another_task, "observes 17 numbers, which fits no task"),
+    "another task": (of_another_task, "observes 17 numbers, task 'locomotion' has 48"),
     "metrics that are no JSON": (
         with_text(METRICS_FILE, "{"),
         "metrics.json: cannot be read (Expecting",
@@ -140,6 +140,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "an origin that is no JSON": (
         with_text("provenance.json", ""),
         "provenance.json: cannot be read (Expecting value",
+    ),
+    "no configuration": (
+        lambda run: (run / "config.yaml").unlink(),
+        "not a run of solo-train, it has no config.yaml",
     ),
     "an origin in a list": (with_text("provenance.json", "[]"), "provenance.json: holds a list"),
 }
@@ -186,9 +190,9 @@ def test_a_checkpoint_that_does_not_serve_is_refused(
     reasons = {
         "missing": f"{path}: no such file. Expected a DOMiNiC checkpoint",
         "text": f"{path}: not a checkpoint that can be read safely",
-        "other task": "The policy observes 50 numbers, which fits no task of ours",
+        "other task": "The policy observes 50 numbers, task 'locomotion' has 48",
     }
-    assert command.error(path).startswith(reasons[kind])
+    assert command.error(path, "--task", "locomotion").startswith(reasons[kind])
     assert list(tmp_path.glob("*.onnx")) == []
 
 

@@ -30,7 +30,7 @@ def with_commands(mean: tuple[float, ...], std: tuple[float, ...]) -> SkillPolic
 @pytest.mark.parametrize("std", [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (1e-4, 0.0, 1.0)])
 def test_skills_of_one_command_have_a_range_without_width(std: tuple[float, ...]) -> None:
     """A deviation of nothing, or of exactly 1, which training puts in its place: lowest and highest are the command."""
-    contract = make_contract(with_commands((1.0, 0.0, 0.25), std), {}, ())
+    contract = make_contract(with_commands((1.0, 0.0, 0.25), std), "locomotion", {}, ())
     assert (
         contract.command_range["low"]
         == contract.command_range["high"]
@@ -42,7 +42,7 @@ def test_skills_of_one_command_have_a_range_without_width(std: tuple[float, ...]
 def test_steerable_skills_have_the_range_that_training_drew_from() -> None:
     """Even draws between ends have a deviation of half their distance over the square root of three."""
     std = tuple((np.array([1.5, 0.5, 1.0]) / np.sqrt(3)).astype(np.float32).tolist())
-    contract = make_contract(with_commands((0.5, 0.0, -0.25), std), {}, ())
+    contract = make_contract(with_commands((0.5, 0.0, -0.25), std), "locomotion", {}, ())
     np.testing.assert_allclose(contract.command_range["low"], [-1.0, -0.5, -1.25], atol=1e-6)
     np.testing.assert_allclose(contract.command_range["high"], [2.0, 0.5, 0.75], atol=1e-6)
     np.testing.assert_allclose(contract.command, [0.5, 0.0, -0.25], atol=1e-6)
@@ -50,7 +50,7 @@ def test_steerable_skills_have_the_range_that_training_drew_from() -> None:
 
 def test_each_command_is_steerable_or_not_by_itself() -> None:
     """Forward only, say."""
-    contract = make_contract(with_commands((0.5, 0.0, 0.0), (0.5, 0.0, 1.0)), {}, ())
+    contract = make_contract(with_commands((0.5, 0.0, 0.0), (0.5, 0.0, 1.0)), "locomotion", {}, ())
     width = np.subtract(contract.command_range["high"], contract.command_range["low"])
     np.testing.assert_allclose(width, [np.sqrt(3.0), 0, 0], rtol=1e-6)
 
@@ -87,5 +87,5 @@ def test_a_run_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None:
 
 def test_navigation_has_no_velocity_command() -> None:
     """It has a target in its place."""
-    contract = make_contract(masked_policy(size=LAYOUTS["navigation"].size), {}, ())
+    contract = make_contract(masked_policy(size=LAYOUTS["navigation"].size), "navigation", {}, ())
     assert contract.command_range == {"low": (0.0, 0.0, 0.0), "high": (0.0, 0.0, 0.0)}

@@ -19,8 +19,9 @@ from solo_doi.common.errors import SoloError
 from solo_doi.export.export_bundle import export_bundle
 from solo_doi.export.graph import build_graph
 from solo_doi.export.writer import make_contract, write_bundle
-from solo_doi.policies.bundle.reader import VECTORS, Bundle, TestVectors
+from solo_doi.policies.bundle.reader import VECTORS, Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
+from solo_doi.policies.bundle.vectors import TestVectors
 from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.policies.masked_policy import NORMALISER_FLOOR, MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
@@ -177,7 +178,9 @@ def test_a_graph_is_made_of_operations_of_an_old_standard() -> None:
 def test_layers_that_do_not_fit_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
     """As one line; nothing is written."""
     with pytest.raises(SoloError, match="do not fit each other") as error:
-        write_bundle(replace(skill_policy(), **changes), tmp_path / "skills.onnx", {}, ())
+        write_bundle(
+            replace(skill_policy(), **changes), "locomotion", tmp_path / "skills.onnx", {}, ()
+        )
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -199,7 +202,9 @@ def test_the_file_does_what_the_trained_network_does(squashed: bool, tmp_path: P
         for bias in (network.second_bias, network.head_bias):
             bias.normal_(generator=torch.Generator().manual_seed(9))
     training.policy(network, slice(1, None)).write(tmp_path / "policy.h5")
-    write_bundle(SkillPolicy.read(tmp_path / "policy.h5"), tmp_path / "skills.onnx", {}, ())
+    write_bundle(
+        SkillPolicy.read(tmp_path / "policy.h5"), "locomotion", tmp_path / "skills.onnx", {}, ()
+    )
     bundle = Bundle(tmp_path / "skills.onnx")
 
     observation = (3 + 2 * rng.standard_normal((200, 48))).astype(np.float32)
@@ -218,7 +223,7 @@ def test_the_file_does_what_the_trained_network_does(squashed: bool, tmp_path: P
 def test_the_file_does_what_a_checkpoint_does(tmp_path: Path) -> None:
     """The shipped expert, through its bundle."""
     policy = read_policy(EXPERT)
-    assert write_bundle(policy, tmp_path / "expert.onnx", {}, ()) <= 1e-5
+    assert write_bundle(policy, "locomotion", tmp_path / "expert.onnx", {}, ()) <= 1e-5
     observation = (
         policy.mean + policy.std * np.random.default_rng(0).standard_normal((300, 48))
     ).astype(np.float32)
@@ -264,7 +269,7 @@ def test_the_envelope_is_six_deviations_around_the_mean() -> None:
         (skills, skills.state_mean, skills.state_std),
         (masked, masked.mean, masked.std),
     ):
-        envelope = make_contract(policy, {}, ()).envelope
+        envelope = make_contract(policy, "locomotion", {}, ()).envelope
         np.testing.assert_allclose(envelope["low"], mean - 6 * std, rtol=1e-6)
         np.testing.assert_allclose(envelope["high"], mean + 6 * std, rtol=1e-6)
 
@@ -293,7 +298,7 @@ def test_the_same_policy_gives_the_same_file(tmp_path: Path) -> None:
     policy = skill_policy()
     files = []
     for name in ("one", "two"):
-        write_bundle(policy, tmp_path / name / "skills.onnx", {"run": "r"}, EVALUATED)
+        write_bundle(policy, "locomotion", tmp_path / name / "skills.onnx", {"run": "r"}, EVALUATED)
         files.append((tmp_path / name / "skills.onnx").read_bytes())
     assert files[0] == files[1]
 
@@ -319,8 +324,8 @@ def spoiled_policies() -> dict[str, tuple[Policy, str]]:
             replace(masked, masks=(masked.masks[0] * nan, masked.masks[1])),
             "policy's masks holds numbers",
         ),
-        "no size of ours": (skill_policy(size=17), "observes 17 numbers, which fits no task"),
-        "another size": (masked_policy(size=47), "observes 47 numbers, which fits no task"),
+        "no size of ours": (skill_policy(size=17), "observes 17 numbers, task 'locomotion' has 48"),
+        "another size": (masked_policy(size=47), "observes 47 numbers, task 'locomotion' has 48"),
         "a division by zero": (
             replace(skills, state_std=0 * skills.state_std),
             "differs from the policy by nan",
@@ -339,11 +344,11 @@ def test_a_policy_that_must_not_run_is_not_written(name: str, tmp_path: Path) ->
     policy, reason = spoiled_policies()[name]
     path = tmp_path / "new" / "skills.onnx"
     with pytest.raises(SoloError, match=reason):
-        write_bundle(policy, path, {}, ())
+        write_bundle(policy, "locomotion", path, {}, ())
     assert list(tmp_path.iterdir()) == []
     before = write(path).read_bytes()
     with pytest.raises(SoloError, match=reason):
-        write_bundle(policy, path, {}, ())
+        write_bundle(policy, "locomotion", path, {}, ())
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["skills.onnx"]
 

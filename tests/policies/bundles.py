@@ -14,7 +14,8 @@ import pytest
 
 from solo_doi.export.writer import make_contract, write_bundle
 from solo_doi.policies.bundle.contract import BundleError, Contract
-from solo_doi.policies.bundle.reader import Bundle, seal
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.seal import seal
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.constants import NUM_JOINTS
@@ -92,12 +93,14 @@ def contract(**changes: Any) -> Contract:  # any field
 
 @cache
 def _contract() -> Contract:
-    return make_contract(skill_policy(), MADE_FROM, EVALUATED)
+    return make_contract(skill_policy(), "locomotion", MADE_FROM, EVALUATED)
 
 
 def write(path: Path, policy: SkillPolicy | MaskedPolicy | None = None) -> Path:
     """A good bundle."""
-    write_bundle(policy or skill_policy(), path, MADE_FROM, EVALUATED)
+    policy = policy or skill_policy()
+    task = next(name for name, layout in LAYOUTS.items() if layout.size == policy.observation_size)
+    write_bundle(policy, task, path, MADE_FROM, EVALUATED)
     return path
 
 

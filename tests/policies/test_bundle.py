@@ -14,7 +14,8 @@ from onnx import TensorProto, helper
 
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.policies.bundle.contract import BundleError, Contract, digest
-from solo_doi.policies.bundle.reader import FILE_HASH, NO_HASH, Bundle, seal
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.seal import FILE_HASH, NO_HASH, seal
 
 from .bundles import POLICIES, SKILLS, assert_unsealed, metadata, refusal, skill_policy, write
 

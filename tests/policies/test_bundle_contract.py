@@ -70,6 +70,7 @@ CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
         {"task": "jumping"},
         "made for task 'jumping', known are locomotion, navigation",
     ),
+    "another robot": ({"robot": "go1"}, "made for robot 'go1', expected 'solo12'"),
     "another known task": ({"task": "navigation"}, "this program builds .*height_scan"),
     "another known task with its terms": (
         {

@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solo_doi.policies.bundle.contract import BundleError
-from solo_doi.policies.bundle.reader import FILE_HASH, NO_HASH, Bundle, seal, sealed
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.seal import FILE_HASH, NO_HASH, is_sealed, seal
 
 from .bundles import assert_unsealed, metadata
 
 
 def test_a_seal_holds_and_is_put_on_once(content: bytes) -> None:
     """Sealing a sealed file changes nothing."""
-    assert sealed(content)
+    assert is_sealed(content)
     assert seal(content) == content
 
 
@@ -27,7 +28,7 @@ def test_a_file_without_a_place_for_its_hash_cannot_be_sealed() -> None:
     """That is a mistake of the program, not of a user."""
     with pytest.raises(ValueError, match=f"no {FILE_HASH} with 64 zeros"):
         seal(b"model")
-    assert not sealed(b"model")
+    assert not is_sealed(b"model")
 
 
 def test_one_changed_byte_anywhere_is_seen(path: Path, content: bytes) -> None:

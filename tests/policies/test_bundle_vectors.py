@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solo_doi.policies.bundle.reader import Bundle, TestVectors
+from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.bundle.vectors import TestVectors
 
 from .bundles import SKILLS, metadata, refusal, skill_policy, with_texts, write
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from solo_doi.policies.bundle.contract import BundleError
-from solo_doi.policies.bundle.plausibility import implausible
-from solo_doi.policies.bundle.reader import check_contract
+from solo_doi.policies.bundle.contract_checks import check_contract
+from solo_doi.policies.bundle.plausibility import implausible_fields
 from solo_doi.solo12.constants import NUM_JOINTS
 
 from .bundles import contract
@@ -23,9 +23,11 @@ ABSURD = {
 
 def test_what_export_writes_is_plausible() -> None:
     """Also a success that was not measured."""
-    assert implausible(contract()) == []
+    assert implausible_fields(contract()) == []
     assert (
-        implausible(contract(skills=({"skill": 0, "success": None}, {"skill": 1, "success": 1})))
+        implausible_fields(
+            contract(skills=({"skill": 0, "success": None}, {"skill": 1, "success": 1}))
+        )
         == []
     )
 
@@ -36,6 +38,6 @@ def test_what_export_writes_is_plausible() -> None:
 def test_an_absurd_number_is_named(name: str, value: object) -> None:
     """Alone, and in the words of the refusal."""
     absurd = contract(**{name: value})
-    assert implausible(absurd) == [name]
+    assert implausible_fields(absurd) == [name]
     with pytest.raises(BundleError, match=f"no robot can be driven with its {name} "):
         check_contract(absurd, "skills.onnx")

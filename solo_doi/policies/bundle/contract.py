@@ -1,4 +1,4 @@
-"""What a bundle promises: everything a robot must know to run its policy, as canonical JSON."""
+"""Contract of a bundle: everything a robot must know to run its policy, as canonical JSON."""
 
 from __future__ import annotations
 
@@ -11,55 +11,68 @@ from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 from solo_doi.common.errors import SoloError
 
 SCHEMA = 1
+ROBOT = "solo12"
+"""The robot of all bundles."""
 
 
 class BundleError(SoloError):
-    """A bundle that must not run."""
+    """A bundle that must not be run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contract:
-    """All of it; numbers in SI units, per-joint values in the order of `joint_names`."""
+    """Contract of a bundle. SI units; per-joint values in the order of `joint_names`."""
 
     schema: int = SCHEMA
+    """Version of the contract's format."""
     task: str
+    """Task that the policy was trained for, as recorded with its training."""
     robot: str
+    """Robot that the policy drives."""
     joint_names: tuple[str, ...]
+    """Joints in the order of all per-joint values."""
     default_pose: tuple[float, ...]
+    """Joint positions of a zero action [rad]."""
     kp: float
+    """Stiffness of the joint controllers [N m/rad]."""
     kd: float
+    """Damping of the joint controllers [N m s/rad]."""
     torque_limit: float
+    """Largest joint torque in training [N m]."""
     position_limit: tuple[float, ...]
-    """Joint targets are clamped to +- this inside the graph."""
+    """The graph clamps joint targets to plus and minus this [rad]."""
     action_scale: float
-    """Radians per unit of the raw action; joint target = default pose + scale x action."""
+    """Joint target = default pose + scale x raw action [rad]."""
     observation: tuple[dict[str, Any], ...]
     """Terms in order: name, size, unit, frame. Raw SI values, no scaling."""
     history: int
-    """How many steps an observation shows; 1 is the present alone."""
+    """Number of control steps in an observation; 1 is the present alone."""
     quaternion_order: str
+    """Order of a quaternion's numbers."""
     control_dt: float
+    """Period of the policy [s]."""
     motor_lag: tuple[float, float, float]
-    """Delay from observation to torque: nominal, least and most of training [s]."""
+    """Delay from observation to torque: nominal, and smallest and largest of training [s]."""
     command: tuple[float, float, float]
     """Velocity command the skills were trained for: forward, sideways [m/s], yaw rate [rad/s]."""
     command_range: dict[str, tuple[float, ...]]
-    """Commands they follow, `low` and `high`; the same where they know one command only."""
+    """Commands that the skills follow, `low` and `high`; equal if trained for one command."""
     envelope: dict[str, tuple[float, ...]]
-    """Observations of training, `low` and `high`: six deviations around the mean."""
+    """Range of observations in training: six standard deviations below and above the mean."""
     skills: tuple[dict[str, Any], ...]
-    """What evaluation found of every skill, and whether it was selected for the robot; empty if not evaluated."""
+    """Evaluation of every skill, and whether it was selected for the robot; empty without one."""
     num_skills: int
+    """Number of skills."""
     made_from: dict[str, Any]
-    """Run, its data's fingerprints, the software that made it and the software that exported it."""
+    """Run, fingerprints of its data, software of training and of export."""
 
     def canonical(self) -> str:
-        """Return JSON that is the same for the same contract: sorted, compact, floats in full."""
+        """Return the contract as canonical JSON: equal contracts give equal texts."""
         return canonical(asdict(self))
 
     @classmethod
     def parse(cls, text: str, where: str) -> Contract:
-        """Read what `canonical` wrote; an unknown schema or field is refused."""
+        """Read the result of `canonical`; refuse unknown versions and fields."""
         try:
             content = parse_json(text)
         except (ValueError, RecursionError) as error:
@@ -73,9 +86,9 @@ class Contract:
             )
         names = {field.name for field in fields(cls)}
         if set(content) != names:
-            odd = sorted(set(content) ^ names)
+            differing = ", ".join(sorted(set(content) ^ names))
             raise BundleError(
-                f"{where}: its contract lacks or has too much of {', '.join(odd)}. Export it again."
+                f"{where}: its contract lacks or has too much of {differing}. Export it again."
             )
         values = {name: _frozen(value) for name, value in content.items()}
         for name, kind in get_type_hints(cls).items():
@@ -87,17 +100,17 @@ class Contract:
 
 
 def canonical(content: object) -> str:
-    """Return sorted, compact JSON; NaN and infinities are refused."""
+    """Return sorted, compact JSON with floats in full precision; refuse NaN and infinity."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def parse_json(text: str) -> Any:  # noqa: ANN401  # any JSON value
-    """Read JSON; NaN and infinities are refused."""
+    """Read JSON; refuse NaN and infinity."""
     return json.loads(text, parse_constant=_refuse)
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 as hexadecimal text."""
+    """Return the SHA-256 hash as hexadecimal text."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -114,19 +127,18 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401  # any value, any type of a field
-    """Whether a value has the type of its field."""
-    origin, inner = get_origin(kind), get_args(kind)
+    """Return True if a value has the type of its field."""
+    origin = get_origin(kind)
+    inner = get_args(kind)
     if origin is tuple:
-        kinds = (
-            inner[:1] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else inner
-        )
-        return (
-            isinstance(value, tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
-        )
+        if not isinstance(value, tuple):
+            return False
+        if inner[1:] == (...,):
+            inner = inner[:1] * len(value)
+        return len(value) == len(inner) and all(map(_fits, value, inner))
     if origin is dict:
         return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
     if kind is float:
-        return (
-            type(value) in (int, float) and abs(value) <= sys.float_info.max
-        )  # integers may be larger
+        # JSON has integers for whole floats; an integer may also be too large for a float.
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max
     return kind is Any or type(value) is kind

@@ -1,4 +1,4 @@
-"""Whether a contract's numbers can drive a Solo12: sealed and of the right shapes, they may still be absurd."""
+"""Plausibility of a contract's numbers: a sealed contract of the right shapes may still be absurd."""
 
 from __future__ import annotations
 
@@ -13,41 +13,48 @@ from solo_doi.solo12.observation import CLIP
 from .contract import Contract
 
 LONGEST_STEP = 0.1
-"""No policy walks with fewer than ten answers a second [s]."""
+"""Longest control period and motor lag: no policy walks with fewer than ten actions a second [s]."""
 
 
-def implausible(contract: Contract) -> list[str]:
-    """Return the names of the fields with which no robot could be driven."""
-    return [name for name, good in _checks(contract) if not good]
+def implausible_fields(contract: Contract) -> list[str]:
+    """Return the names of the fields that no Solo12 could be driven with."""
+    return [name for name, plausible in _checks(contract) if not plausible]
 
 
 def _checks(contract: Contract) -> Iterator[tuple[str, bool]]:
-    nominal, least, most = contract.motor_lag
-    ticks = contract.control_dt / SENSE_DT  # a whole number: commands leave at this rate
+    """Yield the name of every checked field, with True if its value is plausible."""
     yield "kp", 0.0 < contract.kp <= LARGEST_KP
     yield "kd", 0.0 <= contract.kd <= LARGEST_KD
     yield "torque_limit", 0.0 < contract.torque_limit <= TRAINING.torque
     yield "action_scale", 0.0 < contract.action_scale <= CLIP
-    yield (
-        "control_dt",
-        SENSE_DT / 2 < contract.control_dt <= LONGEST_STEP and abs(ticks - round(ticks)) < 1e-6,
-    )
+    yield "control_dt", _is_control_period(contract.control_dt)
+    nominal, least, most = contract.motor_lag
     yield "motor_lag", 0.0 <= least <= nominal <= most <= LONGEST_STEP
     for name in ("default_pose", "position_limit"):
         values = np.abs(getattr(contract, name))
         yield name, values.shape == (NUM_JOINTS,) and bool((values <= TRAINING.position).all())
-    low, high = contract.command_range["low"], contract.command_range["high"]
-    inside = all(
-        -CLIP <= a <= value <= b <= CLIP
-        for a, value, b in zip(low, contract.command, high, strict=True)
-    )
-    yield "command", inside
-    yield "envelope", bool((np.array(contract.envelope["low"]) <= contract.envelope["high"]).all())
-    yield "skills", all(map(_is_verdict, contract.skills))
+    yield "command", _has_command_in_range(contract)
+    low = np.array(contract.envelope["low"])
+    yield "envelope", bool((low <= contract.envelope["high"]).all())
+    yield "skills", all(_is_verdict(entry) for entry in contract.skills)
+
+
+def _is_control_period(period: float) -> bool:
+    """Return True if a period is a whole number of sensor periods, since commands leave at that rate."""
+    ticks = period / SENSE_DT
+    return SENSE_DT / 2 < period <= LONGEST_STEP and abs(ticks - round(ticks)) < 1e-6
+
+
+def _has_command_in_range(contract: Contract) -> bool:
+    ends = contract.command_range
+    for low, value, high in zip(ends["low"], contract.command, ends["high"], strict=True):
+        if not -CLIP <= low <= value <= high <= CLIP:
+            return False
+    return True
 
 
 def _is_verdict(entry: dict[str, object]) -> bool:
-    """Whether an entry says of one skill what is read of it later."""
+    """Return True if an entry has the fields of a skill's evaluation that the deployment reads."""
     success = entry.get("success", 0.0)
     return (
         type(entry.get("skill")) is int

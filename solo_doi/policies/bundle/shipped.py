@@ -1,4 +1,4 @@
-"""The bundles that come with the package, and how any bundle is found and loaded."""
+"""Bundles that come with the package, and the way to find and load any bundle."""
 
 from __future__ import annotations
 
@@ -7,37 +7,42 @@ from pathlib import Path
 
 from solo_doi.common.errors import SoloError
 
-from .reader import FILE, Bundle, directory
+from .reader import FILE, Bundle, expected_bundle
 from .signature import check_signature
 
 SKILLS = Path(str(importlib.resources.files("solo_doi"))) / "skills"
 SHIPPED = SKILLS / "locomotion" / FILE
-"""Five locomotion skills, described in the README beside it."""
+"""Five locomotion skills; the default bundle. The README beside it describes them."""
 
 
 def find_bundle(bundle: Path | None) -> Path:
-    """Return the file of a bundle: a shipped one's, of a bare name such as `locomotion`, which is the default.
+    """Return the file of a bundle.
+
+    A bare name such as `locomotion` selects a bundle of the package; None selects the default.
 
     Raises:
-        SoloError: A bare name is neither a file nor the name of a bundle that comes with the package, or a directory.
+        SoloError: The name is neither a file nor a bundle of the package, or it is a directory.
     """
     if bundle is None:
         return SHIPPED
-    known = {path.parent.name: path for path in sorted(SKILLS.glob(f"*/{FILE}"))}
+    shipped = {path.parent.name: path for path in sorted(SKILLS.glob(f"*/{FILE}"))}
     if bundle.is_dir():
         raise SoloError(
-            f"{directory(bundle)} Those that come with the package are: {', '.join(known)}."
+            f"{expected_bundle(bundle)} Those that come with the package are: {', '.join(shipped)}."
         )
     if bundle.exists() or len(bundle.parts) != 1 or bundle.suffix:
         return bundle
-    if bundle.name not in known:
+    if bundle.name not in shipped:
         raise SoloError(
-            f"{bundle}: no such file, nor a bundle that comes with the package. Those are: {', '.join(known)}."
+            f"{bundle}: no such file, nor a bundle that comes with the package. "
+            f"Those are: {', '.join(shipped)}."
         )
-    return known[bundle.name]
+    return shipped[bundle.name]
 
 
 def load_bundle(bundle: Path | None, trust: Path | None) -> Bundle:
-    """Find and load a bundle; with a key to trust, the very bytes that its holder has signed."""
+    """Find and load a bundle. With a key to trust, load exactly the bytes that were signed."""
     path = find_bundle(bundle)
-    return Bundle(path, None if trust is None else check_signature(path, trust))
+    if trust is None:
+        return Bundle(path)
+    return Bundle(path, check_signature(path, trust))

@@ -1,4 +1,4 @@
-"""Signed bundles: who exported a bundle, beyond what is in it (Ed25519)."""
+"""Signatures of bundles (Ed25519): a signature names the holder of a key as the exporter."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from solo_doi.common.files import reason, write_text
 from .contract import BundleError
 
 SUFFIX = ".sig"
-"""A signature lies beside its bundle: skills.onnx.sig."""
+"""The signature of skills.onnx is skills.onnx.sig, beside it."""
 
 
 def write_key_pair(path: Path) -> Path:
-    """Draw a key to sign with, readable by this user only, and the key to trust, beside it; return the latter."""
+    """Write a new private key, readable by this user only, and KEY.pub beside it; return KEY.pub."""
     serialization, ed25519 = _library()
     key = ed25519.Ed25519PrivateKey.generate()
     private = key.private_bytes(
@@ -39,7 +39,7 @@ def write_key_pair(path: Path) -> Path:
 
 
 def sign(bundle: Path, key: Path) -> Path:
-    """Write the signature of a bundle beside it."""
+    """Write the signature of a bundle beside it; return its path."""
     serialization, ed25519 = _library()
     private = _read(key, lambda data: serialization.load_pem_private_key(data, password=None))
     if not isinstance(private, ed25519.Ed25519PrivateKey):
@@ -50,7 +50,11 @@ def sign(bundle: Path, key: Path) -> Path:
 
 
 def check_signature(bundle: Path, trusted: Path) -> bytes:
-    """Refuse a bundle that the holder of a trusted key has not signed as it is; return the bytes that were signed."""
+    """Return the bytes of a bundle if the holder of a trusted key has signed them.
+
+    Raises:
+        SoloError: The bundle is not signed, was changed since, or was signed with another key.
+    """
     serialization, ed25519 = _library()
     from cryptography.exceptions import InvalidSignature
 
@@ -62,7 +66,8 @@ def check_signature(bundle: Path, trusted: Path) -> bytes:
     path = bundle.with_name(bundle.name + SUFFIX)
     if not path.is_file():
         raise BundleError(
-            f"{bundle}: not signed, {path.name} is missing. Sign it with: solo-export sign KEY {bundle}"
+            f"{bundle}: not signed, {path.name} is missing. "
+            f"Sign it with: solo-export sign KEY {bundle}"
         )
     content = _bytes(bundle)
     try:
@@ -81,7 +86,7 @@ def _bytes(path: Path) -> bytes:
         raise BundleError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
-def _read(path: Path, parse: Any) -> Any:  # noqa: ANN401  # a function of the library, and its key
+def _read(path: Path, parse: Any) -> Any:  # noqa: ANN401  # any loader of cryptography, and its key
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:

@@ -155,7 +155,13 @@ def test_a_rejected_skill_needs_force(
     for skills in (["--skill", "1"], ["--then", "1"]):
         assert refusal(["--mock", "--bundle", bundle, *skills], monkeypatch, capsys) == expected
     rated = tmp_path / "rated.onnx"
-    write_bundle(skill_policy(), rated, {}, tuple(entry | {"success": 0.42} for entry in EVALUATED))
+    write_bundle(
+        skill_policy(),
+        "locomotion",
+        rated,
+        {},
+        tuple(entry | {"success": 0.42} for entry in EVALUATED),
+    )
     words = refusal(["--mock", "--bundle", str(rated), "--skill", "1"], monkeypatch, capsys)
     assert "was rejected by its evaluation (success 42%)." in words
 
@@ -175,6 +181,7 @@ def test_a_bundle_that_needs_a_height_map_is_refused(
     bundle = tmp_path / "n.onnx"
     write_bundle(
         masked_policy(size=LAYOUTS["navigation"].size),
+        "navigation",
         bundle,
         {},
         (),

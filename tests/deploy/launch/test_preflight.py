@@ -32,7 +32,7 @@ JUDGED = tuple({"skill": skill, "selected": skill != 1, "success": 0.5} for skil
 def judged(tmp_path: Path) -> Path:
     """Three steerable skills, of which the second was rejected."""
     path = tmp_path / "skills.onnx"
-    write_bundle(skill_policy(), path, MADE_FROM, JUDGED)
+    write_bundle(skill_policy(), "locomotion", path, MADE_FROM, JUDGED)
     return path
 
 
@@ -124,7 +124,7 @@ def test_a_rejected_skill_is_refused_unless_forced(judged: Path) -> None:
 def test_skills_nobody_judged_may_walk(tmp_path: Path) -> None:
     """Not looked at is not rejected."""
     path = tmp_path / "skills.onnx"
-    write_bundle(skill_policy(), path, MADE_FROM, ())
+    write_bundle(skill_policy(), "locomotion", path, MADE_FROM, ())
     check(replace(GOOD, bundle=path, skill=1))
 
 

@@ -1,0 +1,140 @@
+"""Bundles are made for the task that is recorded with the training, never for one that fits in size."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from solo_doi.common.errors import SoloError
+from solo_doi.data.d4rl import FOREIGN_TERM
+from solo_doi.evaluate.shipped import SHIPPED_EXPERT
+from solo_doi.export.export_bundle import export_bundle
+from solo_doi.export.training_task import task_of_checkpoint, task_of_run
+from solo_doi.solo12.observation import LAYOUTS
+from tests.command import Command
+
+from .runs import CONFIG, PROVENANCE
+
+TERMS = [{"name": term.name, "size": term.size} for term in LAYOUTS["locomotion"].terms]
+COLLECTED = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion"
+
+
+def recorded(run: Path, terms: object) -> Path:
+    """The run with a record of observation terms."""
+    (run / "provenance.json").write_text(json.dumps(PROVENANCE | {"observation": terms}))
+    return run
+
+
+def refusal(command: Command, run: Path) -> str:
+    """The line with which a run is refused; nothing is written."""
+    error = command.error(run)
+    assert not (run / "skills.onnx").exists()
+    return error
+
+
+def test_a_gym_policy_of_the_same_size_is_refused(command: Command, plain_run: Path) -> None:
+    """48 observations and 12 actions do not make a Solo12 walker."""
+    (plain_run / "config.yaml").write_text(CONFIG.replace("task: locomotion", "task: gym"))
+    error = refusal(command, plain_run)
+    assert error.startswith(f"{plain_run / 'config.yaml'}: trained for task 'gym'. Only policies ")
+    assert "locomotion and navigation" in error
+    assert error.endswith("with --task locomotion, then export that run.")
+
+
+def test_a_run_that_names_no_task_is_refused(command: Command, plain_run: Path) -> None:
+    """There is no default for a robot."""
+    (plain_run / "config.yaml").write_text("seed: 1\n")
+    assert "config.yaml: trained for task None" in refusal(command, plain_run)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        CONFIG.replace("projection: []", f"projection: [{FOREIGN_TERM}]"),
+        CONFIG.replace("gravity, joint_position", FOREIGN_TERM),
+        "task: locomotion\n",
+        "task: locomotion\nclassifier: []\n",
+    ],
+)
+def test_a_run_without_named_terms_is_refused(
+    config: str, command: Command, plain_run: Path
+) -> None:
+    """Data of other programs have one term, `observation`, whatever the task is called."""
+    (plain_run / "config.yaml").write_text(config)
+    error = refusal(command, plain_run)
+    assert "config.yaml: classifier and discriminator use the terms " in error
+    assert "task 'locomotion' has linear_velocity, " in error
+
+
+def test_recorded_terms_count(plain_run: Path) -> None:
+    """A run of this version records all of them."""
+    assert task_of_run(recorded(plain_run, TERMS)) == "locomotion"
+    assert export_bundle(plain_run).contract.task == "locomotion"
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        TERMS[::-1],
+        [*TERMS[:2], TERMS[3], TERMS[2], *TERMS[4:]],
+        [{**TERMS[0], "name": "velocity"}, *TERMS[1:]],
+        [{**TERMS[0], "size": 4}, *TERMS[1:]],
+        TERMS[:-1],
+        [{"name": FOREIGN_TERM, "size": 48}],
+        [],
+    ],
+)
+def test_other_terms_are_refused(
+    terms: list[dict[str, object]], command: Command, plain_run: Path
+) -> None:
+    """Shuffled, renamed, of another size, or missing, though their numbers may add up to 48."""
+    error = refusal(command, recorded(plain_run, terms))
+    assert error.startswith(f"{plain_run / 'provenance.json'}: trained on observations ")
+    assert "task 'locomotion' has linear_velocity (3), " in error
+
+
+@pytest.mark.parametrize("terms", [48, "observation", [48], [{"name": "gravity"}]])
+def test_a_damaged_record_is_refused(terms: object, command: Command, plain_run: Path) -> None:
+    """In one line."""
+    error = refusal(command, recorded(plain_run, terms))
+    assert "'observation' is not a list of terms with name and size (" in error
+
+
+def test_a_checkpoint_has_the_task_of_its_run(tmp_path: Path) -> None:
+    """Or of the configuration beside it, as the shipped ones have."""
+    assert task_of_checkpoint(COLLECTED / "expert.pt") == "locomotion"
+    checkpoint = tmp_path / "checkpoints" / "model_0.pt"
+    (tmp_path / "config.yaml").write_text("task: navigation\n")
+    assert task_of_checkpoint(checkpoint) == "navigation"
+    assert task_of_checkpoint(checkpoint, "navigation") == "navigation"
+    with pytest.raises(
+        SoloError, match="trained for task 'navigation', but --task is 'locomotion'"
+    ):
+        task_of_checkpoint(checkpoint, "locomotion")
+    (tmp_path / "config.yaml").write_text("task: gym\n")
+    with pytest.raises(
+        SoloError, match=r"config\.yaml: trained for task 'gym'\. Only policies for"
+    ):
+        task_of_checkpoint(checkpoint)
+
+
+def test_a_checkpoint_without_a_record_needs_a_stated_task(
+    command: Command, tmp_path: Path
+) -> None:
+    """Its size does not say what it was trained for."""
+    path = Path(shutil.copy(SHIPPED_EXPERT, tmp_path / "model_0.pt"))
+    error = command.error(path)
+    assert error.startswith(f"{path}: its task is not recorded, there is no config.yaml ")
+    assert error.endswith("State the task with --task; known are locomotion and navigation.")
+    assert "task 'dance'. Only policies for" in command.error(path, "--task", "dance")
+    assert "48 numbers, task 'navigation' has 171" in command.error(path, "--task", "navigation")
+    command.good(path, "--task", "locomotion")
+
+
+def test_a_run_takes_no_stated_task(command: Command, plain_run: Path) -> None:
+    """It records its own."""
+    error = command.error(plain_run, "--task", "locomotion")
+    assert error == f"{plain_run}: a run records its task; --task is for checkpoints (.pt) alone."
