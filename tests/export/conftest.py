@@ -43,3 +43,9 @@ def evaluated_run(plain_run: Path) -> Path:
 def bundle(tmp_path: Path) -> Path:
     """A good bundle."""
     return write(tmp_path / "good.onnx")
+
+
+@pytest.fixture
+def same_software(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name the same software in all contracts, although the commit changes while tests run."""
+    monkeypatch.setattr("solo_doi.export.writer.software", lambda: {"commit": "0123456789ab"})
