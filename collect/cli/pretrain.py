@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
@@ -15,6 +16,12 @@ from collect.isaac import NUM_ROBOTS, isaac_for
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
+from solo_doi.common.lock import check_absent, exclusive, new_directory
+
+if TYPE_CHECKING:
+    from collect.dominic.trainer import Trainer
+
+CONFIG_FILE = "config.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,38 +56,47 @@ def main() -> None:
 
 def pretrain(command: PretrainCommand) -> Path:
     """Train, and return the run's directory."""
-    from collect.dominic.run_log import (
-        RunLog,
-    )  # heavy imports after the flags are known to be right
-    from collect.dominic.trainer import Trainer
+    from collect.dominic.trainer import Trainer  # heavy: after the flags are checked
 
     if command.resume is not None:
         run = command.resume
-        if not (run / "config.yaml").is_file():
-            raise SoloError(f"{run}: not a run of solo-pretrain, it has no config.yaml.")
-        config = settings.read(PretrainConfig, run / "config.yaml")
-    else:
-        run = command.out or Path("runs") / f"pretrain-{datetime.now():%Y%m%d-%H%M%S}"
-        if run.exists():
-            raise SoloError(
-                f"{run}: exists already. Choose another --out, or continue it with --resume {run}."
-            )
-        config = PretrainConfig(
-            **{field.name: getattr(command, field.name) for field in fields(PretrainConfig)}
-        )
+        path = run / CONFIG_FILE
+        if not path.is_file():
+            raise SoloError(f"{run}: not a run of solo-pretrain, it has no {CONFIG_FILE}.")
+        with exclusive(run, "Wait until it has ended, then continue with --resume."):
+            config = settings.read(PretrainConfig, path)
+            trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
+            _train(trainer, command)
+        return run
+    run = command.out or Path("runs") / f"pretrain-{datetime.now():%Y%m%d-%H%M%S}"
+    check_absent(run)
+    config = PretrainConfig(
+        **{field.name: getattr(command, field.name) for field in fields(PretrainConfig)}
+    )
     trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
+    with new_directory(run):
+        _train(trainer, command)
+    return run
+
+
+def _train(trainer: Trainer, command: PretrainCommand) -> None:
+    """Train all iterations that are left. The caller holds the lock of the directory."""
+    from collect.dominic.run_log import RunLog
+    from collect.dominic.trainer import STATE_FILE
+
+    run = trainer.run
+    config = trainer.config
     print(f"run: {run}", flush=True)
     with trainer.task.simulator:
-        if command.resume is not None and (run / "state.pt").is_file():
+        if command.resume is not None and (run / STATE_FILE).is_file():
             trainer.resume()
         elif command.start is not None:
             trainer.start_from(command.start)
             trainer.save()  # or, killed before its first save, the run would be resumed from random weights
-        write_text(run / "config.yaml", settings.to_yaml(config))
+        write_text(run / CONFIG_FILE, settings.to_yaml(config))
         with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
             trainer.train(log)
     print(f"checkpoints: {run / 'checkpoints'}")
-    return run
 
 
 def _defaults(asked: Callable[[str, str], str]) -> PretrainCommand:

@@ -1,17 +1,14 @@
-"""A run of training: data in, run directory out. Killed, it continues to the same weights."""
+"""Training from data to policies. A run that is killed continues to the same weights."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
 
 from solo_doi.common.errors import SoloError
-from solo_doi.common.files import reason, write_hdf5, write_text, write_torch
 from solo_doi.data.transitions import Transitions
 from solo_doi.policies.skill_policy import SkillPolicy
 
@@ -23,18 +20,11 @@ from .diversity import Discriminator
 from .doi import Doi
 from .networks import SkillNetwork
 from .ratios import describe
+from .run_writer import STATE_VERSION, RunWriter, SavedState
 from .smodice import Expert, recover_expert, updates
 from .train_config import TrainConfig
 from .training_data import Problem
 
-STATE_FILE = "state.pt"
-STATE_VERSION = 3
-"""Of what is saved to continue from; others are refused."""
-RATIOS_FILE = "ratios.h5"
-SUMMARY_FILE = "summary.json"
-POLICY_FILE = "policy.h5"
-EXPERT_FILE = "expert.h5"
-CHECKPOINTS = "checkpoints"
 FULL = ("phi_mean", "ratio_l1_trajectory")
 """What is logged of a full pass."""
 
@@ -59,14 +49,15 @@ class Training:
     """Everything from data to policies, in the paper's order."""
 
     def __init__(
-        self, config: TrainConfig, data: Transitions, expert: Transitions, run: Path
+        self, config: TrainConfig, data: Transitions, expert: Transitions, writer: RunWriter
     ) -> None:
         """Prepare tensors; nothing random happens before `train`."""
         # Denormal numbers, which tiny weights produce, make values several times slower on CPUs.
         torch.set_flush_denormal(True)
         torch.set_num_threads(config.torch_threads)
         keep_memory()
-        self.config, self.run = config, run
+        self.config = config
+        self._writer = writer
         self.generator = torch.Generator().manual_seed(config.seed)
         self._full_log_w: Tensor | None = None
         self.problem = Problem.build(data, expert, config, pick_device(config.device))
@@ -93,22 +84,26 @@ class Training:
         self._finish(doi, health, log)
 
     def steps_done(self) -> int:
-        """Outer steps after which the saved state was written."""
-        path = self.run / STATE_FILE
-        return int(_load_state(path)["doi"]["outer"]) if path.is_file() else 0
+        """Return the number of outer steps in the saved state; 0 without one."""
+        state = self._writer.read_state()
+        if state is None:
+            return 0
+        state.check_version()
+        return int(state.content["doi"]["outer"])
 
-    def load(self, checkpoint: Path) -> Doi:
-        """Return training as it was at a checkpoint, random numbers included."""
-        state, found = _load_state(checkpoint), _load(self.run / "expert.pt")
+    def load(self, state: SavedState) -> Doi:
+        """Return training as it was when `state` was saved, random numbers included."""
+        state.check_version()
+        found = self._writer.read_expert()
         expert = Expert(**{name: value.to(self.problem.device) for name, value in found.items()})
         if len(expert.log_w) != self.problem.num_rows:
             raise SoloError(
-                f"{checkpoint}: made from {len(expert.log_w)} transitions, the data have {self.problem.num_rows}. "
-                "Continue with the data the run began with."
+                f"{state.source}: made from {len(expert.log_w)} transitions, the data have "
+                f"{self.problem.num_rows}. Continue with the data the run began with."
             )
         doi = Doi(self.problem, expert, self.config, self.generator)
-        doi.load(state["doi"])
-        self.generator.set_state(state["generator"].cpu())
+        doi.load(state.content["doi"])
+        self.generator.set_state(state.content["generator"].cpu())
         return doi
 
     def policy(self, network: SkillNetwork, skills: slice) -> SkillPolicy:
@@ -128,7 +123,7 @@ class Training:
     def _recover_expert(self, log: TrainingLog) -> Expert:
         log.stage("expert", updates(self.config))
         expert = recover_expert(self.problem, self.config, self.generator, log.advance)
-        write_torch(self.run / "expert.pt", {"logit": expert.logit, "log_w": expert.log_w})
+        self._writer.write_expert({"logit": expert.logit, "log_w": expert.log_w})
         return expert
 
     def _full_figures(self, doi: Doi) -> dict[str, float]:
@@ -152,7 +147,7 @@ class Training:
         """Ratios over all of the data, what they say, and policies."""
         log_w = doi.full_log_weights() if self._full_log_w is None else self._full_log_w
         expert = doi.expert.log_w
-        self._write_ratios(expert, log_w)
+        self._writer.write_ratios(expert, log_w)
         summary: dict[str, Any] = describe(log_w, expert, self.problem)
         for text in health.observe_full(summary["effective_share"], self.problem.num_rows):
             log.warn(text)
@@ -167,17 +162,16 @@ class Training:
         skills = (
             (network, slice(1, None)) if doi.policy is None else (doi.policy.network, slice(None))
         )
-        self.policy(network, slice(0, 1)).write(self.run / EXPERT_FILE)
-        self.policy(*skills).write(self.run / POLICY_FILE)
+        self._writer.write_policies(self.policy(network, slice(0, 1)), self.policy(*skills))
         self._write_summary(summary | {"warnings": health.warnings})
 
     def _finish_expert(self, expert: Expert, health: Health, log: TrainingLog) -> None:
         """SMODICE alone: its policy is the only skill."""
         log_w = expert.log_w[None]
-        self._write_ratios(expert.log_w, log_w)
+        self._writer.write_ratios(expert.log_w, log_w)
         network = self._clone(log_w, log)
-        self.policy(network, slice(None)).write(self.run / EXPERT_FILE)
-        self.policy(network, slice(None)).write(self.run / POLICY_FILE)
+        policy = self.policy(network, slice(None))
+        self._writer.write_policies(policy, policy)
         self._write_summary(
             describe(log_w, expert.log_w, self.problem) | {"warnings": health.warnings}
         )
@@ -190,11 +184,6 @@ class Training:
         log.stage("policies", options.updates)
         return clone(self.problem, log_w, options, self.generator, log.advance)
 
-    def _write_ratios(self, log_w_expert: Tensor, log_w: Tensor) -> None:
-        arrays = {"log_w_expert": log_w_expert.cpu().numpy(), "log_w_skills": log_w.cpu().numpy()}
-        meaning = "log of weights that sum to 1 over the transitions, in the order of the data"
-        write_hdf5(self.run / RATIOS_FILE, arrays, {"meaning": meaning})
-
     def _write_summary(self, summary: dict[str, Any]) -> None:
         content = {
             "eps": self.config.eps,
@@ -202,27 +191,29 @@ class Training:
             "seed": self.config.seed,
             **summary,
         }
-        write_text(self.run / SUMMARY_FILE, json.dumps(content, indent=1) + "\n")
+        self._writer.write_summary(content)
 
     def _keep(self, doi: Doi, health: Health) -> None:
         """Save to continue from, and now and then to look at later."""
         config = self.config
-        state = {
+        content = {
             "version": STATE_VERSION, "doi": doi.state(), "generator": self.generator.get_state(),
             "health": health.state(),
         }  # fmt: skip
+        state = SavedState(content)
         last = doi.outer == config.outer
         if doi.outer % config.save_every == 0 or last:
-            write_torch(self.run / STATE_FILE, state)
+            self._writer.write_state(state)
         if doi.outer in kept_steps(config.outer, config.checkpoints):
-            write_torch(self.run / CHECKPOINTS / f"outer_{doi.outer:04d}.pt", state)
+            self._writer.write_checkpoint(doi.outer, state)
 
     def _resumed(self, health: Health) -> Doi | None:
-        path = self.run / STATE_FILE
-        if not path.is_file():
+        state = self._writer.read_state()
+        if state is None:
             return None
-        health.load(_load_state(path)["health"])
-        return self.load(path)
+        state.check_version()
+        health.load(state.content["health"])
+        return self.load(state)
 
 
 def kept_steps(outer: int, count: int) -> set[int]:
@@ -253,26 +244,3 @@ def pick_device(name: str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SoloError("device cuda: PyTorch finds no CUDA device here. Use --device cpu.")
     return device
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damaged bytes make the unpickler raise nearly anything
-        anew = (
-            "Delete it to begin the run anew with --resume."
-            if path.name == STATE_FILE
-            else "Train the run again."
-        )
-        raise SoloError(f"{path}: cannot be read ({reason(error)}). {anew}") from error
-
-
-def _load_state(path: Path) -> dict[str, Any]:
-    """Read a saved state, or a checkpoint, which has the same content."""
-    state = _load(path)
-    if state.get("version") != STATE_VERSION:
-        raise SoloError(
-            f"{path}: saved by another version of solo-train ({state.get('version', 1)}, expected {STATE_VERSION}), "
-            "which it cannot continue from. Train the run again, or use the version that its provenance.json names."
-        )
-    return state

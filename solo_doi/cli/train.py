@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from solo_doi.common import settings
 from solo_doi.common.errors import one_line
-from solo_doi.runs.run_directory import TrainCommand, _defaults, _read_checked, _run, _write_origin
+from solo_doi.runs.run_config import TrainCommand, command_defaults
 
 
 def train_main() -> None:
     """Run the command; errors the user can mend are one line."""
     with one_line("solo-train"):
-        train(settings.from_command_line(TrainCommand, "solo-train", start=_defaults))
+        train(settings.from_command_line(TrainCommand, "solo-train", start=command_defaults))
 
 
 def sweep_main() -> None:
@@ -33,32 +33,24 @@ def sweep_main() -> None:
 
 def train(command: TrainCommand) -> Path:
     """Train, and return the run's directory."""
-    from solo_doi.algorithm.training import (
-        SUMMARY_FILE,
-        Training,
-    )  # heavy: after the flags are checked
+    # Heavy imports come after the flags are checked.
     from solo_doi.runs.train_log import TrainLog
+    from solo_doi.runs.train_run import default_folder, resume_run, train_new
 
-    run, config = _run(command)
-    config.check()
-    data, expert, made_from = _read_checked(run, config)
-    training = Training(
-        config, data, expert, run
-    )  # refuses what does not fit before anything is written
-    del data, expert  # the tensors made of them remain
-    done = training.steps_done()
+    if command.resume is not None:
+        run = resume_run(command.resume, TrainLog, announce=_announce)
+    else:
+        folder = command.out or default_folder()
+        run = train_new(command.run_config(), folder, TrainLog, announce=_announce)
+    _show(run.summary)
+    return run.path
+
+
+def _announce(run: Path) -> None:
     print(f"run: {run}", flush=True)
-    _write_origin(run, config, made_from)
-    try:
-        with TrainLog(run, config.skills, first=done) as log:
-            training.train(log)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"Continue with --resume {run}.") from None
-    _show(json.loads((run / SUMMARY_FILE).read_text()))
-    return run
 
 
-def _show(summary: dict) -> None:
+def _show(summary: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 

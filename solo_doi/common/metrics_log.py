@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.summary.writer.record_writer import RecordWriter
 
 from .errors import SoloError
 from .files import WriteError, reason, write_text
 
 METRICS_FILE = "metrics.jsonl"
+EVENTS_FOLDER = "tensorboard"
 
 
 def read_metrics(run: Path, counter: str = "outer") -> list[dict[str, float]]:
@@ -57,6 +52,8 @@ class MetricsLog:
 
     def __init__(self, run: Path, counter: str, first: int) -> None:
         """Continue the run's files after step `first`; `counter` is the step's name in every line."""
+        from .event_file import EventFile  # here, because readers of metrics need no TensorBoard
+
         self._counter = counter
         self._file = run / METRICS_FILE
         with self._writing():
@@ -66,7 +63,7 @@ class MetricsLog:
                 self._file, "".join(f"{line}\n" for line in kept)
             )  # killed here, it loses nothing
             self._stream = self._file.open("a")
-            self._events = EventFile(run / "tensorboard", first)
+            self._events = EventFile(run / EVENTS_FOLDER, first)
 
     def write(self, number: int, metrics: dict[str, float]) -> None:
         """Record one finished step, counted from 1."""
@@ -90,31 +87,3 @@ class MetricsLog:
                 f"{self._file.parent}: metrics cannot be written ({reason(error)}). Free space, then continue the run "
                 "with --resume."
             ) from error
-
-
-class EventFile:
-    """Scalars as TensorBoard reads them, written at once.
-
-    TensorBoard's own writer has a thread and a queue, whose lock Ctrl-C may leave taken for ever: the run would hang.
-    """
-
-    def __init__(self, folder: Path, first: int) -> None:
-        """Begin a file; what files before it tell of steps after `first` no longer counts."""
-        folder.mkdir(parents=True, exist_ok=True)
-        # By name, files come in the order of time.
-        self._file = RecordWriter((folder / f"events.out.tfevents.{time.time():.6f}").open("wb"))
-        self._record(file_version="brain.Event:2")
-        self._record(step=first + 1, session_log=SessionLog(status=SessionLog.START))
-
-    def write(self, step: int, scalars: dict[str, float]) -> None:
-        """Record one step."""
-        values = [Summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
-        self._record(step=step, summary=Summary(value=values))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def _record(self, **content: Any) -> None:  # noqa: ANN401  # any field of an event
-        self._file.write(Event(wall_time=time.time(), **content).SerializeToString())
-        self._file.flush()

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from solo_doi.algorithm.training import EXPERT_FILE
 from solo_doi.common import settings as settings_files
 from solo_doi.data.shard import file_hash
+from solo_doi.runs.run_files import RunFiles
 
 from .definitions import DEFINITIONS, MEASURES
 from .eval_config import EvalConfig
@@ -22,7 +22,7 @@ PARTS = ("transfer", "history")
 
 def made_from(run: Path, expert_file: Path) -> dict[str, str]:
     """Hashes of the policies an evaluation tells of."""
-    files = {"policy": policy_file(run), "expert": expert_file, "smodice": run / EXPERT_FILE}
+    files = {"policy": policy_file(run), "expert": expert_file, "smodice": RunFiles(run).expert}
     return {
         name: file_hash(path) for name, path in files.items() if name != "smodice" or path.is_file()
     }

@@ -13,7 +13,8 @@ import numpy as np
 from solo_doi.common import settings as settings_files
 from solo_doi.common.files import write_text
 from solo_doi.common.metrics_log import read_metrics
-from solo_doi.runs.run_directory import CONFIG_FILE, read_origin
+from solo_doi.runs.provenance import read_provenance
+from solo_doi.runs.run_files import RunFiles
 
 from .report import figures
 from .report.html_report import Report, show
@@ -89,11 +90,10 @@ def settings(run: Path, metrics: dict[str, Any]) -> dict[str, Any]:
     """All that makes a run what it is, by dotted names, but for seed, places and speed; a bundle tells nothing."""
     if "objective" not in metrics:
         return {}
-    config = (
-        settings_files.load(run / CONFIG_FILE)
-        if (run / CONFIG_FILE).is_file()
-        else {"eps": metrics["eps"]}
-    )
+    path = RunFiles(run).config
+    config: Mapping[str, Any] = {"eps": metrics["eps"]}
+    if path.is_file():
+        config = settings_files.load(path)
     parts = {
         name: value if isinstance(value, dict) else {"": value} for name, value in config.items()
     }
@@ -107,7 +107,7 @@ def settings(run: Path, metrics: dict[str, Any]) -> dict[str, Any]:
 
 def _made_from(run: Path) -> dict[str, str]:
     """Data and expert by content: places may differ, numbers may not."""
-    origin = read_origin(run)
+    origin = read_provenance(run)
     found = {name: origin[name] for name in ("data", "expert") if name in origin}
     return {
         name: f"of {one['transitions']} transitions, {one['crc32']:08x}"

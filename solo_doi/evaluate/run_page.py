@@ -9,16 +9,17 @@ from typing import Any
 import h5py
 import numpy as np
 
-from solo_doi.algorithm.training import RATIOS_FILE
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.common.metrics_log import read_metrics
+from solo_doi.runs.run_files import RunFiles
+from solo_doi.runs.run_store import RATIOS_OF_SKILLS
 
 from .definitions import DEFINITIONS, DIVERSITY
 from .eval_config import COMMANDED, EvalConfig
 from .report import figures
 from .report.html_report import Report
 from .skill_evaluation import Evaluation
-from .source import RATIOS, Source
+from .source import Source
 
 SHOWN = (
     "return_pct",
@@ -98,9 +99,10 @@ def _training(report: Report, source: Source, metrics: dict[str, Any], out: Path
         path = figures.over_training(lines, trained.skills, eps, out / "training")
         shown = "divergence from the expert" if eps is None else "violation of the constraint"
         report.figure(path, f"Multipliers, {shown} and distance of the ratios over training.")
-    if (run / RATIOS_FILE).is_file():
-        with h5py.File(run / RATIOS_FILE) as file:
-            path = figures.ratios(file[RATIOS][:], out / "ratios")
+    ratios = RunFiles(run).ratios
+    if ratios.is_file():
+        with h5py.File(ratios) as file:
+            path = figures.ratios(file[RATIOS_OF_SKILLS][:], out / "ratios")
         report.figure(path, "Which transitions of the data each skill is made of.")
     if "history" in metrics:
         path = figures.history(metrics["history"], out / "history")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import h5py
 
-from solo_doi.algorithm.training import EXPERT_FILE, POLICY_FILE, RATIOS_FILE, SUMMARY_FILE
-from solo_doi.common import settings as settings_files
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
-from solo_doi.common.metrics_log import read_metrics
 from solo_doi.policies.bundle.reader import Bundle
-from solo_doi.policies.skill_policy import SkillPolicy
-from solo_doi.runs.run_directory import CONFIG_FILE, RunConfig
+from solo_doi.runs.run import load_run
+from solo_doi.runs.run_config import RunConfig
+from solo_doi.runs.run_files import RunFiles
+from solo_doi.runs.run_store import RATIOS_OF_SKILLS
 
 from .eval_config import EvalConfig, is_bundle
 from .skill_evaluation import Policy
@@ -31,7 +29,6 @@ FROM_TRAINING = (
     "effective_share",
     "warnings",
 )
-RATIOS = "log_w_skills"
 WITHOUT_RATIOS = "Train the run again, or remove the file to evaluate without its figure."
 TASK = "locomotion"
 """What skills are evaluated at."""
@@ -53,23 +50,25 @@ class Source:
 
 def policy_file(path: Path) -> Path:
     """Return the file that holds the skills of a run or bundle."""
-    return path if is_bundle(path) else path / POLICY_FILE
+    return path if is_bundle(path) else RunFiles(path).policy
 
 
 def read_source(path: Path, config: EvalConfig) -> Source:
     """Read a run or a bundle, or say what is wrong with it."""
     if is_bundle(path):
         return _read_bundle(path, config)
-    summary, policy = read_summary(path), SkillPolicy.read(policy_file(path))
-    trained: RunConfig = settings_files.read(RunConfig, path / CONFIG_FILE)
+    run = load_run(path)
+    summary = run.summary
+    policy = run.policy
+    trained = run.config
     if trained.task != TASK:
         raise SoloError(
             f"{path}: trained for task {trained.task!r}, skills are evaluated at {TASK!r}."
         )
-    recovered = SkillPolicy.read(path / EXPERT_FILE) if (path / EXPERT_FILE).is_file() else None
-    read_metrics(path)
+    recovered = run.expert
+    _ = run.metrics  # refuses a damaged file before the evaluation starts
     if config.pictures:
-        _check_ratios(path / RATIOS_FILE, policy.num_skills)
+        _check_ratios(run.files.ratios, policy.num_skills)
     if config.history:
         kept_checkpoints(path)
     settings = {
@@ -81,47 +80,20 @@ def read_source(path: Path, config: EvalConfig) -> Source:
     )
 
 
-def read_summary(run: Path) -> dict[str, Any]:
-    """Read what training said of itself, or say what is wrong with the directory."""
-    if not run.exists():
-        raise SoloError(
-            f"{run}: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export."
-        )
-    if not (run / CONFIG_FILE).is_file():
-        raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
-    bundle = run / "skills.onnx"
-    if (
-        not (run / SUMMARY_FILE).is_file()
-        and not (run / POLICY_FILE).is_file()
-        and bundle.is_file()
-    ):
-        raise SoloError(f"{run}: not a run of solo-train. Name the bundle in it: {bundle}")
-    if not (run / SUMMARY_FILE).is_file():
-        raise SoloError(
-            f"{run}: training has not finished. Continue it with `solo-train --resume {run}`."
-        )
-    try:
-        return json.loads((run / SUMMARY_FILE).read_text())
-    except ValueError as error:
-        raise SoloError(
-            f"{run / SUMMARY_FILE}: not valid JSON ({error}). Train the run again."
-        ) from error
-
-
 def _check_ratios(path: Path, skills: int) -> None:
     """Refuse ratios that could not be drawn; the shipped run comes without: they are as large as data."""
     if not path.is_file():
         return
     try:
         with h5py.File(path) as file:
-            shape = file[RATIOS].shape
+            shape = file[RATIOS_OF_SKILLS].shape
     except (OSError, KeyError, AttributeError) as error:
         raise SoloError(
             f"{path}: not the ratios of a run ({reason(error)}). {WITHOUT_RATIOS}"
         ) from error
     if len(shape) != 2 or shape[0] != skills or not shape[1]:
         raise SoloError(
-            f"{path}: {RATIOS} has shape {shape}, expected ({skills}, transitions). {WITHOUT_RATIOS}"
+            f"{path}: {RATIOS_OF_SKILLS} has shape {shape}, expected ({skills}, transitions). {WITHOUT_RATIOS}"
         )
 
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from solo_doi.algorithm.cloning import clone
-from solo_doi.algorithm.training import CHECKPOINTS, Training
+from solo_doi.algorithm.run_writer import SavedState
+from solo_doi.algorithm.training import Training
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.skill_policy import SkillPolicy
-from solo_doi.runs.run_directory import RunConfig, read_same_data
+from solo_doi.runs.run_config import RunConfig
+from solo_doi.runs.run_data import read_same_data
+from solo_doi.runs.run_files import RunFiles
+from solo_doi.runs.run_store import RunStore
 
 from .eval_config import EvalConfig
 from .skill_evaluation import describe_skills, evaluate
@@ -38,20 +42,22 @@ def returns_over_training(
 def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, SkillPolicy]]:
     """Outer step and policy of every checkpoint; what was cloned before is read."""
     training: Training | None = None
+    store = RunStore(run)
     found = []
-    for checkpoint in kept_checkpoints(run):
-        cached = checkpoint.with_suffix(".policy.h5")
+    for outer in kept_checkpoints(run):
+        cached = store.files.checkpoint_policy(outer)
         if not cached.is_file():
-            training = training or Training(trained, *read_same_data(run, trained), run)
-            _extract(training, checkpoint).write(cached)
-        found.append((int(checkpoint.stem.split("_")[1]), SkillPolicy.read(cached)))
+            if training is None:
+                data = read_same_data(run, trained)
+                training = Training(trained, data.coverage, data.expert, store)
+            _extract(training, store.read_checkpoint(outer)).write(cached)
+        found.append((outer, SkillPolicy.read(cached)))
     return found
 
 
-def kept_checkpoints(run: Path) -> list[Path]:
-    """Return the states a run kept along its way, in order; of some only the policy may be left."""
-    names = sorted({path.name.partition(".")[0] for path in (run / CHECKPOINTS).glob("outer_*")})
-    found = [run / CHECKPOINTS / f"{name}.pt" for name in names]
+def kept_checkpoints(run: Path) -> list[int]:
+    """Return the outer steps of a run's checkpoints; refuse a run that has none."""
+    found = RunFiles(run).kept_checkpoints()
     if not found:
         raise SoloError(
             f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more; smodice keeps none."
@@ -59,7 +65,7 @@ def kept_checkpoints(run: Path) -> list[Path]:
     return found
 
 
-def _extract(training: Training, checkpoint: Path) -> SkillPolicy:
+def _extract(training: Training, checkpoint: SavedState) -> SkillPolicy:
     doi = training.load(checkpoint)
     if doi.policy is not None:  # trained in the loop: it is there already
         return training.policy(doi.policy.network, slice(None))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import statistics
 import subprocess
 from collections.abc import Callable, Sequence
@@ -17,8 +16,11 @@ import yaml
 from solo_doi.common.child_python import child_environment, program_command
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing, write_text
+from solo_doi.common.lock import exclusive
 from solo_doi.common.settings import load
 
+from .run import Run
+from .run_files import RunFiles
 from .sweep_checks import check_jobs
 from .sweep_job import Job
 
@@ -54,6 +56,11 @@ def sweep(command: SweepCommand, tell: Callable[[str], None]) -> Path:
         raise SoloError(f"--workers {command.workers}: expected 1 or more.")
     jobs = grid(command)
     check_jobs(jobs)
+    with exclusive(command.out, "Wait until it has ended, or choose another --out."):
+        return _sweep(jobs, command, tell)
+
+
+def _sweep(jobs: list[Job], command: SweepCommand, tell: Callable[[str], None]) -> Path:
     failed = []
     with ThreadPoolExecutor(max_workers=command.workers) as pool:
         for number, (job, reason) in enumerate(
@@ -128,7 +135,7 @@ def _spread(values: list[float]) -> str:
 
 
 def _row(job: Job) -> dict[str, Any]:
-    summary = json.loads((job.run / "summary.json").read_text())
+    summary = Run(job.run).summary
     sigma = summary.get("sigma")
     return {
         "variant": job.variant,
@@ -149,7 +156,7 @@ def _train(job: Job) -> str | None:
     """Run solo-train for a job; return why it failed, if it did."""
     if job.finished:
         return None
-    if (job.run / "config.yaml").is_file():
+    if RunFiles(job.run).config.is_file():
         arguments = ["--resume", str(job.run)]
     else:
         write_text(job.settings_file, yaml.safe_dump(job.settings))

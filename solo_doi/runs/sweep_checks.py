@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.settings import from_dict, load, to_dict
 
-from .run_directory import CONFIG_FILE, RunConfig, TrainCommand, _defaults, read_data
+from .run_config import RunConfig, TrainCommand, command_defaults
+from .run_data import read_data
+from .run_files import RunFiles
 
 if TYPE_CHECKING:
     from .sweep_job import Job
@@ -34,9 +35,9 @@ def check_jobs(jobs: Sequence[Job]) -> None:
 def resolved(job: Job) -> RunConfig:
     """Return what solo-train would make of a job's settings now."""
     where = f"variant {job.variant!r}"
-    start = _defaults(lambda name, otherwise: str(job.settings.get(name, otherwise)))
+    start = command_defaults(lambda name, otherwise: str(job.settings.get(name, otherwise)))
     command = from_dict(TrainCommand, job.settings, where, start)
-    config = RunConfig(**{field.name: getattr(command, field.name) for field in fields(RunConfig)})
+    config = command.run_config()
     try:
         config.check()
     except SoloError as error:
@@ -54,7 +55,7 @@ def _check_settings(job: Job) -> None:
 
 def _check_resolved(job: Job, config: RunConfig) -> None:
     """Refuse a run of other defaults. Settings that are newer than the run have the values of now, as in --resume."""
-    path = job.run / CONFIG_FILE
+    path = RunFiles(job.run).config
     if not path.is_file():
         return
     now = dict(_flat(to_dict(config)))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .run_files import RunFiles
+
 
 @dataclass(frozen=True)
 class Job:
@@ -18,7 +20,7 @@ class Job:
     @property
     def finished(self) -> bool:
         """Whether the run has written its summary, which comes last."""
-        return (self.run / "summary.json").is_file()
+        return RunFiles(self.run).summary.is_file()
 
     @property
     def settings_file(self) -> Path:

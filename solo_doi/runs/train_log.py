@@ -13,14 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from solo_doi.common.metrics_log import MetricsLog
 from solo_doi.common.progress import Shown
 
+from .run_files import RunFiles
+
 SHOWN = {"sigma": ("sigma", 1), "phi": ("phi", 1), "effective_share": ("ESS %", 100)}
 """Metrics of every skill that are shown, with their label and scale."""
 LINES = 10
 """Lines per stage where bars cannot be drawn."""
 POINTS = 100
 """Of a curve of losses over the updates of a stage."""
-UPDATES = "updates"
-"""Folder of those curves, with one for each stage."""
 NAME_WIDTH = 8
 
 
@@ -41,7 +41,7 @@ class LossCurve:
 
     def __init__(self, run: Path, stage: str, updates: int) -> None:
         """Begin the files of a stage of so many updates."""
-        self._metrics = MetricsLog(run / UPDATES / stage, "update", 0)
+        self._metrics = MetricsLog(RunFiles(run).stage(stage), "update", 0)
         self._total, self._done = updates, 0
         self._since: dict[str, list[float]] = {}
 
@@ -66,18 +66,18 @@ class TrainLog(Shown):
 
     _bars: Bars
 
-    def __init__(self, run: Path, skills: int, first: int) -> None:
-        """Continue the run's files after outer step `first`."""
+    def __init__(self, run: Path, skills: int, first: int, *, quiet: bool = False) -> None:
+        """Continue the run's files after outer step `first`; `quiet` prints nothing."""
         self._run, self._skills = run, range(skills)
         self._curve: LossCurve | None = None
         self._metrics = MetricsLog(run, "outer", first)
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True, highlight=False, quiet=quiet)
         columns = (
             TextColumn(f"{{task.description:>{NAME_WIDTH}}}"), BarColumn(bar_width=20), MofNCompleteColumn(),
             TimeRemainingColumn(),
         )  # fmt: skip
-        quiet = not self._console.is_terminal
-        bars = Bars(*columns, console=self._console, refresh_per_second=2, disable=quiet)
+        plain = not self._console.is_terminal
+        bars = Bars(*columns, console=self._console, refresh_per_second=2, disable=plain)
         super().__init__(bars, self._close)
 
     def stage(self, name: str, steps: int) -> None:

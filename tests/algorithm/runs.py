@@ -20,12 +20,14 @@ from solo_doi.algorithm.train_config import (
     TrainConfig,
     ValueConfig,
 )
-from solo_doi.algorithm.training import POLICY_FILE, RATIOS_FILE, SUMMARY_FILE, Training
+from solo_doi.algorithm.training import Training
 from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.data.manifest import ShardEntry
 from solo_doi.data.schema import ACTIONS, INFO_FIELDS, episode_fields, transition_fields
 from solo_doi.data.shard import file_hash, write_shard
 from solo_doi.data.transitions import Transitions
+from solo_doi.runs.run_files import RunFiles
+from solo_doi.runs.run_store import RunStore
 from solo_doi.runs.train_log import TrainLog
 from tests.bits import differing
 from tests.data.datasets import made_up_arrays, made_up_manifest
@@ -132,7 +134,7 @@ def write_made_up_task(root: Path) -> Path:
 def train(config: TrainConfig, data: Transitions, expert: Transitions, run: Path) -> Training:
     """Train all that is left of a run."""
     run.mkdir(parents=True, exist_ok=True)
-    training = Training(config, data, expert, run)
+    training = Training(config, data, expert, RunStore(run))
     with TrainLog(run, config.skills, first=training.steps_done()) as log:
         training.train(log)
     return training
@@ -151,13 +153,13 @@ def metrics_of(run: Path) -> list[dict[str, float]]:
 
 def summary_of(run: Path) -> dict[str, Any]:
     """What the run says of itself."""
-    return json.loads((run / SUMMARY_FILE).read_text())
+    return json.loads(RunFiles(run).summary.read_text())
 
 
 def assert_same_run(one: Path, other: Path) -> None:
     """Weights, ratios, what was saved and every line of the metrics equal to the last bit."""
     names = sorted(path.name for path in one.glob("*.h5"))
-    assert {POLICY_FILE, RATIOS_FILE} <= set(names)
+    assert {"policy.h5", "ratios.h5"} <= set(names)
     for name in names:
         first, second = arrays_of(one / name), arrays_of(other / name)
         assert first.keys() == second.keys()

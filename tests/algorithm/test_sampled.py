@@ -14,11 +14,11 @@ import torch
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.networks import Ensemble
 from solo_doi.algorithm.train_config import TrainConfig
-from solo_doi.algorithm.training import STATE_FILE
 from solo_doi.common.settings import read
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.data.transitions import Transitions
-from solo_doi.runs.run_directory import RunConfig
+from solo_doi.runs.run_config import RunConfig
+from solo_doi.runs.run_files import RunFiles
 from tests.algorithm.tabular import Mdp, newton_dual, with_uniform_data
 
 GAMMA = 0.9
@@ -153,7 +153,7 @@ def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
     _, pairs = sampled(mdp, uniform(mdp), 4000, seed=1)
     with h5py.File(run / "ratios.h5") as file:
         log_w, expert = file["log_w_skills"][:], file["log_w_expert"][:]
-    state = torch.load(run / STATE_FILE, weights_only=True)["doi"]
+    state = torch.load(RunFiles(run).state, weights_only=True)["doi"]
     network = Ensemble(mdp.shape[0], 32, 3, 2, torch.Generator())
     network.load_state_dict(state["discriminator"])
     log_eta_expert = np.log(by_pair(expert, pairs, mdp.data.size))

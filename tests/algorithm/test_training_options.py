@@ -12,6 +12,7 @@ from solo_doi.algorithm.cloning import clone
 from solo_doi.algorithm.train_config import PolicyConfig, TrainConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run_store import RunStore
 
 from .runs import ROWS, Data, arrays_of, changed, metrics_of, summary_of, tiny, train
 
@@ -208,8 +209,10 @@ def test_the_expert_beside_skills_in_the_loop_is_cloned_from_its_own_ratios(
     """The same policy by hand, from the state the loop ended in."""
     config = changed(tiny(), "policy", in_loop=True, expert_updates=9)
     train(config, *data, tmp_path)
-    training = Training(config, *data, tmp_path)
-    expert = training.load(tmp_path / "state.pt").expert
+    training = Training(config, *data, RunStore(tmp_path))
+    state = RunStore(tmp_path).read_state()
+    assert state is not None
+    expert = training.load(state).expert
     options = replace(config.policy, updates=9)
     network = clone(
         training.problem, expert.log_w[None], options, training.generator, lambda _: None

@@ -13,6 +13,7 @@ from solo_doi.algorithm.train_config import DiscriminatorConfig
 from solo_doi.algorithm.training import Training, pick_device
 from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import read_transitions
+from solo_doi.runs.run_store import RunStore
 
 from .runs import EXPERT_TERMS, Data, changed, tiny, train, write_made_up
 
@@ -46,7 +47,7 @@ def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
         ),
     ):
         with pytest.raises(SoloError, match=message):
-            Training(config, one, other, tmp_path / "run")
+            Training(config, one, other, RunStore(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -98,7 +99,7 @@ def test_something_remains_to_learn_from_if_all_would_be_held_out(
             checkpoints=0,
             discriminator=DiscriminatorConfig(held_out=0.5, updates=1),
         )
-        assert not Training(config, one, data[1], tmp_path).problem.held_out.any()
+        assert not Training(config, one, data[1], RunStore(tmp_path)).problem.held_out.any()
 
 
 @pytest.mark.parametrize("name", ["gpu", "mps", "meta", "", "cuda:x"])
@@ -120,4 +121,4 @@ def test_a_checkpoint_of_other_data_is_refused(data: Data, run: Path, tmp_path: 
     """Weights of rows that are not there mean nothing."""
     other = read_transitions(write_made_up(tmp_path / "other", lengths=((30, 20),)))
     with pytest.raises(SoloError, match="made from 300 transitions, the data have 50"):
-        Training(tiny(), other, data[1], run).load(run / "checkpoints" / "outer_0002.pt")
+        Training(tiny(), other, data[1], RunStore(run)).load(RunStore(run).read_checkpoint(2))

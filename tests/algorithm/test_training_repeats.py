@@ -12,6 +12,7 @@ import torch
 from solo_doi.algorithm.train_config import PolicyConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.data.dataset import Dataset, read_transitions
+from solo_doi.runs.run_store import RunStore
 from solo_doi.runs.train_log import TrainLog
 
 from .runs import Data, arrays_of, assert_same_run, summary_of, tiny, train, write_made_up
@@ -109,7 +110,7 @@ def test_a_stopped_run_continues_as_if_it_had_not_been(
     train(config, *data, tmp_path / "unbroken")
     run = tmp_path / "stopped"
     run.mkdir()
-    training = Training(config, *data, run)
+    training = Training(config, *data, RunStore(run))
     with pytest.raises(Stopped), StoppingLog(run, config.skills, 0, after=after) as log:
         training.train(log)
     assert not (run / "summary.json").exists()

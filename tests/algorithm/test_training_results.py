@@ -15,6 +15,7 @@ from solo_doi.algorithm.ratios import describe
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training import Training, full_steps, kept_steps
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run_store import RunStore
 
 from .runs import ROWS, Data, arrays_of, changed, metrics_of, summary_of, tiny, train
 
@@ -52,8 +53,8 @@ def test_ratios_are_in_the_order_of_the_data(data: Data, tmp_path: Path) -> None
 
 def test_ratios_are_those_of_the_values_that_were_learned(data: Data, run: Path) -> None:
     """Computed anew, row by row from the data, from what the last checkpoint holds."""
-    training = Training(tiny(), *data, run)
-    doi = training.load(run / "checkpoints" / "outer_0004.pt")
+    training = Training(tiny(), *data, RunStore(run))
+    doi = training.load(RunStore(run).read_checkpoint(4))
     scale, gamma = training.problem.state_scale, tiny().gamma
     with torch.no_grad():
         here, there = (
@@ -186,8 +187,8 @@ def test_full_passes_are_logged(data: Data, run: Path, tmp_path: Path) -> None:
     assert {
         lines[-1][f"full/{name}"] == summary[name] for name in ("phi_mean", "ratio_l1_trajectory")
     } == {True}
-    training = Training(tiny(), *data, run)
-    doi = training.load(run / "checkpoints" / "outer_0002.pt")
+    training = Training(tiny(), *data, RunStore(run))
+    doi = training.load(RunStore(run).read_checkpoint(2))
     found = describe(doi.full_log_weights(), doi.expert.log_w, training.problem)
     assert lines[1]["full/phi_mean"] == found["phi_mean"]
     assert lines[1]["full/ratio_l1_trajectory"] == found["ratio_l1_trajectory"]
@@ -202,7 +203,7 @@ def test_checkpoints_hold_training_as_it_was(data: Data, run: Path) -> None:
         "outer_0002.pt",
         "outer_0004.pt",
     ]
-    doi = Training(tiny(), *data, run).load(run / "checkpoints" / "outer_0002.pt")
+    doi = Training(tiny(), *data, RunStore(run)).load(RunStore(run).read_checkpoint(2))
     assert doi.outer == 2
     for line in metrics_of(run)[2:]:
         full = {name: value for name, value in line.items() if name.startswith("full/")}

@@ -21,8 +21,9 @@ from solo_doi.algorithm import presets
 from solo_doi.cli.train import sweep_main, train_main
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
+from solo_doi.common.lock import exclusive
 from solo_doi.runs import sweep as sweeping
-from solo_doi.runs.run_directory import RunConfig
+from solo_doi.runs.run_config import RunConfig
 from solo_doi.runs.sweep import SweepCommand, grid, write_tables
 from solo_doi.runs.sweep_job import Job
 from tests.algorithm.runs import assert_same_run, summary_of, tiny
@@ -435,3 +436,10 @@ def test_an_unreadable_file_of_variants_is_refused(tmp_path: Path) -> None:
     """With the system's reason."""
     with pytest.raises(SoloError, match="No such file or directory"):
         grid(SweepCommand(variants=tmp_path / "absent.yaml"))
+
+
+def test_a_second_sweep_in_the_same_place_is_refused(here: Path, sweep: Command) -> None:
+    """It would overwrite the logs of the first."""
+    with exclusive(Path("runs/sweep"), ""):
+        found = sweep.error("--seeds", "1", "--variants", variants(tiny=None))
+    assert found.startswith("runs/sweep: another process is writing to it.")

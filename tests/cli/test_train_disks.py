@@ -44,6 +44,6 @@ def test_a_read_only_place_is_one_line(command: SoloTrain) -> None:
     with read_only(Path("shelf").resolve()):
         code, _, errors = command(*FLAGS, "--out", "shelf/run")
     assert code == 1
-    assert errors.startswith("solo-train: shelf/run/config.yaml: cannot be written (")
+    assert errors.startswith("solo-train: shelf/run: cannot be written (")
     assert errors.count("\n") == 1
     assert list(Path("shelf").iterdir()) == []

@@ -24,7 +24,7 @@ import yaml
 from solo_doi.cli.train import train, train_main
 from solo_doi.common import settings
 from solo_doi.common.metrics_log import METRICS_FILE
-from solo_doi.runs.run_directory import TrainCommand
+from solo_doi.runs.run_config import TrainCommand
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, assert_same_run, summary_of, write_made_up
 from tests.command import run_silently
 

@@ -16,7 +16,7 @@ from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common import settings
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.policies.skill_policy import SkillPolicy
-from solo_doi.runs.run_directory import RunConfig, TrainCommand
+from solo_doi.runs.run_config import RunConfig, TrainCommand
 from tests.algorithm.runs import FLAGS, arrays_of, assert_same_run, metrics_of, summary_of, tiny
 from tests.data.datasets import made_up_transitions
 
@@ -35,7 +35,7 @@ def test_a_run_leaves_its_directory_and_shows_its_skills(command: SoloTrain) -> 
     events = {name for name in files if "tensorboard/events.out.tfevents" in name}
     assert len(events) == 3
     assert files - events == {
-        "config.yaml", "metrics.jsonl", "summary.json", "ratios.h5", "policy.h5", "expert.h5", "provenance.json",
+        ".lock", "config.yaml", "metrics.jsonl", "summary.json", "ratios.h5", "policy.h5", "expert.h5", "provenance.json",
         "state.pt", "expert.pt", "checkpoints/outer_0002.pt", "checkpoints/outer_0004.pt",
         "updates/expert/metrics.jsonl", "updates/policies/metrics.jsonl",
     }  # fmt: skip

@@ -13,8 +13,8 @@ from unittest.mock import Mock
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from solo_doi.common import metrics_log
 from solo_doi.common.errors import SoloError
+from solo_doi.common.event_file import EventFile
 from solo_doi.common.files import WriteError
 from solo_doi.common.metrics_log import METRICS_FILE, MetricsLog, read_metrics
 from tests.common.disks import no_file_above
@@ -106,7 +106,7 @@ def test_a_disk_that_events_find_full_is_one_clear_line(
     """Whoever meets the disk first."""
     full = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     log = MetricsLog(tmp_path, "outer", 0)
-    monkeypatch.setattr(metrics_log.EventFile, "write", full)
+    monkeypatch.setattr(EventFile, "write", full)
     with pytest.raises(WriteError, match=r"cannot be written \(No space left on device\)"):
         log.write(1, {"phi/0": 0.5})
 

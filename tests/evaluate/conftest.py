@@ -23,7 +23,7 @@ from solo_doi.evaluate.metrics.walk import Walk
 from solo_doi.evaluate.report import motion_pictures as pictures
 from solo_doi.evaluate.report.render import render
 from solo_doi.evaluate.rollouts.recording import Recording
-from solo_doi.runs.run_directory import TrainCommand
+from solo_doi.runs.run_config import TrainCommand
 from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, write_made_up
 from tests.command import Command

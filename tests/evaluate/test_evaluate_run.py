@@ -23,7 +23,7 @@ from solo_doi.evaluate.shipped import SHIPPED_EXPERT
 from solo_doi.evaluate.training_history import SHOWN, policies_over_training, returns_over_training
 from solo_doi.evaluate.write_evaluation import write_evaluation
 from solo_doi.policies.skill_policy import SkillPolicy
-from solo_doi.runs.run_directory import RunConfig
+from solo_doi.runs.run_config import RunConfig
 from tests.algorithm.runs import summary_of
 
 from .browser import PHONE, on_a_phone

@@ -25,6 +25,7 @@ from solo_doi.policies.bundle.vectors import TestVectors
 from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.policies.masked_policy import NORMALISER_FLOOR, MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run_store import RunStore
 from solo_doi.solo12.action import joint_target
 from solo_doi.solo12.constants import (
     ACTION_SCALE,
@@ -196,7 +197,7 @@ def test_the_file_does_what_the_trained_network_does(squashed: bool, tmp_path: P
         3 + 2 * rng.standard_normal((60, 48)), rng.uniform(-2, 3, (60, actions)), length=20
     )
     config = small_config(policy=PolicyConfig(hidden=16, squashed=squashed))
-    training = Training(config, data, data, tmp_path)
+    training = Training(config, data, data, RunStore(tmp_path))
     network = SkillNetwork(48, 16, 2 * actions, 1 + SKILLS, torch.Generator().manual_seed(8))
     with torch.no_grad():
         for bias in (network.second_bias, network.head_bias):

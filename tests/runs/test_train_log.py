@@ -9,7 +9,7 @@ import pytest
 
 from solo_doi.common.files import WriteError
 from solo_doi.common.metrics_log import read_metrics
-from solo_doi.runs.train_log import POINTS, UPDATES, TrainLog
+from solo_doi.runs.train_log import POINTS, TrainLog
 from tests.algorithm.runs import metrics_of
 
 STAGES = {"expert": 3800, "skills": 30, "policies": 3000}
@@ -91,18 +91,21 @@ def test_losses_of_updates_become_a_curve_of_each_stage(
     """A hundred means; outer steps are in the metrics already. A stage that is run again has its curve once."""
     for _ in range(2):
         show(tmp_path, capsys)
-    assert sorted(folder.name for folder in (tmp_path / UPDATES).iterdir()) == [
+    assert sorted(folder.name for folder in (tmp_path / "updates").iterdir()) == [
         "expert",
         "policies",
     ]
     for stage in ("expert", "policies"):
-        points, every = read_metrics(tmp_path / UPDATES / stage, "update"), STAGES[stage] // POINTS
+        points, every = (
+            read_metrics(tmp_path / "updates" / stage, "update"),
+            STAGES[stage] // POINTS,
+        )
         assert [point["update"] for point in points] == [
             every * point for point in range(1, POINTS + 1)
         ]
         assert points[0] == {"update": every, "loss/one": (1 + every) / 2, "loss/other": 0.5}
         assert points[-1]["loss/one"] == STAGES[stage] - (every - 1) / 2
-        assert list((tmp_path / UPDATES / stage / "tensorboard").glob("events.out.tfevents.*"))
+        assert list((tmp_path / "updates" / stage / "tensorboard").glob("events.out.tfevents.*"))
 
 
 def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
@@ -115,7 +118,7 @@ def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
             {"loss/expert_value": 3.0},
         ):
             log.advance(losses)
-    points = read_metrics(tmp_path / UPDATES / "expert", "update")
+    points = read_metrics(tmp_path / "updates" / "expert", "update")
     assert points[:2] == [
         {"update": 1, "loss/classifier": 1.0},
         {"update": 2, "loss/classifier": 2.0},
@@ -125,7 +128,7 @@ def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
 
 def test_a_curve_that_has_no_place_is_an_error_in_one_line(tmp_path: Path) -> None:
     """A disk that is full by then, or a file in its way: what to do is said, as for all metrics."""
-    (tmp_path / UPDATES).write_text("in the way")
+    (tmp_path / "updates").write_text("in the way")
     with TrainLog(tmp_path, SKILLS, first=0) as log:
         log.stage("policies", 3)
         with pytest.raises(

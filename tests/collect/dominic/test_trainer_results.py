@@ -23,7 +23,8 @@ def test_a_run_leaves_configuration_metrics_state_events_and_checkpoints(tmp_pat
     run = pretrain(PretrainCommand(**vars(tiny(checkpoints=(0, 1))), out=tmp_path / "run"))
     checkpoints = {f"checkpoints/model_{iteration}.pt" for iteration in (0, 1, 3)}
     assert (
-        files(run) == {"config.yaml", METRICS_FILE, STATE_FILE, "tensorboard/events"} | checkpoints
+        files(run)
+        == {".lock", "config.yaml", METRICS_FILE, STATE_FILE, "tensorboard/events"} | checkpoints
     )
 
 

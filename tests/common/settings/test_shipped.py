@@ -11,7 +11,7 @@ import yaml
 from collect.cli.pretrain import PretrainCommand
 from collect.dominic.pretrain_config import PretrainConfig
 from solo_doi.common import settings as config
-from solo_doi.runs.run_directory import RunConfig
+from solo_doi.runs.run_config import RunConfig
 from solo_doi.runs.sweep_checks import resolved
 from solo_doi.runs.sweep_job import Job
 

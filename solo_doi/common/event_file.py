@@ -1,0 +1,39 @@
+"""TensorBoard event files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+
+class EventFile:
+    """Scalars as TensorBoard reads them, written at once.
+
+    TensorBoard's own writer has a thread and a queue, whose lock Ctrl-C may leave taken for ever: the run would hang.
+    """
+
+    def __init__(self, folder: Path, first: int) -> None:
+        """Begin a file; what files before it tell of steps after `first` no longer counts."""
+        folder.mkdir(parents=True, exist_ok=True)
+        # By name, files come in the order of time.
+        self._file = RecordWriter((folder / f"events.out.tfevents.{time.time():.6f}").open("wb"))
+        self._record(file_version="brain.Event:2")
+        self._record(step=first + 1, session_log=SessionLog(status=SessionLog.START))
+
+    def write(self, step: int, scalars: dict[str, float]) -> None:
+        """Record one step."""
+        values = [Summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
+        self._record(step=step, summary=Summary(value=values))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _record(self, **content: Any) -> None:  # noqa: ANN401  # any field of an event
+        self._file.write(Event(wall_time=time.time(), **content).SerializeToString())
+        self._file.flush()

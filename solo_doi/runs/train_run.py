@@ -1,0 +1,108 @@
+"""Training of a run, new or continued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+
+from solo_doi.algorithm.training import Training, TrainingLog
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import write_text
+from solo_doi.common.lock import check_absent, exclusive, new_directory
+
+from .provenance import write_provenance
+from .run import Run
+from .run_config import RunConfig
+from .run_data import Fingerprint, RunData, check_same_data, read_data
+from .run_files import RunFiles
+from .run_store import RunStore
+
+LogFactory = Callable[[Path, int, int], AbstractContextManager[TrainingLog]]
+"""Makes the log of a run from its directory, the number of skills and the steps done before."""
+Announce = Callable[[Path], object]
+"""Called with the run's directory before its first file is written."""
+
+WAIT = "Wait until it has ended, then continue with --resume."
+
+
+def default_folder() -> Path:
+    """Return a new place for a run, named by date and time."""
+    return Path("runs") / f"train-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def train_new(
+    config: RunConfig,
+    run: Path,
+    make_log: LogFactory,
+    data: RunData | None = None,
+    announce: Announce = lambda _: None,
+) -> Run:
+    """Train a new run on `data`, or on the data that the configuration names.
+
+    Raises:
+        SoloError: The directory exists, or data and settings do not fit.
+    """
+    check_absent(run)
+    config.check()
+    # Refuses data that do not fit before anything is written.
+    training, fingerprints = _prepare(config, run, data)
+    with new_directory(run):
+        return _train(training, run, fingerprints, make_log, announce)
+
+
+def resume_run(
+    run: Path,
+    make_log: LogFactory,
+    data: RunData | None = None,
+    announce: Announce = lambda _: None,
+) -> Run:
+    """Continue a run from its last saved state, with its own configuration.
+
+    Raises:
+        SoloError: The directory is not a run, another process trains it, or its data differ.
+    """
+    files = RunFiles(run)
+    if not run.exists():
+        raise SoloError(f"{run}: no such directory. Expected a run of solo-train to continue.")
+    if not files.config.is_file():
+        raise SoloError(f"{run}: not a run of solo-train, it has no {files.config.name}.")
+    with exclusive(run, WAIT):
+        config = settings.read(RunConfig, files.config)
+        config.check()
+        training, fingerprints = _prepare(config, run, data)
+        return _train(training, run, fingerprints, make_log, announce)
+
+
+def _prepare(
+    config: RunConfig, run: Path, data: RunData | None
+) -> tuple[Training, dict[str, Fingerprint]]:
+    """Read the data and make tensors of them; only the tensors stay in memory."""
+    if data is None:
+        data = read_data(config)
+    fingerprints = data.fingerprints()
+    check_same_data(run, fingerprints)
+    return Training(config, data.coverage, data.expert, RunStore(run)), fingerprints
+
+
+def _train(
+    training: Training,
+    run: Path,
+    fingerprints: dict[str, Fingerprint],
+    make_log: LogFactory,
+    announce: Announce,
+) -> Run:
+    config = training.config
+    done = training.steps_done()  # refuses a state that does not fit before anything is written
+    announce(run)
+    # The configuration comes first: it alone makes the directory a run that can be continued.
+    write_text(RunFiles(run).config, settings.to_yaml(config))
+    write_provenance(run, fingerprints)
+    try:
+        with make_log(run, config.skills, done) as log:
+            training.train(log)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Continue with --resume {run}.") from None
+    return Run(run)
