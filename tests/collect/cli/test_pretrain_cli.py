@@ -80,10 +80,8 @@ def test_every_number_that_can_be_set_is_checked() -> None:
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, command: Command) -> None:
     """With the system's reason."""
     (tmp_path / "file").write_text("")
-    message = command.failure(*flags(), "--out", tmp_path / "file" / "run")
-    assert message.startswith(
-        f"{tmp_path / 'file' / 'run' / 'config.yaml'}: cannot be written (Not a directory)."
-    )
+    message = command.error(*flags(), "--out", tmp_path / "file" / "run")
+    assert message.startswith(f"{tmp_path / 'file' / 'run'}: cannot be written (Not a directory).")
 
 
 def test_an_existing_directory_is_not_overwritten(tmp_path: Path, command: Command) -> None:
