@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Request
 from solo_doi.policies.bundle.contract import BundleError, Contract, canonical, parse_json
 from solo_doi.policies.bundle.contract_checks import check_contract
@@ -90,7 +90,11 @@ def _refused_or_harmless(path: Path) -> bool:
     stage.tick(Request.WALK)
     stage.run(25)
     commands = stage.commands
-    return stage.state in (State.WALK, State.READY, State.FAULT) and all(
+    return stage.state in (
+        ControllerState.WALK,
+        ControllerState.READY,
+        ControllerState.FAULT,
+    ) and all(
         np.isfinite(command.position).all()
         and 0.0 <= command.kp <= 10.0
         and 0.0 <= command.kd <= 0.6

@@ -133,7 +133,7 @@ def _log() -> bytes:
     for tick in range(12):
         stage.now_ns += 1_000_000
         state = stage.message()
-        stage.controller.hear(state)
+        stage.controller.on_robot_state(state)
         events.append((tick, STATE, state.encode()))
         events.append((tick, COMMAND, stage.controller.tick(stage.now_ns).encode()))
     with _folder() as folder:

@@ -103,10 +103,12 @@ def handlers_hold(count: int, seed: int) -> int:
         ears.say(channel, message)
         screen.say(channel, message)
         if channel == STATE:
-            stage.controller.hear(message)
-        wish = remote.wish(stage.state, 0.0)
+            stage.controller.on_robot_state(message)
+        wish = remote.next_request(stage.state, 0.0)
         if wish is not None:
-            stage.controller.ask(wish.request, stage.now_ns, wish.skill, wish.velocity)
+            stage.controller.on_operator_request(
+                wish.request, stage.now_ns, wish.skill, wish.velocity
+            )
         command, driven = stage.tick(), robot.gate.decide(robot.robot.sense(), stage.now_ns * 1e-9)
         good += _safe(command) and _safe(driven)
     return good

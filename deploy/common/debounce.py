@@ -4,38 +4,41 @@ from __future__ import annotations
 
 from collections import deque
 
+WINDOW_TICKS = 100
+"""Length of the window of a rolling count [ticks]."""
 
-class Lasting:
-    """A condition that is a fault only if it lasts."""
 
-    def __init__(self, patience: float) -> None:
-        """Bear the condition for `patience` seconds."""
-        self._patience = patience
+class HoldTimer:
+    """Debounce in time: expires when a condition holds without interruption."""
+
+    def __init__(self, hold_time: float) -> None:
+        """Expire after the condition has held for `hold_time` seconds."""
+        self._hold_time = hold_time
         self._since: float | None = None
 
-    def over(self, condition: bool, now: float) -> bool:  # the thing that is watched
-        """Whether the condition has lasted for too long."""
+    def expired(self, condition: bool, now: float) -> bool:  # the watched condition
+        """Return True if the condition has held for the hold time; `now` is in seconds."""
         if not condition:
             self._since = None
             return False
         if self._since is None:
             self._since = now
-        return now - self._since >= self._patience
+        return now - self._since >= self._hold_time
 
 
-class Share:
-    """How much was bad in the last hundred ticks."""
+class RollingCount:
+    """Count of bad events in the last hundred ticks."""
 
-    def __init__(self, most: int) -> None:
-        """Bear so much."""
-        self._most = most
-        self._bad: deque[int] = deque(maxlen=100)
+    def __init__(self, largest: int) -> None:
+        """Tolerate counts up to `largest`."""
+        self._largest = largest
+        self._bad: deque[int] = deque(maxlen=WINDOW_TICKS)
         self.count = 0
 
-    def over(self, bad: int) -> bool:
-        """Take a tick's number of bad things; return whether there are too many."""
+    def exceeded(self, bad: int) -> bool:
+        """Add the bad events of a tick; return True if the window holds too many."""
         if len(self._bad) == self._bad.maxlen:
             self.count -= self._bad[0]
         self._bad.append(bad)
         self.count += bad
-        return self.count > self._most
+        return self.count > self._largest

@@ -6,9 +6,8 @@ from collections import deque
 from math import inf
 from typing import NamedTuple
 
+from deploy.common.robot_constants import TICK
 from solo_doi.solo12.state import JointCommand
-
-from .robot import TICK
 
 MOST = 64
 """Commands that may wait: four times as many as the trained delay makes at one per tick."""

@@ -10,7 +10,7 @@ NOISE = 0.02
 """How far apart two measurements of a joint that rests may be [rad]."""
 
 
-class Allowance:
+class RelaxedLimits:
     """Limits of joint positions that reach as far as joints were found outside, until these are back inside.
 
     A robot on its belly has its knees folded further than any policy may; damped, it gets there by its weight.
@@ -21,14 +21,14 @@ class Allowance:
         self._limit: list[float] = limit.tolist()
         self._allowed = self._limit
 
-    def start(self, position: Array) -> None:
+    def relax_to(self, position: Array) -> None:
         """Allow where the joints outside are now, nothing to those inside: motors are about to be switched on."""
         joints = zip(self._limit, position.tolist(), strict=True)
         self._allowed = [
             abs(angle) + NOISE if abs(angle) > limit else limit for limit, angle in joints
         ]
 
-    def beyond(self, position: Array) -> int | None:
+    def violated_joint(self, position: Array) -> int | None:
         """Return the first joint that is beyond what is allowed, if any."""
         # Plain numbers: arrays of twelve take five times as long, in every tick of two processes.
         sizes = [*map(abs, position.tolist())]

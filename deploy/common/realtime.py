@@ -7,9 +7,15 @@ import gc
 import os
 import sys
 
-from .robot import rights_command
+MCL_CURRENT = 1
+MCL_FUTURE = 2
 
-MCL_CURRENT, MCL_FUTURE = 1, 2
+
+def rights_command() -> str:
+    """Return the command that grants raw Ethernet, real-time scheduling and locked memory."""
+    # Capabilities belong to the executable file; a virtual environment only links to it.
+    python = os.path.realpath(sys.executable)
+    return f"sudo setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep {python}"
 
 
 def prepare(priority: int) -> list[str]:

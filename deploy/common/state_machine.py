@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class State(IntEnum):
+class ControllerState(IntEnum):
     """What the controller does. Numbers go over LCM and into logs."""
 
     IDLE = 0
@@ -24,7 +24,7 @@ class State(IntEnum):
     """Motors damped, because something is wrong; only a person ends it."""
 
 
-class Event(IntEnum):
+class ControllerEvent(IntEnum):
     """What makes the state change."""
 
     STAND = 1
@@ -38,36 +38,42 @@ class Event(IntEnum):
     FAULT = 8
 
 
-TABLE: dict[tuple[State, Event], State] = {
-    (State.IDLE, Event.STAND): State.STAND,
-    (State.STAND, Event.ARRIVED): State.READY,
-    (State.STAND, Event.SIT): State.SIT,
-    (State.READY, Event.WALK): State.WALK,
-    (State.READY, Event.SIT): State.SIT,
-    (State.WALK, Event.WALK): State.WALK,  # with another skill
-    (State.WALK, Event.STOP): State.STAND,
-    (State.WALK, Event.SIT): State.SIT,
-    (State.SIT, Event.ARRIVED): State.IDLE,
-    (State.SIT, Event.STAND): State.STAND,
-    (State.DAMP, Event.REARM): State.IDLE,
-    (State.FAULT, Event.REARM): State.IDLE,
-    **{(state, Event.DAMP): State.DAMP for state in State if state is not State.FAULT},
-    **{(state, Event.FAULT): State.FAULT for state in State},
+TABLE: dict[tuple[ControllerState, ControllerEvent], ControllerState] = {
+    (ControllerState.IDLE, ControllerEvent.STAND): ControllerState.STAND,
+    (ControllerState.STAND, ControllerEvent.ARRIVED): ControllerState.READY,
+    (ControllerState.STAND, ControllerEvent.SIT): ControllerState.SIT,
+    (ControllerState.READY, ControllerEvent.WALK): ControllerState.WALK,
+    (ControllerState.READY, ControllerEvent.SIT): ControllerState.SIT,
+    (ControllerState.WALK, ControllerEvent.WALK): ControllerState.WALK,  # with another skill
+    (ControllerState.WALK, ControllerEvent.STOP): ControllerState.STAND,
+    (ControllerState.WALK, ControllerEvent.SIT): ControllerState.SIT,
+    (ControllerState.SIT, ControllerEvent.ARRIVED): ControllerState.IDLE,
+    (ControllerState.SIT, ControllerEvent.STAND): ControllerState.STAND,
+    (ControllerState.DAMP, ControllerEvent.REARM): ControllerState.IDLE,
+    (ControllerState.FAULT, ControllerEvent.REARM): ControllerState.IDLE,
+    **{
+        (state, ControllerEvent.DAMP): ControllerState.DAMP
+        for state in ControllerState
+        if state is not ControllerState.FAULT
+    },
+    **{(state, ControllerEvent.FAULT): ControllerState.FAULT for state in ControllerState},
 }
 """Where an event leads. What is not listed changes nothing: a fault outlives every wish but a re-arming."""
 
-POWERED = frozenset({State.STAND, State.READY, State.WALK, State.SIT})
+POWERED = frozenset(
+    {ControllerState.STAND, ControllerState.READY, ControllerState.WALK, ControllerState.SIT}
+)
 """States in which motors hold positions; in all others they are damped."""
 
 
-def next_state(state: State, event: Event) -> State:
+def next_state(state: ControllerState, event: ControllerEvent) -> ControllerState:
     """Return the state after an event."""
     return TABLE.get((state, event), state)
 
 
 def diagram() -> str:
     """Return the table as a Mermaid diagram, for the documentation."""
-    anywhere = (Event.DAMP, Event.FAULT)
+    anywhere = (ControllerEvent.DAMP, ControllerEvent.FAULT)
     lines = ["stateDiagram-v2", "    [*] --> IDLE"]
     lines += [
         f"    {state.name} --> {after.name}: {event.name.lower()}"

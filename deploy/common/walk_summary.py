@@ -1,40 +1,103 @@
-"""What counts as walking, and as a fall."""
+"""Summary of a walk, measured by a simulator or estimated on board."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .state_machine import State
+from .state_machine import ControllerState
 
 FALL_TILT = 1.0
-"""Tilt from which on a walking robot has fallen [rad]."""
-START = 1.0
-"""What the mean velocity leaves out: the robot starts from standing [s]."""
-SHORTEST = START + 0.5
-"""Walk from which on anybody can tell whether the robot walked: a stride of a slow skill more [s]."""
+"""Tilt above which a walking robot counts as fallen [rad]."""
+STARTUP_SECONDS = 1.0
+"""Start of a walk that the mean velocity leaves out: the robot accelerates from standing [s]."""
+SHORTEST_WALK = STARTUP_SECONDS + 0.5
+"""Shortest walk whose velocity can be judged: the startup and one stride of a slow skill [s]."""
 
 
-def walk_of(track: list[list[float]], history: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a virtual board's track tells of a walk: the same as a simulator's witness, looked at every ten ticks."""
+@dataclass(frozen=True, kw_only=True)
+class WalkSummary:
+    """Figures of one walk, counted while a skill drives the motors."""
+
+    walked_seconds: float
+    """Time with a skill in control [s]."""
+    distance: float
+    """Length of the path on the ground [m]."""
+    velocity: float
+    """Mean forward velocity after the startup [m/s]."""
+    falls: int
+    """Number of falls."""
+    energy: float
+    """Mechanical energy of all joints [J]."""
+    commanded: float | None = None
+    """Mean commanded forward velocity after the startup; None if it is unknown [m/s]."""
+    estimated: bool = False
+    """True if the figures come from the onboard estimator, False if from a simulator."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content for JSON; optional figures only where there are any."""
+        content: dict[str, Any] = {
+            "walked_seconds": self.walked_seconds,
+            "distance": self.distance,
+            "velocity": self.velocity,
+            "falls": self.falls,
+            "energy": self.energy,
+        }
+        if self.commanded is not None:
+            content["commanded"] = self.commanded
+        if self.estimated:
+            content["estimated"] = True
+        return content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> WalkSummary:
+        """Return the summary that `to_json` wrote."""
+        return cls(**content)
+
+
+def summarise_track(
+    track: Sequence[Sequence[float]], history: Sequence[Mapping[str, Any]]
+) -> WalkSummary:
+    """Summarise the walk in a virtual board's track.
+
+    `track` has rows of time [s], base position [m], forward velocity [m/s], tilt [rad], belly
+    contact and energy since the row before [J]. `history` has the controller's states with their
+    start times.
+    """
     rows = np.array(track, dtype=np.float64).reshape(-1, 8)
-    ends = [*(entry["time"] for entry in history), np.inf][1:]
-    times = [
-        (entry["time"], end)
-        for entry, end in zip(history, ends, strict=True)
-        if entry["state"] == State.WALK.name
-    ]
+    intervals = _walking_intervals(history)
     walking = np.zeros(len(rows), dtype=bool)
-    for begin, end in times:
+    for begin, end in intervals:
         walking |= (rows[:, 0] >= begin) & (rows[:, 0] < end)
-    steady = walking & (rows[:, 0] >= min((begin for begin, _ in times), default=0.0) + START)
-    steps = np.hypot(*np.diff(rows[walking][:, 1:3], axis=0).T)
-    down = (rows[walking][:, 5] > FALL_TILT) | (rows[walking][:, 6] > 0.0)
-    return {
-        "walked_seconds": float(sum(end - begin for begin, end in times if end < np.inf)),
-        "distance": float(steps.sum()),
-        "velocity": float(rows[steady, 4].mean()) if steady.any() else 0.0,
-        "falls": int(np.count_nonzero(np.diff(down.astype(int)) == 1)),
-        "energy": float(rows[walking][:, 7].sum()),
-    }
+    first = min((begin for begin, _ in intervals), default=0.0)
+    steady = walking & (rows[:, 0] >= first + STARTUP_SECONDS)
+    velocity = 0.0
+    if steady.any():
+        velocity = float(rows[steady, 4].mean())
+    walked = rows[walking]
+    steps = np.hypot(*np.diff(walked[:, 1:3], axis=0).T)
+    fallen = (walked[:, 5] > FALL_TILT) | (walked[:, 6] > 0.0)
+    return WalkSummary(
+        # A walk without an end was cut off, so its duration is unknown.
+        walked_seconds=float(sum(end - begin for begin, end in intervals if end < np.inf)),
+        distance=float(steps.sum()),
+        velocity=velocity,
+        falls=int(np.count_nonzero(np.diff(fallen.astype(int)) == 1)),
+        energy=float(walked[:, 7].sum()),
+    )
+
+
+def _walking_intervals(history: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Return begin and end of every stay in WALK; the end is infinite for the last state [s]."""
+    intervals = []
+    for index, entry in enumerate(history):
+        if entry["state"] != ControllerState.WALK.name:
+            continue
+        end = np.inf
+        if index + 1 < len(history):
+            end = history[index + 1]["time"]
+        intervals.append((entry["time"], end))
+    return intervals

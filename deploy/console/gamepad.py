@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Request
-from deploy.messages.operator_request import Wish
+from deploy.messages.operator_request import OperatorRequest
 from solo_doi.common.errors import MissingPackageError, SoloError
 from solo_doi.solo12.constants import Array
 
 if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
-DAMP = Wish(Request.DAMP)
+DAMP = OperatorRequest(Request.DAMP)
 BUTTONS = {
-    304: Wish(Request.STAND),  # south
-    305: Wish(Request.SIT),  # east
-    307: Wish(Request.WALK),  # north
-    308: Wish(Request.STOP),  # west
+    304: OperatorRequest(Request.STAND),  # south
+    305: OperatorRequest(Request.SIT),  # east
+    307: OperatorRequest(Request.WALK),  # north
+    308: OperatorRequest(Request.STOP),  # west
     314: DAMP,  # select
-    315: Wish(Request.REARM),  # start
+    315: OperatorRequest(Request.REARM),  # start
 }
 DEAD_MAN = 311
 """Right shoulder: held while the robot may move, if a dead man's button is asked for; let go, motors are damped."""
@@ -40,6 +40,9 @@ DEAD_ZONE = 0.1
 
 class Gamepad:
     """Buttons for states, sticks for velocities."""
+
+    can_rearm = True
+    rearm_key = "START"
 
     help = "A stand · B lie down · Y walk · X stop · SELECT damp at once · START re-arm · sticks: velocity"
 
@@ -73,7 +76,9 @@ class Gamepad:
     def _allowed(self) -> bool:
         return self._held or not self._dead_man
 
-    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+    def read(
+        self, seconds: float, state: ControllerState | None
+    ) -> tuple[list[OperatorRequest], bool]:
         """Take what happened within `seconds`; a gamepad that is gone is a person that is gone, and has let go."""
         time.sleep(seconds)
         wishes, there = [], True
@@ -96,7 +101,7 @@ class Gamepad:
         self._let_go = self._dead_man and (self._let_go or self._held) and not held
         self._held = held
 
-    def _look(self, damped: bool) -> list[Wish]:  # what the events said
+    def _look(self, damped: bool) -> list[OperatorRequest]:  # what the events said
         """Learn how the buttons are now: an event may be lost, and asking the kernel drops those it has not told."""
         down = self._device.active_keys()
         if DEAD_MAN not in down:
@@ -107,7 +112,7 @@ class Gamepad:
             else [DAMP for code, wish in BUTTONS.items() if wish is DAMP and code in down]
         )
 
-    def _take(self, event: Any) -> Wish | None:  # noqa: ANN401
+    def _take(self, event: Any) -> OperatorRequest | None:  # noqa: ANN401
         if event.type == KEY and event.code == DEAD_MAN:
             self._hold(event.value != 0)
             return (

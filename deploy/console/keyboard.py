@@ -15,26 +15,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Request
-from deploy.messages.operator_request import Wish
+from deploy.messages.operator_request import OperatorRequest
 from deploy.operators.operators import STAND_UP, Script
 from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import Array
-
-from .console import QUIT
 
 if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 KEYS = {
-    "s": Wish(Request.STAND),
-    "w": Wish(Request.WALK),
-    "x": Wish(Request.STOP),
-    "l": Wish(Request.SIT),
-    " ": Wish(Request.DAMP),
-    "r": Wish(Request.REARM),
-    "q": Wish(Request.SIT, QUIT),
+    "s": OperatorRequest(Request.STAND),
+    "w": OperatorRequest(Request.WALK),
+    "x": OperatorRequest(Request.STOP),
+    "l": OperatorRequest(Request.SIT),
+    " ": OperatorRequest(Request.DAMP),
+    "r": OperatorRequest(Request.REARM),
+    "q": OperatorRequest(Request.QUIT),
 }
 SKILLS = tuple("0123456789")
 """Not every digit there is: people's keyboards have others, such as a raised two."""
@@ -54,6 +52,9 @@ WARNING = {
 
 class Keyboard:
     """Single keys, without Return."""
+
+    can_rearm = True
+    rearm_key = "r"
 
     help = (
         "s stand · w walk · 0-9 walk with that skill · x stop · l lie down · SPACE damp at once · r re-arm · q end\n"
@@ -77,21 +78,25 @@ class Keyboard:
         """Give the terminal back."""
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
-    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+    def read(
+        self, seconds: float, state: ControllerState | None
+    ) -> tuple[list[OperatorRequest], bool]:
         """Wait for keys for `seconds`; a person at a terminal is taken to be there.
 
         Raises:
             OSError: The terminal is gone.
         """
-        return [wish for key in self._keys(seconds) if (wish := self.wish(key)) is not None], True
+        return [
+            wish for key in self._keys(seconds) if (wish := self.request_for_key(key)) is not None
+        ], True
 
-    def wish(self, key: str) -> Wish | None:
+    def request_for_key(self, key: str) -> OperatorRequest | None:
         """Return what a key asks for; None for keys without a meaning."""
         if key in SKILLS:
-            return Wish(Request.WALK, SKILLS.index(key))
+            return OperatorRequest(Request.WALK, SKILLS.index(key))
         if key in STEP:
             self.velocity = STEP[key] + (np.zeros(3) if self.velocity is None else self.velocity)
-            return Wish(Request.NOTHING)
+            return OperatorRequest(Request.NOTHING)
         wish = KEYS.get(key)
         if wish is not None and wish.request not in (Request.WALK, Request.NOTHING):
             self.velocity = np.zeros(
@@ -127,6 +132,8 @@ class Guided(Keyboard):
     broken off is over, and what comes next is another walk, with its own questions.
     """
 
+    can_rearm = False
+    rearm_key = ""
     help = "ENTER goes on, when asked · SPACE damp at once · q lie down and end"
 
     def __init__(
@@ -142,14 +149,16 @@ class Guided(Keyboard):
         self._script = Script(skills, seconds, velocity, may=self._agreed)
         self._write, self._asked, self._enter = write, "", False
 
-    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+    def read(
+        self, seconds: float, state: ControllerState | None
+    ) -> tuple[list[OperatorRequest], bool]:
         """Follow the plan as far as the person agrees."""
         keys = self._keys(seconds)
         asked = [KEYS[key] for key in keys if key in " q"]
         self._enter = any(key in "\r\n" for key in keys)
         if asked or state is None:
             return asked, True
-        wish = self._script.wish(state, time.monotonic())
+        wish = self._script.next_request(state, time.monotonic())
         if self._script.done:
             return [KEYS["q"]], True
         return [] if wish.request is Request.NOTHING else [wish], True

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.debounce import Lasting
+from deploy.common.debounce import HoldTimer
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.faults import Cause, Fault
-from deploy.common.robot import TICK, Sensors
-from deploy.common.state_machine import POWERED, Event, State, next_state
+from deploy.common.robot_constants import TICK
+from deploy.common.sensors import Sensors
+from deploy.common.state_machine import POWERED, ControllerEvent, ControllerState, next_state
 from deploy.messages.conversions import sensors_of
 from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATUS, Mode, Request, blank, new_session
 from solo_doi.policies.bundle.reader import Bundle
@@ -18,18 +19,18 @@ from solo_doi.solo12.constants import Array
 from solo_doi.solo12.estimator import Estimate, Estimator
 
 from .motion import Mover
-from .odometry import Reckoning
+from .odometry import Odometry
 from .safety import Safety
 
-EXPIRY_NS = 20_000_000
-"""How long a command may be followed: as long as the master board waits before it lets go."""
+COMMAND_LIFETIME_NS = 20_000_000
+"""Time for which a joint command is valid, equal to the master board's own timeout [ns]."""
 REARM_NS = 500_000_000
 """How long a request to re-arm waits for the robot, which hears it at the same time, to be without a fault."""
 MOVING = 0.5
 """Joint velocity of a robot that does not rest: motors switched on meanwhile would find joints elsewhere [rad/s]."""
 EVENTS = {
-    Request.STAND: Event.STAND, Request.WALK: Event.WALK, Request.STOP: Event.STOP,
-    Request.SIT: Event.SIT, Request.DAMP: Event.DAMP,
+    Request.STAND: ControllerEvent.STAND, Request.WALK: ControllerEvent.WALK, Request.STOP: ControllerEvent.STOP,
+    Request.SIT: ControllerEvent.SIT, Request.DAMP: ControllerEvent.DAMP,
 }  # fmt: skip
 
 
@@ -47,7 +48,7 @@ class Controller:
         """Begin idle, with a skill to walk with; skills that evaluation rejected need `force`."""
         self.config = config or ControllerConfig()
         self.bundle = bundle
-        self.state = State.IDLE
+        self.state = ControllerState.IDLE
         self.skill = skill
         self.fault: Fault | None = None
         self.session = new_session()
@@ -57,9 +58,8 @@ class Controller:
         self._estimator = Estimator()
         self._safety = Safety(self.config.safety)
         self._mover = Mover(bundle, self.config, self._safety)
-        self._delayed = Lasting(self.config.safety.patience)
-        self.reckoning = Reckoning()
-        """How far it walked, as far as it knows."""
+        self._delayed = HoldTimer(self.config.safety.patience)
+        self.odometry = Odometry()
         self._heard: Any = None
         self._sensors: Sensors | None = None
         self._missed = 0
@@ -70,7 +70,7 @@ class Controller:
 
     # --- What is heard ---------------------------------------------------------------------------
 
-    def hear(self, message: Any) -> bool:  # noqa: ANN401  # generated classes have no types
+    def on_robot_state(self, message: Any) -> bool:  # noqa: ANN401  # generated classes have no types
         """Take a state of the robot, and return whether it is news; older ones than the newest are dropped."""
         if self._heard is not None and message.session == self._heard.session:
             if message.sequence <= self._heard.sequence:
@@ -83,13 +83,13 @@ class Controller:
         self._take(message)
         return True
 
-    def ask(
+    def on_operator_request(
         self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None
     ) -> None:
         """Take a wish of the operator."""
-        self.alive(now_ns)
+        self.on_heartbeat(now_ns)
         if velocity is not None and np.isfinite(velocity).all():
-            self._mover.wish(velocity)
+            self._mover.command_velocity(velocity)
         if request is Request.REARM:
             self._rearm_until = now_ns + REARM_NS
         elif request is Request.WALK and skill >= 0 and skill not in self._allowed:
@@ -99,7 +99,7 @@ class Controller:
                 self.skill = skill
             self._handle(EVENTS[request])
 
-    def alive(self, now_ns: int) -> None:
+    def on_heartbeat(self, now_ns: int) -> None:
         """Learn that the operator is there."""
         self._heartbeat_ns = now_ns
 
@@ -111,7 +111,7 @@ class Controller:
             sensors.ready.all() and np.abs(sensors.joint_velocity).max() <= MOVING
         )
 
-    def late(self, late: int) -> None:
+    def on_late_ticks(self, late: int) -> None:
         """Learn from the loop by how many whole ticks this one was late: so many were left out."""
         fault = self._safety.on_time(late)
         if fault is not None and self.state in POWERED:
@@ -124,12 +124,12 @@ class Controller:
         sensors, self._mover.seen = self._sensors, None
         if now_ns < self._rearm_until and not self._still_bad():
             self._rearm_until = 0
-            self._handle(Event.REARM)
+            self._handle(ControllerEvent.REARM)
         if sensors is not None and self._heard is not None:
             self._watch(sensors, now_ns)
             if self.state in POWERED and self.estimate is not None:
                 self._act(sensors, self.estimate)
-        self.reckoning.look(self.state, sensors, self.estimate, self._mover.commanded)
+        self.odometry.update(self.state, sensors, self.estimate, self._mover.commanded)
         return self._message(now_ns)
 
     def status(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
@@ -190,18 +190,20 @@ class Controller:
         silence = (now_ns - self._heartbeat_ns) * 1e-9
         delay = self._heard.delay_ns * 1e-9
         _, least, most = self._contract.motor_lag
-        out_of_range = self.state is State.WALK and delay > 0.0 and not least <= delay <= most
+        out_of_range = (
+            self.state is ControllerState.WALK and delay > 0.0 and not least <= delay <= most
+        )
         if (
             not -limits.state_age <= age <= limits.state_age
         ):  # one from the future would never grow old
             self._fail(Fault(Cause.STATE_STALE, 1000 * age))
         elif self._heard.fault == Cause.OPERATOR_STOP:  # a person has told the robot
-            self._handle(Event.DAMP)
+            self._handle(ControllerEvent.DAMP)
         elif self._heard.fault:
             self._fail(_robot_fault(self._heard))
         elif silence > limits.operator_age:
             self._fail(Fault(Cause.OPERATOR_SILENT, 1000 * silence))
-        elif self._delayed.over(out_of_range, sensors.time):
+        elif self._delayed.expired(out_of_range, sensors.time):
             self._fail(Fault(Cause.DELAY, 1000 * delay))
 
     def _act(self, sensors: Sensors, estimate: Estimate) -> None:
@@ -211,21 +213,21 @@ class Controller:
         if fault is not None:
             self._fail(fault)
         elif self._mover.arrived:
-            self._handle(Event.ARRIVED)
+            self._handle(ControllerEvent.ARRIVED)
 
     # --- States ----------------------------------------------------------------------------------
 
-    def _handle(self, event: Event) -> None:
+    def _handle(self, event: ControllerEvent) -> None:
         before, self.state = self.state, next_state(self.state, event)
-        if self.state is State.WALK and before is State.WALK:
+        if self.state is ControllerState.WALK and before is ControllerState.WALK:
             self._mover.switch(self.skill)
         elif self.state is not before:
             self._enter(before)
 
-    def _enter(self, before: State) -> None:
+    def _enter(self, before: ControllerState) -> None:
         if self.state not in POWERED:
             self._mover.damp(self._sensors)
-            if self.state is State.IDLE:
+            if self.state is ControllerState.IDLE:
                 self.fault = None
             return
         if self._sensors is None or not (before in POWERED or self.at_rest):
@@ -236,9 +238,9 @@ class Controller:
 
     def _fail(self, fault: Fault) -> None:
         """Latch the first fault and damp."""
-        if self.state is not State.FAULT:
+        if self.state is not ControllerState.FAULT:
             self.fault = fault
-        self._handle(Event.FAULT)
+        self._handle(ControllerEvent.FAULT)
 
     def _still_bad(self) -> bool:
         return self._heard is None or bool(self._heard.fault)
@@ -247,7 +249,10 @@ class Controller:
         message, mover = blank(COMMAND), self._mover
         self._sequence += 1
         message.sequence, message.time_ns, message.session = self._sequence, now_ns, self.session
-        message.mode, message.skill = mover.mode, self.skill if self.state is State.WALK else -1
+        message.mode, message.skill = (
+            mover.mode,
+            self.skill if self.state is ControllerState.WALK else -1,
+        )
         message.bundle = bytes.fromhex(self.bundle.hash)
         message.position, message.kp, message.kd = mover.target.tolist(), mover.kp, mover.kd
         message.heartbeat_ns = self._heartbeat_ns
@@ -256,7 +261,7 @@ class Controller:
                 self._heard.session,
                 self._heard.sequence,
             )
-            message.expires_ns = self._heard.time_ns + EXPIRY_NS
+            message.expires_ns = self._heard.time_ns + COMMAND_LIFETIME_NS
             message.observed_ns = (
                 self._observed_ns if mover.mode is Mode.POLICY else self._heard.time_ns
             )

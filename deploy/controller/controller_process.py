@@ -18,7 +18,7 @@ from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.realtime import prepare_aloud
 from deploy.common.signals import StopRequest
 from deploy.messages.authentication import read_key
-from deploy.messages.lcm_link import Link
+from deploy.messages.lcm_link import LcmLink
 from deploy.operators.operators import SETTLE, Operator, Remote, Script, Spectator
 from deploy.recorder.recorder import Recorder
 from solo_doi.common import settings
@@ -43,7 +43,7 @@ def control(folder: Path, settle: float = SETTLE) -> LoopReport:
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
     bundle = load_bundle(config.bundle, config.trust)  # the file may be another than at preflight
     controller = Controller(bundle, config.skill, config.controller, force=config.force)
-    link = Link(read_key(config.key or folder / KEY_FILE), config.url)
+    link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
     rehearse(controller.bundle)
     # What is started inherits urgency: the recorder's process must not have it, LCM's thread, which the first
     # subscription starts, needs it.
@@ -63,7 +63,7 @@ def control(folder: Path, settle: float = SETTLE) -> LoopReport:
 
 
 def make_operator(
-    config: DeployConfig, link: Link, controller: Controller, settle: float
+    config: DeployConfig, link: LcmLink, controller: Controller, settle: float
 ) -> Operator:
     """Return who asks for standing, walking and stopping."""
     if config.readonly:
@@ -82,6 +82,9 @@ def summarised(report: LoopReport) -> dict[str, Any]:
     content = asdict(report)
     for name in ("work", "age", "lateness"):
         content[name] = percentiles(content[name])
+    content["walk"] = {}
+    if report.walk is not None:
+        content["walk"] = report.walk.to_json()
     return content
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from deploy.common.clock import CLOCK, Clock, Samples, Ticker
-from deploy.common.robot import TICK
-from deploy.common.state_machine import State
-from deploy.messages.lcm_link import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, Link
+from deploy.common.robot_constants import TICK
+from deploy.common.state_machine import ControllerState
+from deploy.common.walk_summary import WalkSummary
+from deploy.messages.lcm_link import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, LcmLink
 from deploy.messages.operator_request import operator_message
 from deploy.operators.operators import Operator
 from deploy.recorder.recorder import Recorder
@@ -23,7 +24,7 @@ from deploy.recorder.recorder import Recorder
 from .controller import Controller
 
 STATUS_TICKS, FIRST_MINUTE = 100, 60_000
-START, LOST = 30.0, 10.0
+STARTUP_SECONDS, LOST = 30.0, 10.0
 """How long the loop waits for a first state, and in lock-step for any other [s]."""
 WAIT = 0.1
 """How long one look for messages lasts in lock-step [s]."""
@@ -51,8 +52,8 @@ class LoopReport:
     lateness: np.ndarray = field(default_factory=lambda: np.zeros(0))
     memory: dict[str, float] = field(default_factory=dict)
     """Of the process, after the first minute and at the end [MB]."""
-    walk: dict[str, Any] = field(default_factory=dict)
-    """What the controller knows of the walk, by its estimator."""
+    walk: WalkSummary | None = None
+    """Walk by the onboard estimator; None until the loop has ended."""
     ended: str = ""
 
 
@@ -62,7 +63,7 @@ class Loop:
     def __init__(
         self,
         controller: Controller,
-        link: Link,
+        link: LcmLink,
         operator: Operator,
         recorder: Recorder | None,
         clock: Clock = CLOCK,
@@ -77,7 +78,7 @@ class Loop:
         )
         self._newest: int | None = None
         self._news = False
-        self._doing: tuple[State, int] | None = None
+        self._doing: tuple[ControllerState, int] | None = None
         self._readonly = False
         self._late = self._heard = 0.0
         self._work, self._age = Samples(), Samples()
@@ -112,7 +113,7 @@ class Loop:
         self.report.malformed, self.report.forged = self._link.malformed, self._link.forged
         self.report.unsent = self._link.unsent
         self.report.memory["last"] = memory()
-        self.report.walk = self._controller.reckoning.report()
+        self.report.walk = self._controller.odometry.summary()
         self.report.work, self.report.age = self._work.values(), self._age.values()
 
     def _wall(self, until: Callable[[], bool]) -> str:
@@ -128,12 +129,12 @@ class Loop:
                         ticker.skipped - before
                     )  # by every tick that is late by more than a period
                     self.report.overruns += left_out > 0
-                    self._controller.late(left_out)
+                    self._controller.on_late_ticks(left_out)
                     now_ns = self._clock.now_ns()
                     if left_out:  # what a replay cannot know otherwise
                         self._keep(STATUS, self._status(now_ns).encode())
                     self._tick(now_ns)
-                elif ticker.ticks > START / TICK:
+                elif ticker.ticks > STARTUP_SECONDS / TICK:
                     return "no robot was heard of"
                 self._work.add(time.perf_counter() - begun)
         finally:
@@ -143,7 +144,7 @@ class Loop:
     def _lockstep(self, until: Callable[[], bool]) -> str:
         while not (until() or self._operator.done):
             # Looks are counted, not seconds: a machine that stands still takes nobody's patience.
-            silent, patience = 0, (START if self._newest is None else LOST) / WAIT
+            silent, patience = 0, (STARTUP_SECONDS if self._newest is None else LOST) / WAIT
             self._heard = 0.0
             while not self._news:
                 if until():
@@ -161,11 +162,11 @@ class Loop:
     def _tick(self, now_ns: int) -> None:
         controller = self._controller
         self._age.add((now_ns - (self._newest or 0)) * 1e-9)
-        wish = self._operator.wish(controller.state, now_ns * 1e-9)
+        wish = self._operator.next_request(controller.state, now_ns * 1e-9)
         if wish is not None and not self._readonly:
             if wish.request or wish.velocity is not None:
                 self._keep(OPERATOR, operator_message(wish, self.report.ticks, now_ns).encode())
-            controller.ask(wish.request, now_ns, wish.skill, wish.velocity)
+            controller.on_operator_request(wish.request, now_ns, wish.skill, wish.velocity)
         command = controller.tick(now_ns)
         seen = controller.policy_input(now_ns)
         if seen is not None:
@@ -177,7 +178,10 @@ class Loop:
             self.report.memory["first"] = memory()
         if self.report.ticks % STATUS_TICKS == 0:
             self._tell(now_ns)
-        doing = controller.state, controller.skill if controller.state is State.WALK else -1
+        doing = (
+            controller.state,
+            controller.skill if controller.state is ControllerState.WALK else -1,
+        )
         if doing != self._doing:  # hearing a state may have changed it, too
             self._doing = doing
             self._remember(now_ns)
@@ -197,9 +201,9 @@ class Loop:
     def _remember(self, now_ns: int) -> None:
         state = self._controller.state
         entry = {"time": now_ns * 1e-9, "state": state.name}
-        if state is State.WALK:
+        if state is ControllerState.WALK:
             entry["skill"] = self._controller.skill
-        if state is State.FAULT:
+        if state is ControllerState.FAULT:
             self.report.faults.append(str(self._controller.fault))
             if self._recorder is not None:
                 self._recorder.incident(str(self._controller.fault))
@@ -207,7 +211,7 @@ class Loop:
 
     def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
         begun = time.perf_counter()
-        if not self._controller.hear(message):
+        if not self._controller.on_robot_state(message):
             return  # a log has what the controller acted on, once
         self._newest, self._news = message.time_ns, True
         self._keep(STATE, data)

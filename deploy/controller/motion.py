@@ -7,8 +7,9 @@ import numpy as np
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.faults import Fault
 from deploy.common.poses import LYING, Glide
-from deploy.common.robot import DAMPING, TICK, Sensors
-from deploy.common.state_machine import POWERED, State
+from deploy.common.robot_constants import DAMPING, TICK
+from deploy.common.sensors import Sensors
+from deploy.common.state_machine import POWERED, ControllerState
 from deploy.messages.lcm_link import Mode
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import NUM_JOINTS, Array
@@ -52,18 +53,20 @@ class Mover:
         self.mode, self.kp, self.kd = Mode.DAMP, 0.0, DAMPING
         self.target = np.zeros(NUM_JOINTS) if sensors is None else sensors.joint_position
 
-    def wish(self, velocity: Array) -> None:
+    def command_velocity(self, velocity: Array) -> None:
         """Take a velocity command, as far as the skills know such."""
         low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
         self._wished = np.clip(velocity, low, high)
 
-    def enter(self, state: State, before: State, sensors: Sensors, skill: int) -> None:
+    def enter(
+        self, state: ControllerState, before: ControllerState, sensors: Sensors, skill: int
+    ) -> None:
         """Begin what belongs to a state in which motors hold positions."""
         self._since = sensors.time
         if before not in POWERED:
             self._safety.power_on(sensors)
             self._switched_on = sensors.time
-        if state is State.WALK:
+        if state is ControllerState.WALK:
             self._walker, self._walked = Walker(self._bundle, skill), 0
             self._safety.policy_on()
             self.mode, self.kd = Mode.POLICY, self._contract.kd
@@ -71,7 +74,7 @@ class Mover:
                 np.array(self._contract.command) if self._fixed_command() else np.zeros(3)
             )
             return
-        self._stopping = before is State.WALK
+        self._stopping = before is ControllerState.WALK
         if self._stopping:
             self._forget_wish()
         if not self._stopping:
@@ -87,10 +90,10 @@ class Mover:
         """Hand over to another skill while walking."""
         self._walker.switch(skill)
 
-    def act(self, state: State, sensors: Sensors, estimate: Estimate) -> Fault | None:
+    def act(self, state: ControllerState, sensors: Sensors, estimate: Estimate) -> Fault | None:
         """Find the target of this tick; return what is wrong with what a skill answered."""
         self.seen, self.arrived = None, False
-        if state is State.WALK:
+        if state is ControllerState.WALK:
             return self._walk(sensors, estimate, 1.0)
         time = sensors.time - self._since
         if self._stopping:
@@ -132,16 +135,26 @@ class Mover:
         step = self._config.command_rate * self._contract.control_dt
         self._command += (self._wished - self._command).clip(-step, step)
 
-    def _next_glide(self, state: State, before: State, sensors: Sensors) -> Glide:
+    def _next_glide(
+        self, state: ControllerState, before: ControllerState, sensors: Sensors
+    ) -> Glide:
         """The slow motion that belongs to a state, from where the joints were sent or, if they were not, are."""
         # Joints of a robot on its belly may be beyond their limits.
         lying = sensors.joint_position.clip(LOWEST, HIGHEST)
-        start = self._pose if before is State.WALK else self.target if before in POWERED else lying
-        if state is State.STAND:
+        start = (
+            self._pose
+            if before is ControllerState.WALK
+            else self.target
+            if before in POWERED
+            else lying
+        )
+        if state is ControllerState.STAND:
             return Glide(
-                start, self._pose, 0.0 if before is State.WALK else self._config.stand_seconds
+                start,
+                self._pose,
+                0.0 if before is ControllerState.WALK else self._config.stand_seconds,
             )
-        if state is State.SIT:
+        if state is ControllerState.SIT:
             return Glide(start, LYING, self._config.sit_seconds)
         return Glide(self._pose, self._pose, float("inf"))
 

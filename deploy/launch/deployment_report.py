@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
-from deploy.common.walk_summary import SHORTEST, walk_of
+from deploy.common.walk_summary import SHORTEST_WALK, WalkSummary, summarise_track
 from deploy.controller.controller_process import REPORT_FILE as CONTROLLER_FILE
 from deploy.logs.log_picture import draw
 from deploy.recorder.recorder import LOG_FILE, next_incident, read_log, write_incident
@@ -89,7 +89,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
     command = config.velocity or bundle.contract.command
     board = _read(folder / BOARD_FILE)
     if board:
-        robot["walk"] = walk_of(board["track"], controller.get("history", []))
+        robot["walk"] = summarise_track(board["track"], controller.get("history", [])).to_json()
     elif kind_of(config).walk_source is WalkSource.ESTIMATE and controller.get("walk"):
         robot["walk"] = controller["walk"]
     if config.operator != "script" and controller.get("walk"):
@@ -150,16 +150,18 @@ def problems(
         found.append("stopped before the script was done")
     elif ended not in ("done", "stopped"):
         found.append(str(ended) or "the controller ended without saying why")
-    walk = robot.get("walk")
+    walk = None
+    if robot.get("walk") is not None:
+        walk = WalkSummary.from_json(robot["walk"])
     # A person may stand all day; who walked long enough to be judged is judged.
     judged = config.operator == "script" or (
-        walk is not None and walk["walked_seconds"] >= SHORTEST
+        walk is not None and walk.walked_seconds >= SHORTEST_WALK
     )
     if walk is not None and judged and not config.readonly:
-        if walk["falls"]:
-            found.append(f"the robot fell {walk['falls']} time(s)")
-        if walk["velocity"] * (-1 if commanded < 0 else 1) < WALKED * abs(commanded):
-            found.append(f"the robot did not walk: {walk['velocity']:.2f} m/s of {commanded:.2f}")
+        if walk.falls:
+            found.append(f"the robot fell {walk.falls} time(s)")
+        if walk.velocity * (-1 if commanded < 0 else 1) < WALKED * abs(commanded):
+            found.append(f"the robot did not walk: {walk.velocity:.2f} m/s of {commanded:.2f}")
     return found
 
 

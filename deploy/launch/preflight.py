@@ -11,9 +11,9 @@ from datetime import date
 import numpy as np
 
 from deploy.common.deploy_config import DEFAULT_URL, DeployConfig
-from deploy.common.robot import LARGEST_GAINS
+from deploy.common.robot_constants import LARGEST_GAINS
 from deploy.common.robot_python import check_robot_python
-from deploy.common.walk_summary import SHORTEST
+from deploy.common.walk_summary import SHORTEST_WALK
 from deploy.messages.authentication import read_key
 from deploy.robots.odri.bring_up.calibration import default_path, load
 from deploy.robots.odri.drivers.motors import largest_gains
@@ -104,10 +104,10 @@ def _check_length(config: DeployConfig) -> None:
     skills = 1 + len(config.then)
     has_walk = kind_of(config).walk_source is not WalkSource.NONE
     judged = has_walk and config.operator == "script" and not config.readonly
-    if judged and config.seconds * skills < SHORTEST:
+    if judged and config.seconds * skills < SHORTEST_WALK:
         raise SoloError(
             f"--seconds {config.seconds:g}: too short to tell whether the robot walks. Expected at least "
-            f"{SHORTEST / skills:.2g} s with each of {skills} skill(s), or --mock, of which nobody asks it."
+            f"{SHORTEST_WALK / skills:.2g} s with each of {skills} skill(s), or --mock, of which nobody asks it."
         )
 
 

@@ -18,12 +18,12 @@ from rich.markup import escape
 
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.signals import ask_to_end, naming_parent, on_ending
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.console.consent import ask_before_bring_up
 from deploy.console.console import Device, operate
 from deploy.messages.authentication import read_key, write_key
-from deploy.messages.lcm_link import Link
-from deploy.messages.operator_request import Wish
+from deploy.messages.lcm_link import LcmLink
+from deploy.messages.operator_request import OperatorRequest
 from deploy.recorder.recorder import WORK_FILE
 from deploy.robots.registry import kind_of
 from deploy.robots.virtual_board.crane_timing import LOWER_AFTER
@@ -117,7 +117,7 @@ def _accompany(
     if device is None:
         _watch(controller, robot)
         return
-    link = Link(read_key(config.key or out / KEY_FILE), config.url)
+    link = LcmLink(read_key(config.key or out / KEY_FILE), config.url)
     with suppress(
         OSError, termios.error
     ):  # a closed terminal: the person is gone, and the robot is damped
@@ -162,13 +162,18 @@ class _Taken:
     """A device that somebody else has taken, and gives back."""
 
     def __init__(self, device: Device) -> None:
-        self._device, self.help = device, device.help
+        self._device = device
+        self.help = device.help
+        self.can_rearm = device.can_rearm
+        self.rearm_key = device.rearm_key
 
     @property
     def velocity(self) -> Array | None:
         return self._device.velocity
 
-    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+    def read(
+        self, seconds: float, state: ControllerState | None
+    ) -> tuple[list[OperatorRequest], bool]:
         return self._device.read(seconds, state)
 
     def __enter__(self) -> Self:

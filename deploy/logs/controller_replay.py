@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.controller.controller import Controller
 from deploy.messages.lcm_link import (
     COMMAND,
@@ -18,11 +18,11 @@ from deploy.messages.lcm_link import (
     OPERATOR,
     STATE,
     STATUS,
+    WIRE_REQUESTS,
     Message,
-    Request,
     decode,
 )
-from deploy.messages.operator_request import wish_of
+from deploy.messages.operator_request import operator_request_of
 from deploy.recorder.recorder import LOG_FILE, read_log
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
@@ -128,14 +128,14 @@ def replay(path: Path) -> Replay:
         message = _read(log, channel, data)
         if channel in (STATUS, OPERATOR, COMMAND) and not timed:  # whichever comes first in a tick
             timed = True
-            controller.late(
+            controller.on_late_ticks(
                 round(message.lateness / TICK * 1e6) // 10**6 if channel == STATUS else 0
             )
         if channel == STATE:
-            controller.hear(message)
+            controller.on_robot_state(message)
         elif channel == OPERATOR:
-            wish = wish_of(message)
-            controller.ask(wish.request, message.time_ns, wish.skill, wish.velocity)
+            wish = operator_request_of(message)
+            controller.on_operator_request(wish.request, message.time_ns, wish.skill, wish.velocity)
         elif channel == OBSERVATION:
             seen = message
         elif channel == COMMAND:
@@ -143,7 +143,7 @@ def replay(path: Path) -> Replay:
                 raise SoloError(
                     f"{log}: begins at tick {message.sequence}; only a log from the start can be run again."
                 )
-            controller.alive(message.heartbeat_ns)
+            controller.on_heartbeat(message.heartbeat_ns)
             answer, sees = (
                 controller.tick(message.time_ns),
                 controller.policy_input(message.time_ns),
@@ -159,7 +159,7 @@ def replay(path: Path) -> Replay:
 
 def _read(log: Path, channel: str, data: bytes) -> Message:
     message = decode(channel, data)
-    unknown = channel == OPERATOR and message is not None and message.request not in tuple(Request)
+    unknown = channel == OPERATOR and message is not None and message.request not in WIRE_REQUESTS
     untimed = channel == STATUS and message is not None and not 0.0 <= message.lateness < math.inf
     if message is None or unknown or untimed:
         raise SoloError(f"{log}: holds a message of {channel!r} that this version does not read.")

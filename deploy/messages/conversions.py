@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.robot import Sensors
+from deploy.common.sensors import Sensors
 from solo_doi.solo12.constants import NUM_JOINTS
 
 from .lcm_link import STATE, blank

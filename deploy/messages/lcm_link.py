@@ -44,7 +44,7 @@ class Mode(IntEnum):
 
 
 class Request(IntEnum):
-    """What an operator can ask for."""
+    """Requests of an operator. Numbers from 0 on go over LCM and into logs."""
 
     NOTHING = 0
     STAND = 1
@@ -53,6 +53,12 @@ class Request(IntEnum):
     SIT = 4
     DAMP = 5
     REARM = 6
+    QUIT = -1
+    """Local to the operator's console: lie down, then end the program. Never sent."""
+
+
+WIRE_REQUESTS = frozenset(request for request in Request if request is not Request.QUIT)
+"""Requests that a message can hold."""
 
 
 def blank(channel: str) -> Message:
@@ -98,7 +104,7 @@ class Freshness:
         return fresh
 
 
-class Link:
+class LcmLink:
     """An LCM connection that hands over whole, genuine messages and counts the others."""
 
     def __init__(self, authority: Authority, url: str = DEFAULT_URL) -> None:

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from solo_doi.solo12.constants import Array
 
-from .lcm_link import OPERATOR, Request, blank
+from .lcm_link import OPERATOR, WIRE_REQUESTS, Request, blank
 
-EXPIRY_NS = 200_000_000
-"""How long a wish may be on its way."""
+OPERATOR_MESSAGE_LIFETIME_NS = 200_000_000
+"""Time after which an operator's message, or a status shown to the operator, is too old [ns]."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What an operator asks for."""
+class OperatorRequest:
+    """One request of an operator to the controller."""
 
     request: Request
     skill: int = -1
+    """Skill to walk with; -1 keeps the current one."""
     velocity: Array | None = None
+    """Velocity command, (3,) [m/s, m/s, rad/s]; None keeps the current one."""
 
 
-def operator_message(wish: Wish, sequence: int, now_ns: int) -> Any:  # noqa: ANN401  # generated, without types
-    """Return a wish as it goes over LCM and into logs."""
+def operator_message(request: OperatorRequest, sequence: int, now_ns: int) -> Any:  # noqa: ANN401  # generated, without types
+    """Return a request as it goes over LCM and into logs.
+
+    Raises:
+        ValueError: The request is local to the operator's console.
+    """
+    if request.request not in WIRE_REQUESTS:
+        raise ValueError(f"{request.request.name} is not a request to the controller")
     message = blank(OPERATOR)
-    message.sequence, message.time_ns, message.expires_ns = sequence, now_ns, now_ns + EXPIRY_NS
-    message.request, message.skill = wish.request, wish.skill
-    message.velocity = (np.full(3, np.nan) if wish.velocity is None else wish.velocity).tolist()
+    message.sequence = sequence
+    message.time_ns = now_ns
+    message.expires_ns = now_ns + OPERATOR_MESSAGE_LIFETIME_NS
+    message.request = request.request
+    message.skill = request.skill
+    if request.velocity is None:
+        message.velocity = [np.nan] * 3
+    else:
+        message.velocity = request.velocity.tolist()
     return message
 
 
-def wish_of(message: Any) -> Wish:  # noqa: ANN401  # generated classes have no types
-    """Return the wish that a message holds."""
+def operator_request_of(message: Any) -> OperatorRequest:  # noqa: ANN401  # generated classes have no types
+    """Return the request that a message holds."""
+    request = OperatorRequest(Request(message.request), message.skill)
     velocity = np.array(message.velocity)
-    return Wish(
-        Request(message.request), message.skill, velocity if np.isfinite(velocity).all() else None
-    )
+    if np.isfinite(velocity).all():
+        return replace(request, velocity=velocity)
+    return request

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from deploy.common.clock import CLOCK, Clock
-from deploy.common.state_machine import State
-from deploy.messages.lcm_link import OPERATOR, Freshness, Link, Request
-from deploy.messages.operator_request import Wish, wish_of
+from deploy.common.state_machine import ControllerState
+from deploy.messages.lcm_link import OPERATOR, WIRE_REQUESTS, Freshness, LcmLink, Request
+from deploy.messages.operator_request import OperatorRequest, operator_request_of
 from solo_doi.solo12.constants import Array
 
 
 class Operator(Protocol):
     """Gives wishes; one that asks for nothing is a sign of life."""
 
-    def wish(self, state: State, now: float) -> Wish | None:
+    def next_request(self, state: ControllerState, now: float) -> OperatorRequest | None:
         """Return what is asked for at a time of the robot's clock [s]; None is silence."""
 
     @property
@@ -49,38 +49,41 @@ class Script:
         self._seconds, self._velocity = seconds, velocity
         self._settle, self._at_rest, self._may = settle, at_rest, may
         self._entered = 0.0
-        self._state = State.IDLE
+        self._state = ControllerState.IDLE
         self._asked: float | None = None
         self._stopped = self.done = False
 
-    def wish(self, state: State, now: float) -> Wish:
+    def next_request(self, state: ControllerState, now: float) -> OperatorRequest:
         """Follow the plan by what the controller does."""
         if self._asked is None or state is not self._state:
             self._state, self._entered = state, now
             self._asked = now
-        if state is State.IDLE and not self._stopped and not self._at_rest():
+        if state is ControllerState.IDLE and not self._stopped and not self._at_rest():
             self._entered = self._asked = now
         since, waited = now - self._entered, now - self._asked
-        if (state is State.IDLE and self._stopped) or state in (State.FAULT, State.DAMP):
+        if (state is ControllerState.IDLE and self._stopped) or state in (
+            ControllerState.FAULT,
+            ControllerState.DAMP,
+        ):
             self.done = since > REST
-        elif state is State.IDLE and waited > self._settle and self._may(STAND_UP):
+        elif state is ControllerState.IDLE and waited > self._settle and self._may(STAND_UP):
             self._asked = now
-            return Wish(Request.STAND)
-        elif state is State.READY and waited > SETTLE:
+            return OperatorRequest(Request.STAND)
+        elif state is ControllerState.READY and waited > SETTLE:
             if self._stopped:
-                return Wish(Request.SIT)
+                return OperatorRequest(Request.SIT)
             if self._may(self._walking()):
                 return self._walk(0, now)
-        elif state is State.WALK and waited >= self._seconds:
+        elif state is ControllerState.WALK and waited >= self._seconds:
             if self._turn + 1 < len(self._skills):
                 return self._walk(self._turn + 1, now)
             self._stopped = True
-            return Wish(Request.STOP)
-        return Wish(Request.NOTHING)
+            return OperatorRequest(Request.STOP)
+        return OperatorRequest(Request.NOTHING)
 
-    def _walk(self, turn: int, now: float) -> Wish:
+    def _walk(self, turn: int, now: float) -> OperatorRequest:
         self._turn, self._asked = turn, now
-        return Wish(Request.WALK, self._skills[turn], self._velocity)
+        return OperatorRequest(Request.WALK, self._skills[turn], self._velocity)
 
     def _walking(self) -> str:
         velocity = (
@@ -99,7 +102,7 @@ class Spectator:
         self._begun: float | None = None
         self.done = False
 
-    def wish(self, state: State, now: float) -> None:
+    def next_request(self, state: ControllerState, now: float) -> None:
         """Say nothing."""
         self._begun = now if self._begun is None else self._begun
         self.done = now - self._begun >= self._seconds
@@ -110,21 +113,21 @@ class Remote:
 
     done = False
 
-    def __init__(self, link: Link, clock: Clock = CLOCK) -> None:
+    def __init__(self, link: LcmLink, clock: Clock = CLOCK) -> None:
         """Listen to operator commands."""
         self._clock = clock
-        self._wishes: list[Wish] = []
+        self._wishes: list[OperatorRequest] = []
         self._fresh = Freshness()
         self.dropped = 0
         link.subscribe(OPERATOR, self._hear)
 
-    def wish(self, state: State, now: float) -> Wish | None:
+    def next_request(self, state: ControllerState, now: float) -> OperatorRequest | None:
         """Return the oldest wish that was not yet granted."""
         return self._wishes.pop(0) if self._wishes else None
 
     def _hear(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
-        known = command.request in tuple(Request)
+        known = command.request in WIRE_REQUESTS
         if known and self._fresh.take(command, self._clock.now_ns()):
-            self._wishes.append(wish_of(command))
+            self._wishes.append(operator_request_of(command))
         else:
             self.dropped += 1

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from deploy.common.deploy_config import DeployConfig, RobotName
-from deploy.common.robot import Robot
+from deploy.robots.robot import Robot
 from solo_doi.common.child_python import module_command
 from solo_doi.common.errors import SoloError
 

@@ -22,7 +22,7 @@ from datetime import date
 from typing import Any, Protocol
 
 from deploy.common.realtime import prepare_aloud
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.common.signals import StopRequest
 from deploy.robots.odri.bench.calibrator import Calibrator
 from deploy.robots.odri.bench.hand_test import HandTest

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.robot import DAMPING, TICK
+from deploy.common.robot_constants import DAMPING, TICK
 from deploy.robots.odri.drivers.motors import SATURATION, driver_of_joint, largest_gains
 from deploy.robots.odri.wire.protocol import LIMITS, NUM_DRIVERS
 from deploy.robots.process.gate import GateConfig

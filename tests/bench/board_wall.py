@@ -20,9 +20,10 @@ import numpy as np
 
 from deploy.common.clock import Ticker, percentiles
 from deploy.common.realtime import prepare
-from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors
+from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, TICK
+from deploy.common.sensors import Sensors
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import Link
+from deploy.messages.lcm_link import LcmLink
 from deploy.robots.odri.drivers.board_sensors import sensors_of
 from deploy.robots.odri.drivers.board_session import Session
 from deploy.robots.odri.drivers.motors import motors_off
@@ -87,7 +88,7 @@ def cycles() -> list[tuple[float, float]]:
         recording = Path(folder) / "wire.pcap"
         with _board("wall"), _recorder(recording), ThreadPoolExecutor() as beside:
             robot = _MotorsOff(_connected())
-            process = RobotProcess(robot, Link(Authority(bytes(32))), Gate())
+            process = RobotProcess(robot, LcmLink(Authority(bytes(32))), Gate())
             seen, works, bare = [], [], []
             for _ in range(5):
                 robot.board.seen.clear()

@@ -18,12 +18,12 @@ import numpy as np
 
 from deploy.common.clock import Ticker
 from deploy.common.realtime import prepare
-from deploy.common.robot import TICK
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import TICK
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.launch.deployment_report import SUMMARY_FILE
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATE, Link, Request, blank, decode
+from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATE, LcmLink, Request, blank, decode
 from deploy.recorder.recorder import LOG_FILE, Ring, read_log
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
@@ -165,9 +165,9 @@ def _work(states: list[bytes]) -> np.ndarray:
         if not authority.genuine(data):
             raise RuntimeError("a state that was just signed is not genuine")
         message = decode(STATE, data)
-        controller.hear(message)
+        controller.on_robot_state(message)
         ring.put(STATE, data)
-        controller.ask(requests.get(number, Request.NOTHING), message.time_ns, 2)
+        controller.on_operator_request(requests.get(number, Request.NOTHING), message.time_ns, 2)
         command = authority.sign(controller.tick(message.time_ns).encode())
         seen = controller.policy_input(message.time_ns)
         if seen is not None:
@@ -175,7 +175,7 @@ def _work(states: list[bytes]) -> np.ndarray:
         ring.put(COMMAND, command)
         durations.append(time.perf_counter() - begun)
     ring.close(unlink=True)
-    if controller.state is not State.WALK:
+    if controller.state is not ControllerState.WALK:
         raise RuntimeError(
             f"nothing was measured: the controller ended in {controller.state.name}, {controller.fault}"
         )
@@ -234,7 +234,7 @@ def _latencies(count: int = CALLS) -> np.ndarray:
     echo = subprocess.Popen(
         [sys.executable, "-c", f"from tests.bench.deploy import _echo; _echo({url!r})"]
     )
-    link = Link(Authority(bytes(32)), url)
+    link = LcmLink(Authority(bytes(32)), url)
     arrived: list[int] = []
     link.subscribe(COMMAND, lambda message, data: arrived.append(message.state_sequence))
     state, trips = blank(STATE), []
@@ -257,7 +257,7 @@ def _latencies(count: int = CALLS) -> np.ndarray:
 
 def _echo(url: str) -> None:
     """Answer every state with a command."""
-    link, command = Link(Authority(bytes(32)), url), blank(COMMAND)
+    link, command = LcmLink(Authority(bytes(32)), url), blank(COMMAND)
 
     def answer(message: object, data: bytes) -> None:
         command.state_sequence = message.sequence  # type: ignore[attr-defined]

@@ -17,10 +17,10 @@ import numpy as np
 
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, ControllerConfig, DeployConfig
 from deploy.common.realtime import prepare
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.common.safety_config import SafetyConfig
 from deploy.messages.authentication import read_key, write_key
-from deploy.messages.lcm_link import COMMAND, STATE, Link
+from deploy.messages.lcm_link import COMMAND, STATE, LcmLink
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import PRIORITY, RobotProcess
 from deploy.robots.simulated.mock_solo import MockSolo
@@ -70,7 +70,7 @@ def latencies() -> list[tuple[float, float]]:
             controller.wait()
 
 
-class TimedLink(Link):
+class TimedLink(LcmLink):
     """Remembers when states left, and how long their first answers took, if a skill walks."""
 
     def __init__(self, *how: Any) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.controller.controller_process import PRIORITY as CONTROLLER
 from deploy.robots.process.robot_process import PRIORITY as ROBOT
 from deploy.robots.virtual_board.__main__ import PRIORITY as BOARD

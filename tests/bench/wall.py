@@ -22,8 +22,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from deploy.common.robot import TICK
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import TICK
+from deploy.common.state_machine import ControllerState
 from deploy.launch.deployment_report import SUMMARY_FILE
 from deploy.robots.process.robot_process import PRIORITY
 from deploy.robots.virtual_board.__main__ import PRIORITY as BOARD_PRIORITY
@@ -182,7 +182,11 @@ def descendants(pid: int) -> list[int]:
 
 def blames(looks: list[Look], summary: dict[str, Any]) -> list[str]:
     """Blame somebody for every trip of a run, in bring-up too; say so of a run that ended badly without one."""
-    trips = [entry["time"] for entry in summary["history"] if entry["state"] == State.FAULT.name]
+    trips = [
+        entry["time"]
+        for entry in summary["history"]
+        if entry["state"] == ControllerState.FAULT.name
+    ]
     if summary["robot_gave_up_at"] is not None and not trips:  # else it gave up because of a trip
         trips = [summary["robot_gave_up_at"]]
     if summary["problems"] and not trips:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.drivers.board import Board
 from deploy.robots.odri.drivers.motors import motors_off
 from deploy.robots.odri.drivers.native_board import NativeBoard

@@ -13,10 +13,10 @@ import numpy as np
 
 from deploy.common.clock import Clock
 from deploy.common.faults import Cause
-from deploy.common.robot import TICK, damped
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import TICK, damping_command
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import OPERATOR, Request
-from deploy.messages.operator_request import Wish, operator_message
+from deploy.messages.operator_request import OperatorRequest, operator_message
 from deploy.robots.odri.bring_up.bring_up import Stage
 from deploy.robots.odri.drivers.native_board import NativeBoard
 from deploy.robots.odri.solo12 import Solo12
@@ -119,7 +119,7 @@ def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
         if stage not in found and clock.now_ns() > entered + MOMENT:
             found[stage] = deepcopy((clock, cable, robot))
         robot.sense()
-        robot.drive(damped(), robot.time)
+        robot.drive(damping_command(), robot.time)
         clock.sleep(TICK)
     return found | {LYING: (clock, cable, robot)}
 
@@ -186,12 +186,12 @@ class BoardRig(Rig):
             return self.moves_again or now > self._rearmed + AGAIN
         if not super()._over():
             return False
-        if self.controller.state is not State.FAULT:
+        if self.controller.state is not ControllerState.FAULT:
             return True
         self._rearmed, self._found = now, named(self)
-        message = operator_message(Wish(Request.REARM), 1, self.clock.now_ns())
+        message = operator_message(OperatorRequest(Request.REARM), 1, self.clock.now_ns())
         self.wire.inject(None, OPERATOR, self.links[1].authority.sign(message.encode()))
-        self.controller.ask(Request.REARM, self.clock.now_ns())
+        self.controller.on_operator_request(Request.REARM, self.clock.now_ns())
         return False
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:

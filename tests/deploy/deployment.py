@@ -18,7 +18,7 @@ from typing import Any
 
 import lcm
 
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import STATE, STATUS, decode
 from deploy.recorder.recorder import read_log
 
@@ -109,7 +109,10 @@ class Deployment:
     def press(self, key: str, state: int) -> None:
         """Press a key until the controller is in a state, or in a fault, in which a machine that stalls may end."""
         deadline = time.monotonic() + PATIENCE
-        while STATUS not in self.heard or self.heard[STATUS].state not in (state, State.FAULT):
+        while STATUS not in self.heard or self.heard[STATUS].state not in (
+            state,
+            ControllerState.FAULT,
+        ):
             assert time.monotonic() < deadline, "the key did nothing"
             os.write(self._keys, key.encode())
             self._ear.handle_timeout(200)

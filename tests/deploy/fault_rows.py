@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from deploy.common.faults import Cause
-from deploy.common.robot import Sensors
+from deploy.common.sensors import Sensors
 from deploy.messages.authentication import Authority
 from deploy.messages.lcm_link import COMMAND, SIGNED, STATE, Mode, blank, decode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.common.position_limits import Allowance
+from deploy.common.position_limits import RelaxedLimits
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.limits import DRIVER, MECHANICAL_POSITION, TRAINING
 
@@ -26,7 +26,7 @@ class Ledger:
         self.beyond_limit = False
         """Whether motors moved a joint beyond its limit."""
         self._torque_limit, self._soft_stop = torque_limit, soft_stop
-        self._limits = Allowance(DRIVER.position)
+        self._limits = RelaxedLimits(DRIVER.position)
 
     def note(self, now: float, position: Array, torque: Array, *, powered: bool) -> None:
         """Take a tick: joints were here, and motors do this from now on."""
@@ -34,8 +34,10 @@ class Ledger:
         self.torque = max(self.torque, float(np.abs(torque).max()))
         self.beyond_stop = max(self.beyond_stop, float((size - MECHANICAL_POSITION).max()))
         if powered and not (self.powered and self.powered[-1][1]):
-            self._limits.start(size)
-        self.beyond_limit = self.beyond_limit or (powered and self._limits.beyond(size) is not None)
+            self._limits.relax_to(size)
+        self.beyond_limit = self.beyond_limit or (
+            powered and self._limits.violated_joint(size) is not None
+        )
         if not self.powered or self.powered[-1][1] is not powered:
             self.powered.append((now, powered))
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import STATE, STATUS
 from deploy.robots.virtual_board.veth import BOARD_END
 
@@ -31,7 +31,7 @@ def killed(module: str) -> Callable[[Path], int]:
 
     def scenario(out: Path) -> int:
         with Deployment(out, *ENDLESS) as run:
-            run.listen_until_state(State.WALK)
+            run.listen_until_state(ControllerState.WALK)
             os.kill(run.child(module), signal.SIGKILL)
             return run.finish()
 
@@ -41,7 +41,7 @@ def killed(module: str) -> Callable[[Path], int]:
 def cable_out(out: Path) -> int:
     """Pull the cable out at the board while the robot walks."""
     with Deployment(out, *ENDLESS) as run:
-        run.listen_until_state(State.WALK)
+        run.listen_until_state(ControllerState.WALK)
         ip("link", "set", BOARD_END, "down")
         return run.finish()
 
@@ -57,7 +57,7 @@ def ctrl_c_in_bring_up(out: Path) -> int:
 def ctrl_c_walking(out: Path) -> int:
     """Press Ctrl-C while the robot walks."""
     with Deployment(out, *ENDLESS) as run:
-        run.listen_until_state(State.WALK)
+        run.listen_until_state(ControllerState.WALK)
         run.interrupt()
         return run.finish()
 
@@ -67,7 +67,10 @@ def route_gone(out: Path) -> int:
     with Deployment(out, "--mock", "--seconds", "1000", "--controller.stand-seconds", "0.2") as run:
         # On the wall clock a machine that stalls may have found a fault before.
         run.listen(
-            lambda heard: STATUS in heard and heard[STATUS].state in (State.WALK, State.FAULT)
+            lambda heard: (
+                STATUS in heard
+                and heard[STATUS].state in (ControllerState.WALK, ControllerState.FAULT)
+            )
         )
         ip("route", "del", "224.0.0.0/4", "dev", "lo")
         return run.finish()

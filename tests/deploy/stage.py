@@ -10,13 +10,15 @@ import numpy as np
 
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.poses import LYING
-from deploy.common.robot import TICK, Robot, Sensors
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import TICK
+from deploy.common.sensors import Sensors
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.messages.conversions import state_of
 from deploy.messages.lcm_link import COMMAND, STATE, Message, Request
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import RobotProcess
+from deploy.robots.robot import Robot
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
 from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS, Array
@@ -72,7 +74,7 @@ class Stage:
         self.commands: list[Any] = []
 
     @property
-    def state(self) -> State:
+    def state(self) -> ControllerState:
         """What the controller does."""
         return self.controller.state
 
@@ -92,9 +94,9 @@ class Stage:
         """Let a tick pass; `request` None is a silent operator, `follow` lets joints go where they are sent."""
         self.now_ns += MS
         if heard:
-            self.controller.hear(self.message(**changes))
+            self.controller.on_robot_state(self.message(**changes))
         if request is not None:
-            self.controller.ask(request, self.now_ns, skill, velocity)
+            self.controller.on_operator_request(request, self.now_ns, skill, velocity)
         command = self.controller.tick(self.now_ns)
         if follow and command.kp > 0.0:
             self.position = self.position + 0.2 * (np.array(command.position) - self.position)
@@ -106,7 +108,9 @@ class Stage:
         for _ in range(ticks):
             self.tick()
 
-    def until(self, state: State, request: Request = Request.NOTHING, *, most: int = 5000) -> None:
+    def until(
+        self, state: ControllerState, request: Request = Request.NOTHING, *, most: int = 5000
+    ) -> None:
         """Ask once and let ticks pass until the controller is in a state."""
         self.tick(request)
         for _ in range(most):
@@ -120,12 +124,12 @@ class Stage:
     def ready(self) -> None:
         """Stand up."""
         self.tick()
-        self.until(State.READY, Request.STAND)
+        self.until(ControllerState.READY, Request.STAND)
 
     def walking(self) -> None:
         """Stand up and walk."""
         self.ready()
-        self.until(State.WALK, Request.WALK)
+        self.until(ControllerState.WALK, Request.WALK)
 
 
 class Counting:
@@ -187,17 +191,17 @@ class Rig:
         self._wire.subscribe(STATE, self._answer)
         self.process = RobotProcess(robot, self._wire, Gate(), lockstep=True)  # type: ignore[arg-type]
         self.ticks = 0
-        self.states: list[tuple[int, State]] = []
+        self.states: list[tuple[int, ControllerState]] = []
         self.delay_ns: list[int] = []
         self.before_tick: Callable[[], None] | None = None
 
     def _answer(self, message: Message, data: bytes) -> None:
         controller = self.controller
-        controller.hear(message)
+        controller.on_robot_state(message)
         if self.before_tick is not None:
             self.before_tick()
         request, skill = self.plan.get(self.ticks, (Request.NOTHING, -1))
-        controller.ask(request, message.time_ns, skill)
+        controller.on_operator_request(request, message.time_ns, skill)
         self.delay_ns.append(message.delay_ns)
         self._wire.publish(COMMAND, controller.tick(message.time_ns))
         if not self.states or self.states[-1][1] is not controller.state:

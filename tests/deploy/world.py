@@ -12,17 +12,19 @@ import numpy as np
 
 from deploy.common.clock import Clock
 from deploy.common.deploy_config import ControllerConfig, DeployConfig
-from deploy.common.robot import LARGEST_GAINS, STOPPED, Robot, Sensors
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import LARGEST_GAINS, STOPPED
+from deploy.common.sensors import Sensors
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.controller.loop import Loop
 from deploy.launch.deployment_report import problems
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import COMMAND, Link, Mode, Request, decode
-from deploy.messages.operator_request import Wish
+from deploy.messages.lcm_link import COMMAND, LcmLink, Mode, Request, decode
+from deploy.messages.operator_request import OperatorRequest
 from deploy.operators.operators import Operator
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import RobotProcess
+from deploy.robots.robot import Robot
 from deploy.robots.simulated.bullet_solo import BulletSolo
 from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.policies.bundle.reader import Bundle
@@ -126,7 +128,7 @@ class Wire:
                 end.take(self.clock.now_ns() + delay, self._sent, channel, data)
 
 
-class WireLink(Link):
+class WireLink(LcmLink):
     """The real link, with the wire in the place of UDP."""
 
     def __init__(self, wire: Wire, key: bytes = KEY) -> None:
@@ -215,13 +217,13 @@ class Eager:
         """Walk for good, or only stand up to sit down again."""
         self._sits = sits
 
-    def wish(self, state: State, now: float) -> Wish:
+    def next_request(self, state: ControllerState, now: float) -> OperatorRequest:
         """Ask for what comes next."""
-        if state is State.IDLE and now > 0.05:
-            return Wish(Request.STAND)
-        if state is State.READY:
-            return Wish(Request.SIT) if self._sits else Wish(Request.WALK, 2)
-        return Wish(Request.NOTHING)
+        if state is ControllerState.IDLE and now > 0.05:
+            return OperatorRequest(Request.STAND)
+        if state is ControllerState.READY:
+            return OperatorRequest(Request.SIT) if self._sits else OperatorRequest(Request.WALK, 2)
+        return OperatorRequest(Request.NOTHING)
 
 
 @cache
@@ -236,7 +238,7 @@ class Rig:
     limit = 20.0
     """When it ends, whatever happens [s]."""
 
-    def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: State = State.WALK, after: float = 0.2,
+    def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: ControllerState = ControllerState.WALK, after: float = 0.2,
                  robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None,
                  recorder: ListRecorder | None = None) -> None:  # fmt: skip
         """Call `inject` once, `after` seconds into a state, and watch what comes of it."""
@@ -253,7 +255,7 @@ class Rig:
         self.loop = Loop(self.controller, self.links[1], self, self.recorder, self.clock)  # type: ignore[arg-type]
         self.clock.tick = self.tick
         self.injected: float | None = None
-        self._since, self._state = 0.0, State.IDLE
+        self._since, self._state = 0.0, ControllerState.IDLE
         self._faulted: int | None = None
 
     def _place(self, robot: str) -> None:
@@ -271,7 +273,7 @@ class Rig:
         """Whether the script has ended."""
         return self._script.done
 
-    def wish(self, state: State, now: float) -> Wish | None:
+    def next_request(self, state: ControllerState, now: float) -> OperatorRequest | None:
         """Be the operator, and the one who throws the spanner."""
         if state is not self._state:
             self._state, self._since = state, now
@@ -283,7 +285,7 @@ class Rig:
         ):
             self.injected = self.clock.now_ns() * 1e-9
             self._inject(self)
-        return self._script.wish(state, now)
+        return self._script.next_request(state, now)
 
     def run(self, *, readonly: bool = False, afterwards: float = 0.1) -> Rig:
         """Run to the end, and let the robot be alone for a moment."""
@@ -299,7 +301,7 @@ class Rig:
     def _over(self) -> bool:
         """Whether nothing more will happen: a person ended it, or a fault lies back."""
         now = self.clock.now_ns()
-        if self.controller.state is State.FAULT and self._faulted is None:
+        if self.controller.state is ControllerState.FAULT and self._faulted is None:
             self._faulted = now
         ends = [self.limit]
         ends += [] if self._faulted is None else [self._faulted * 1e-9 + 0.1]

@@ -6,7 +6,9 @@ import numpy as np
 
 from deploy.common.clock import CLOCK, Clock
 from deploy.common.latency_padding import Lag
-from deploy.common.robot import LARGEST_GAINS, STOPPED, RobotError, Sensors, damped
+from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, damping_command
+from deploy.common.robot_error import RobotError
+from deploy.common.sensors import Sensors
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 
@@ -46,7 +48,7 @@ class Solo12:
 
         Commands wait until the measurements behind them are `lag` seconds old: policies were trained with that.
         """
-        self._lag = Lag(lag, damped())
+        self._lag = Lag(lag, damping_command())
         self._session, self._calibration = (
             Session(board, lock_step=lock_step, clock=clock),
             calibration,
@@ -149,5 +151,5 @@ class Solo12:
         """Damp the motors and stop talking: the board switches them off 20 ms later."""
         if self.is_calibrated:
             for _ in range(LAST_COMMANDS):
-                self.drive(damped(), self.time)
+                self.drive(damping_command(), self.time)
         self._session.board.close()

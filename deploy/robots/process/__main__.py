@@ -10,10 +10,11 @@ from typing import Any
 from deploy.common.clock import Ticker
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.realtime import prepare_aloud
-from deploy.common.robot import TICK, RobotError
+from deploy.common.robot_constants import TICK
+from deploy.common.robot_error import RobotError
 from deploy.common.signals import StopRequest
 from deploy.messages.authentication import read_key
-from deploy.messages.lcm_link import Link
+from deploy.messages.lcm_link import LcmLink
 from deploy.robots.registry import kind_of, make_robot
 from solo_doi.common import settings
 from solo_doi.common.errors import one_line
@@ -30,7 +31,7 @@ DAMPED_SECONDS = 1.0
 def main(folder: Path) -> None:
     """Serve the robot of a folder's configuration until asked to end, and leave a report there."""
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
-    link = Link(read_key(config.key or folder / KEY_FILE), config.url)
+    link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
     refused = [] if config.fast else prepare_aloud(PRIORITY, "robot process")
     robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
@@ -71,7 +72,7 @@ def main(folder: Path) -> None:
         }
         report |= {"gave_up_at": failed_at}
         if truth is not None:
-            report["walk"] = truth.report()
+            report["walk"] = truth.summary().to_json()
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
 
 

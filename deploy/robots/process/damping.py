@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import inf
 
-from deploy.common.robot import DAMPING
+from deploy.common.robot_constants import DAMPING
 
 RAMP = 0.010
 """From the gain of the last command to full damping [s]."""

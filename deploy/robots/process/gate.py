@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.debounce import Share
+from deploy.common.debounce import RollingCount
 from deploy.common.faults import Cause, Fault
-from deploy.common.position_limits import Allowance
-from deploy.common.robot import (
+from deploy.common.position_limits import RelaxedLimits
+from deploy.common.robot_constants import (
     FROZEN_AFTER,
     LARGEST_GAINS,
     LARGEST_TILT,
     LEAST_VOLTAGE,
     TICK,
-    Sensors,
-    damped,
+    damping_command,
 )
+from deploy.common.sensors import Sensors
 from deploy.messages.lcm_link import Mode
 from solo_doi.solo12.constants import NUM_LEGS, Array
 from solo_doi.solo12.limits import DRIVER, LARGEST_KD, LARGEST_KP, SAFETY
@@ -91,13 +91,13 @@ class Gate:
         self._followed: Any = None
         self._timed: Any = None
         self._followed_since = 0.0
-        self._positions = Allowance(DRIVER.position)
+        self._positions = RelaxedLimits(DRIVER.position)
         self._switching_on = False
         self._imu = b""
         self._imu_since = 0.0
         self._sensed = -inf
         self._before: Sensors | None = None
-        self._losses = Share(self._config.lost_share)
+        self._losses = RollingCount(self._config.lost_share)
         self._damping = Damping()
         self._travel = Travel(self._config.step, self._config.rate)
         self._torque = np.tile(self._config.torque, NUM_LEGS)
@@ -146,7 +146,7 @@ class Gate:
         self._before = sensors or self._before
         if not self.powered:
             measured = sensors is not None and np.isfinite(sensors.joint_position).all()
-            return damped(
+            return damping_command(
                 sensors.joint_position if measured and sensors is not None else None,
                 self._damping.gain(now),
             )
@@ -222,10 +222,10 @@ class Gate:
                 Cause.HARDWARE, float(sensors.errors[joint]), joint, note=", ".join(sensors.faults)
             )
         if self._switching_on:
-            self._positions.start(sensors.joint_position)
-            self._losses = Share(config.lost_share)
+            self._positions.relax_to(sensors.joint_position)
+            self._losses = RollingCount(config.lost_share)
             self._switching_on = False
-        outside = self._positions.beyond(sensors.joint_position)
+        outside = self._positions.violated_joint(sensors.joint_position)
         if outside is not None:
             return Fault(Cause.JOINT_POSITION, float(sensors.joint_position[outside]), outside)
         reach = config.encoder_jump + DRIVER.velocity * max(0.0, sensors.time - before.time)
@@ -244,7 +244,7 @@ class Gate:
             return Fault(Cause.MOTOR_NOT_READY, joint=int(np.argmin(sensors.ready)))
         if sensors.command_lag > config.command_lag:
             return Fault(Cause.COMMAND_LAG, sensors.command_lag)
-        if self._losses.over(sensors.lost - before.lost):
+        if self._losses.exceeded(sensors.lost - before.lost):
             return Fault(Cause.PACKETS_LOST, self._losses.count)
         return None
 

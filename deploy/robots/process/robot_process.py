@@ -13,9 +13,20 @@ import numpy as np
 
 from deploy.common.clock import CLOCK, Clock, Samples
 from deploy.common.faults import Cause, Fault
-from deploy.common.robot import TICK, Robot, RobotError, Sensors, damped
+from deploy.common.robot_constants import TICK, damping_command
+from deploy.common.robot_error import RobotError
+from deploy.common.sensors import Sensors
 from deploy.messages.conversions import state_of
-from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, Freshness, Link, Request, new_session
+from deploy.messages.lcm_link import (
+    COMMAND,
+    OPERATOR,
+    STATE,
+    Freshness,
+    LcmLink,
+    Request,
+    new_session,
+)
+from deploy.robots.robot import Robot
 
 from .gate import Gate
 
@@ -33,7 +44,7 @@ class RobotProcess:
     def __init__(
         self,
         robot: Robot,
-        link: Link,
+        link: LcmLink,
         gate: Gate,
         *,
         lockstep: bool = False,
@@ -95,7 +106,7 @@ class RobotProcess:
         except Exception as error:  # whatever it is: a process that ends leaves the legs limp
             self._fail(error)
             with suppress(Exception):  # tried again in every tick
-                self.robot.drive(damped(), self._now)
+                self.robot.drive(damping_command(), self._now)
 
     def _sense(self) -> Sensors | None:
         try:

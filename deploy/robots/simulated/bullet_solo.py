@@ -9,7 +9,8 @@ import numpy as np
 
 from deploy.common.latency_padding import Lag
 from deploy.common.poses import LYING, LYING_HEIGHT
-from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
+from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, TICK, damping_command
+from deploy.common.sensors import Sensors
 from solo_doi.sim.bullet.bullet_robot import BulletRobot
 from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.terrain import Terrain
@@ -40,7 +41,7 @@ class BulletSolo:
     ) -> None:
         """Load the robot into a physics client of its own; its clock starts at `epoch`."""
         self.epoch = epoch
-        self._lag = Lag(lag, damped())
+        self._lag = Lag(lag, damping_command())
         self._noise = noise or Noise()
         self._rng = np.random.default_rng(seed)
         config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from deploy.common.robot import TICK
-from deploy.common.walk_summary import FALL_TILT, START
+from deploy.common.robot_constants import TICK
+from deploy.common.walk_summary import FALL_TILT, STARTUP_SECONDS, WalkSummary
 from solo_doi.solo12.rotations import tilt
 from solo_doi.solo12.state import mechanical_power
 
@@ -38,7 +36,7 @@ class GroundTruth:
         self._ticks += 1
         self._distance += float(np.hypot(step[0], step[1]))
         self._energy += float(mechanical_power(self._robot.torque, motion.joint_velocity)) * TICK
-        if self._ticks > START / TICK:
+        if self._ticks > STARTUP_SECONDS / TICK:
             self._moving += 1
             self._velocity += float(motion.linear_velocity_b[0])
         down = tilt(motion.base_quaternion) > FALL_TILT
@@ -48,12 +46,12 @@ class GroundTruth:
         self.falls += down and not self._down
         self._down = down
 
-    def report(self) -> dict[str, Any]:
-        """Return what was seen; `velocity` is the mean forward velocity after the first second."""
-        return {
-            "walked_seconds": self._ticks * TICK,
-            "distance": self._distance,
-            "velocity": self._velocity / self._moving if self._moving else 0.0,
-            "falls": self.falls,
-            "energy": self._energy,
-        }
+    def summary(self) -> WalkSummary:
+        """Return the figures of the walk so far."""
+        return WalkSummary(
+            walked_seconds=self._ticks * TICK,
+            distance=self._distance,
+            velocity=self._velocity / max(self._moving, 1),
+            falls=self.falls,
+            energy=self._energy,
+        )

@@ -6,7 +6,8 @@ import numpy as np
 
 from deploy.common.latency_padding import Lag
 from deploy.common.poses import LYING
-from deploy.common.robot import LARGEST_GAINS, STOPPED, TICK, Sensors, damped
+from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, TICK, damping_command
+from deploy.common.sensors import Sensors
 from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.rotations import IDENTITY
 from solo_doi.solo12.state import JointCommand
@@ -28,7 +29,7 @@ class MockSolo:
         self._rng = np.random.default_rng(seed)
         self._position = LYING.copy()
         self._velocity = np.zeros(NUM_JOINTS)
-        self._lag = Lag(MOTOR_LAG, damped())
+        self._lag = Lag(MOTOR_LAG, damping_command())
 
     @property
     def time(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.robots.odri.wire.ethernet_link import EthernetLink
 
 from .fault_switches import Schedule

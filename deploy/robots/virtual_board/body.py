@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, SIGN
 from deploy.robots.odri.wire.protocol import CommandPacket, Power
 from solo_doi.solo12.constants import NUM_JOINTS, Array

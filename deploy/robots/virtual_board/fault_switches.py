@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.robots.odri.wire.protocol import NUM_DRIVERS, NUM_MOTORS
 from solo_doi.common.errors import SoloError, UnknownNameError
 

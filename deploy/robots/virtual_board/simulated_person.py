@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 
 from .plant import Plant

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from solo_doi.solo12.rotations import tilt
 
 from .master_board import MasterBoard, State

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 
 PC_END, BOARD_END = "esolo0", "esolo1"
 """Names begin with `e`, by which the vendor's library knows a cable."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deploy.common.position_limits import NOISE, Allowance
+from deploy.common.position_limits import NOISE, RelaxedLimits
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import SAFETY
 from tests.deploy.stage import with_joint
@@ -24,49 +24,49 @@ def at(joint: int, value: float) -> np.ndarray:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_without_a_start_the_limits_are_the_limits(sign: int) -> None:
     """To the last bit."""
-    assert Allowance(LIMIT).beyond(at(3, sign * 1.0)) is None
-    assert Allowance(LIMIT).beyond(at(3, sign * np.nextafter(1.0, 2.0))) == 3
+    assert RelaxedLimits(LIMIT).violated_joint(at(3, sign * 1.0)) is None
+    assert RelaxedLimits(LIMIT).violated_joint(at(3, sign * np.nextafter(1.0, 2.0))) == 3
 
 
 def test_joints_found_inside_get_nothing() -> None:
     """A robot that stands has its limits at once, also beside a joint that was found outside."""
-    allowance = Allowance(LIMIT)
-    allowance.start(with_joint(at(5, 1.5), 4, 0.999))
-    assert allowance.beyond(with_joint(at(5, 1.5), 4, 1.0)) is None
-    assert allowance.beyond(with_joint(at(5, 1.5), 4, 1.001)) == 4
+    limits = RelaxedLimits(LIMIT)
+    limits.relax_to(with_joint(at(5, 1.5), 4, 0.999))
+    assert limits.violated_joint(with_joint(at(5, 1.5), 4, 1.0)) is None
+    assert limits.violated_joint(with_joint(at(5, 1.5), 4, 1.001)) == 4
 
 
 def test_a_joint_found_at_its_limit_is_inside() -> None:
     """It gets no room for noise: that is for joints that must come back."""
-    allowance = Allowance(LIMIT)
-    allowance.start(at(5, 1.0))
-    assert allowance.beyond(at(5, np.nextafter(1.0, 2.0))) == 5
+    limits = RelaxedLimits(LIMIT)
+    limits.relax_to(at(5, 1.0))
+    assert limits.violated_joint(at(5, np.nextafter(1.0, 2.0))) == 5
 
 
 def test_a_joint_found_outside_may_not_go_further() -> None:
     """But for what measurements of a joint at rest differ by."""
-    allowance = Allowance(LIMIT)
-    allowance.start(at(5, -1.5))
-    assert allowance.beyond(at(5, -1.5 - NOISE)) is None
-    assert allowance.beyond(at(5, -1.5 - NOISE - 1e-9)) == 5
+    limits = RelaxedLimits(LIMIT)
+    limits.relax_to(at(5, -1.5))
+    assert limits.violated_joint(at(5, -1.5 - NOISE)) is None
+    assert limits.violated_joint(at(5, -1.5 - NOISE - 1e-9)) == 5
 
 
 def test_a_joint_that_is_back_inside_has_its_limit_again() -> None:
     """On the way it may go to and fro, as far as it was found."""
-    allowance = Allowance(LIMIT)
-    allowance.start(at(5, 1.5))
-    assert allowance.beyond(at(5, 1.25)) is None
-    assert allowance.beyond(at(5, 1.5)) is None
-    assert allowance.beyond(at(5, 1.0)) is None
-    assert allowance.beyond(at(5, 1.001)) == 5
-    assert allowance.beyond(at(5, 0.5)) is None
-    assert allowance.beyond(at(5, 1.0)) is None
-    assert allowance.beyond(at(5, 1.001)) == 5
+    limits = RelaxedLimits(LIMIT)
+    limits.relax_to(at(5, 1.5))
+    assert limits.violated_joint(at(5, 1.25)) is None
+    assert limits.violated_joint(at(5, 1.5)) is None
+    assert limits.violated_joint(at(5, 1.0)) is None
+    assert limits.violated_joint(at(5, 1.001)) == 5
+    assert limits.violated_joint(at(5, 0.5)) is None
+    assert limits.violated_joint(at(5, 1.0)) is None
+    assert limits.violated_joint(at(5, 1.001)) == 5
 
 
 def test_the_first_joint_outside_is_named() -> None:
     """Of several."""
-    assert Allowance(LIMIT).beyond(with_joint(at(9, 2.0), 2, -3.0)) == 2
+    assert RelaxedLimits(LIMIT).violated_joint(with_joint(at(9, 2.0), 2, -3.0)) == 2
 
 
 @given(
@@ -76,12 +76,12 @@ def test_the_first_joint_outside_is_named() -> None:
 )
 def test_allowances_only_shrink(positions: list[list[float]]) -> None:
     """Whatever joints do, what is allowed is never less than the limit nor more than at the start."""
-    allowance, start = Allowance(SAFETY.position), np.array(positions[0])
-    allowance.start(start)
+    limits, start = RelaxedLimits(SAFETY.position), np.array(positions[0])
+    limits.relax_to(start)
     found = np.abs(start)
     widest = np.where(found > SAFETY.position, found + NOISE, SAFETY.position)
     for position in map(np.array, positions):
-        outside = allowance.beyond(position)
+        outside = limits.violated_joint(position)
         if outside is None:
             assert (np.abs(position) <= widest).all()
             widest = np.where(np.abs(position) <= SAFETY.position, SAFETY.position, widest)
@@ -93,7 +93,7 @@ def test_allowances_only_shrink(positions: list[list[float]]) -> None:
 def test_the_limit_itself_is_not_changed() -> None:
     """The table of limits is everybody's."""
     before = SAFETY.position.copy()
-    allowance = Allowance(SAFETY.position)
-    allowance.start(np.full(NUM_JOINTS, 3.0))
-    allowance.beyond(ZERO)
+    limits = RelaxedLimits(SAFETY.position)
+    limits.relax_to(np.full(NUM_JOINTS, 3.0))
+    limits.violated_joint(ZERO)
     np.testing.assert_array_equal(SAFETY.position, before)

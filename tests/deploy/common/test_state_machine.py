@@ -6,9 +6,16 @@ import re
 
 import pytest
 
-from deploy.common.state_machine import POWERED, TABLE, Event, State, diagram, next_state
+from deploy.common.state_machine import (
+    POWERED,
+    TABLE,
+    ControllerEvent,
+    ControllerState,
+    diagram,
+    next_state,
+)
 from deploy.controller.controller import EVENTS
-from deploy.messages.lcm_link import Request
+from deploy.messages.lcm_link import WIRE_REQUESTS, Request
 
 ORDER = ("STAND", "WALK", "STOP", "SIT", "DAMP", "REARM", "ARRIVED", "FAULT")
 EXPECTED = {  # one column for each of the events above
@@ -24,37 +31,44 @@ EXPECTED = {  # one column for each of the events above
 
 def test_the_expectation_covers_every_pair() -> None:
     """A new state or event must be thought through here, too."""
-    assert set(EXPECTED) == {state.name for state in State}
-    assert sorted(ORDER) == sorted(event.name for event in Event)
+    assert set(EXPECTED) == {state.name for state in ControllerState}
+    assert sorted(ORDER) == sorted(event.name for event in ControllerEvent)
     assert all(len(row) == len(ORDER) for row in EXPECTED.values())
 
 
-@pytest.mark.parametrize("event", Event)
-@pytest.mark.parametrize("state", State)
-def test_every_event_in_every_state(state: State, event: Event) -> None:
+@pytest.mark.parametrize("event", ControllerEvent)
+@pytest.mark.parametrize("state", ControllerState)
+def test_every_event_in_every_state(state: ControllerState, event: ControllerEvent) -> None:
     """What leads elsewhere does so, and all other pairs change nothing."""
     assert next_state(state, event).name == EXPECTED[state.name][ORDER.index(event.name)]
 
 
-@pytest.mark.parametrize("state", State)
-def test_a_fault_is_possible_from_everywhere(state: State) -> None:
+@pytest.mark.parametrize("state", ControllerState)
+def test_a_fault_is_possible_from_everywhere(state: ControllerState) -> None:
     """And damping from everywhere but a fault, which must not be forgotten by it."""
-    assert next_state(state, Event.FAULT) is State.FAULT
-    assert next_state(state, Event.DAMP) is (State.FAULT if state is State.FAULT else State.DAMP)
+    assert next_state(state, ControllerEvent.FAULT) is ControllerState.FAULT
+    assert next_state(state, ControllerEvent.DAMP) is (
+        ControllerState.FAULT if state is ControllerState.FAULT else ControllerState.DAMP
+    )
 
 
 def test_a_fault_is_left_by_rearming_alone() -> None:
     """No other wish, and no motion that arrives, ends it."""
-    leaving = {event for event in Event if next_state(State.FAULT, event) is not State.FAULT}
-    assert leaving == {Event.REARM}
-    assert next_state(State.FAULT, Event.REARM) is State.IDLE
+    leaving = {
+        event
+        for event in ControllerEvent
+        if next_state(ControllerState.FAULT, event) is not ControllerState.FAULT
+    }
+    assert leaving == {ControllerEvent.REARM}
+    assert next_state(ControllerState.FAULT, ControllerEvent.REARM) is ControllerState.IDLE
 
 
 def test_motors_are_damped_after_rearming() -> None:
     """A person re-arms, looks, and only then asks for standing."""
-    assert {next_state(state, Event.REARM) for state in (State.DAMP, State.FAULT)}.isdisjoint(
-        POWERED
-    )
+    assert {
+        next_state(state, ControllerEvent.REARM)
+        for state in (ControllerState.DAMP, ControllerState.FAULT)
+    }.isdisjoint(POWERED)
 
 
 def test_powered_states_are_those_that_hold_positions() -> None:
@@ -62,17 +76,17 @@ def test_powered_states_are_those_that_hold_positions() -> None:
     assert {state.name for state in POWERED} == {"STAND", "READY", "WALK", "SIT"}
 
 
-@pytest.mark.parametrize("state", State)
-def test_every_state_can_be_reached_and_left(state: State) -> None:
+@pytest.mark.parametrize("state", ControllerState)
+def test_every_state_can_be_reached_and_left(state: ControllerState) -> None:
     """From idle, and back to it, by events alone."""
-    reached = {State.IDLE}
-    for _ in State:
-        reached |= {next_state(one, event) for one in reached for event in Event}
+    reached = {ControllerState.IDLE}
+    for _ in ControllerState:
+        reached |= {next_state(one, event) for one in reached for event in ControllerEvent}
     assert state in reached
     back = {state}
-    for _ in State:
-        back |= {next_state(one, event) for one in back for event in Event}
-    assert State.IDLE in back
+    for _ in ControllerState:
+        back |= {next_state(one, event) for one in back for event in ControllerEvent}
+    assert ControllerState.IDLE in back
 
 
 def test_an_operator_can_ask_for_all_but_what_the_controller_finds() -> None:
@@ -80,7 +94,7 @@ def test_an_operator_can_ask_for_all_but_what_the_controller_finds() -> None:
     assert {request.name: event.name for request, event in EVENTS.items()} == {
         name: name for name in ("STAND", "WALK", "STOP", "SIT", "DAMP")
     }
-    assert set(Request) - set(EVENTS) == {
+    assert WIRE_REQUESTS - set(EVENTS) == {
         Request.NOTHING,
         Request.REARM,
     }  # which waits for the robot
@@ -88,7 +102,7 @@ def test_an_operator_can_ask_for_all_but_what_the_controller_finds() -> None:
 
 def test_numbers_of_states_stay() -> None:
     """They are in logs."""
-    assert [(state.name, state.value) for state in State] == [
+    assert [(state.name, state.value) for state in ControllerState] == [
         ("IDLE", 0), ("STAND", 1), ("READY", 2), ("WALK", 3), ("SIT", 4), ("DAMP", 5), ("FAULT", 6)
     ]  # fmt: skip
 
@@ -103,7 +117,7 @@ def test_the_diagram_shows_exactly_the_table() -> None:
     expected = [
         (state.name, after.name, event.name.lower())
         for (state, event), after in TABLE.items()
-        if event not in (Event.DAMP, Event.FAULT)
+        if event not in (ControllerEvent.DAMP, ControllerEvent.FAULT)
     ]
     assert sorted(drawn) == sorted(expected)
     assert len(set(drawn)) == len(drawn)

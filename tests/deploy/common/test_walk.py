@@ -9,8 +9,8 @@ import pytest
 
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.faults import Fault
-from deploy.common.robot import TICK
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import TICK
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.messages.lcm_link import Request
 from solo_doi.solo12.rotations import projected_gravity
@@ -39,7 +39,7 @@ class Walk:
     """Largest error of the estimated tilt [rad]."""
     delays_ns: set[int]
     faults: list[Fault | None]
-    state: State
+    state: ControllerState
 
 
 def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
@@ -69,10 +69,10 @@ def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
             witness.update(rig.process.skill)
     finally:
         robot.close()
-    report = witness.report()
+    summary = witness.summary()
     return Walk(
-        velocity=report["velocity"],
-        falls=report["falls"],
+        velocity=summary.velocity,
+        falls=summary.falls,
         error=float(np.sqrt((np.array(errors) ** 2).sum(axis=1).mean())),
         tilt_error=max(tilts),
         delays_ns={*rig.delay_ns[WALKING + 100 :]},
@@ -89,7 +89,7 @@ def test_every_shipped_skill_walks_with_the_estimator(skill: int) -> None:
     """
     found = walk(skill)
     assert found.faults == [None, None]
-    assert (found.state, found.falls) == (State.WALK, 0)
+    assert (found.state, found.falls) == (ControllerState.WALK, 0)
     assert found.velocity >= 0.8
     assert found.error <= 0.1
     assert found.tilt_error < 0.1

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from deploy.common.faults import Cause
-from deploy.common.state_machine import State
-from deploy.console.console import QUIT, Console, after_fault, operate
+from deploy.common.state_machine import ControllerState
+from deploy.console.console import Console, fault_hint, operate
 from deploy.console.gamepad import Gamepad
 from deploy.console.keyboard import Guided, Keyboard
 from deploy.messages.lcm_link import OPERATOR, STATUS, Request, blank
-from deploy.messages.operator_request import Wish, operator_message, wish_of
+from deploy.messages.operator_request import OperatorRequest, operator_message, operator_request_of
 from tests.deploy.robots.process.test_robot_process import Bench
 from tests.deploy.world import MS, WRONG_KEY, Wire, WireLink, World
 
@@ -25,7 +25,7 @@ class FakeLink:
     """A link that remembers what was sent, and answers with a status."""
 
     sent: list[Any] = field(default_factory=list)
-    state: int = State.IDLE
+    state: int = ControllerState.IDLE
     fault: int = 0
     robot_fault: int = 0
 
@@ -55,12 +55,14 @@ class FakeLink:
 class Keys:
     """A device whose wishes a test lists, one list per look."""
 
-    help = "press something · r re-arm\nor nothing"
+    help = "press something\nor nothing"
+    can_rearm = True
+    rearm_key = "r"
     velocity = np.array([0.1, 0.0, 0.0])
 
-    def __init__(self, *looks: tuple[list[Wish], bool]) -> None:
+    def __init__(self, *looks: tuple[list[OperatorRequest], bool]) -> None:
         """Give these looks, then ask to end."""
-        self._looks = [*looks, ([Wish(Request.SIT, QUIT)], True)]
+        self._looks = [*looks, ([OperatorRequest(Request.QUIT)], True)]
         self.given_back = False
 
     def __enter__(self) -> Keys:
@@ -71,7 +73,9 @@ class Keys:
         """Remember that it was given back."""
         self.given_back = True
 
-    def read(self, seconds: float, state: State | None) -> tuple[list[Wish], bool]:
+    def read(
+        self, seconds: float, state: ControllerState | None
+    ) -> tuple[list[OperatorRequest], bool]:
         """Give the next look."""
         return self._looks.pop(0) if self._looks else ([], True)
 
@@ -87,9 +91,14 @@ def run(device: Keys, link: FakeLink) -> str:
 def test_wishes_are_sent_in_order_and_every_look_is_a_sign_of_life() -> None:
     """One number after the other, of one session, each with its expiry."""
     link = FakeLink()
-    run(Keys(([Wish(Request.STAND), Wish(Request.WALK, 3)], True), ([], True)), link)
+    run(
+        Keys(
+            ([OperatorRequest(Request.STAND), OperatorRequest(Request.WALK, 3)], True), ([], True)
+        ),
+        link,
+    )
     assert [(sent.request, sent.skill) for sent in link.sent] == [
-        (Request.STAND, -1), (Request.WALK, 3), (Request.NOTHING, -1), (Request.SIT, QUIT),
+        (Request.STAND, -1), (Request.WALK, 3), (Request.NOTHING, -1), (Request.SIT, -1),
     ]  # fmt: skip
     assert [sent.sequence for sent in link.sent] == [1, 2, 3, 4]
     assert len({sent.session for sent in link.sent}) == 1
@@ -99,7 +108,7 @@ def test_wishes_are_sent_in_order_and_every_look_is_a_sign_of_life() -> None:
 def test_every_message_has_the_velocity_that_is_wished_for_now() -> None:
     """One that is lost must not leave the robot walking as before."""
     link = FakeLink()
-    run(Keys(([Wish(Request.WALK, 3)], True), ([], True)), link)
+    run(Keys(([OperatorRequest(Request.WALK, 3)], True), ([], True)), link)
     assert [sent.velocity for sent in link.sent] == [[0.1, 0.0, 0.0]] * 3
 
 
@@ -112,8 +121,12 @@ def test_who_is_not_there_sends_nothing() -> None:
 
 def test_a_stop_is_told_until_somebody_re_arms() -> None:
     """One message may be lost, and a robot process may still be starting, although the controller shows DAMP."""
-    link = FakeLink(state=State.DAMP)
-    stop, re_arm, walk = Wish(Request.DAMP), Wish(Request.REARM), Wish(Request.WALK)
+    link = FakeLink(state=ControllerState.DAMP)
+    stop, re_arm, walk = (
+        OperatorRequest(Request.DAMP),
+        OperatorRequest(Request.REARM),
+        OperatorRequest(Request.WALK),
+    )
     device = Keys(
         ([stop], True), ([], True), ([], False), ([walk], True), ([stop], True),
         ([re_arm, stop], True), ([], True), ([re_arm], True), ([], True),
@@ -127,7 +140,7 @@ def test_a_stop_is_told_until_somebody_re_arms() -> None:
 def test_a_robot_process_that_starts_late_still_hears_the_stop() -> None:
     """Nobody listens while the key is pressed: what is sent later stops the robot."""
     link, bench = FakeLink(), Bench()
-    run(Keys(([Wish(Request.DAMP)], True), *[([], True)] * 3), link)
+    run(Keys(([OperatorRequest(Request.DAMP)], True), *[([], True)] * 3), link)
     message = link.sent[2]
     bench.operator(message.request)
     assert bench.gate.fault is not None
@@ -137,42 +150,47 @@ def test_a_robot_process_that_starts_late_still_hears_the_stop() -> None:
 def test_the_console_says_what_happens() -> None:
     """In one line; a fault in words, with what to press."""
     shown: list[str] = []
-    operate(Keys(), FakeLink(state=State.WALK), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
+    operate(
+        Keys(), FakeLink(state=ControllerState.WALK), iter([False, True]).__next__, shown.append
+    )  # type: ignore[arg-type]
     assert "skill 2  WALK  +0.00 m/s" in "".join(shown)
     assert "FAULT: the base is tilted by 0.00 rad  (r re-arms)" in run(
-        Keys(([], True)), FakeLink(state=State.FAULT, fault=Cause.TILT)
+        Keys(([], True)), FakeLink(state=ControllerState.FAULT, fault=Cause.TILT)
     )
 
 
 def test_the_console_knows_what_each_device_can_do_after_a_fault() -> None:
     """A gamepad has no r, and a script that a person begins is over."""
-    assert after_fault(Keyboard.help) == "r re-arms"
-    assert after_fault(Gamepad.help) == "START re-arms"
-    assert after_fault(Guided.help) == "q ends"
+    for kind in (Keyboard, Gamepad):
+        assert fault_hint(kind) == f"{kind.rearm_key} re-arms"  # type: ignore[arg-type]
+        assert f"{kind.rearm_key} re-arm" in kind.help
+    assert fault_hint(Guided) == "q ends"  # type: ignore[arg-type]
+    assert "re-arm" not in Guided.help
     device = Keys(([], True))
-    device.help = Guided.help
+    device.can_rearm = False
     assert "FAULT: the base is tilted by 0.00 rad  (q ends)" in run(
-        device, FakeLink(state=State.FAULT, fault=Cause.TILT)
+        device, FakeLink(state=ControllerState.FAULT, fault=Cause.TILT)
     )
 
 
 def test_the_console_names_the_robot_s_own_cause() -> None:
     """Who holds the keys must know whether to mend the robot or to wait."""
-    link = FakeLink(state=State.FAULT, fault=Cause.ROBOT_FAULT, robot_fault=Cause.VOLTAGE)
+    link = FakeLink(state=ControllerState.FAULT, fault=Cause.ROBOT_FAULT, robot_fault=Cause.VOLTAGE)
     assert "FAULT: the robot damps by itself: the battery gives 0.0 V  (r re-arms)" in run(
         Keys(([], True)), link
     )
 
 
 @pytest.mark.parametrize(
-    ("state", "fault"), [(7, 0), (-128, 0), (State.FAULT, 99), (State.FAULT, -1)]
+    ("state", "fault"),
+    [(7, 0), (-128, 0), (ControllerState.FAULT, 99), (ControllerState.FAULT, -1)],
 )
 def test_the_console_survives_any_status(state: int, fault: int) -> None:
     """Another version may have sent it: a state that does not exist is not shown, such a cause is unknown."""
     shown: list[str] = []
     operate(Keys(), FakeLink(state=state, fault=fault), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
     assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (
-        state == State.FAULT
+        state == ControllerState.FAULT
     )
 
 
@@ -192,13 +210,13 @@ def test_an_old_status_changes_nothing() -> None:
     controller, console = WireLink(wire), WireLink(wire)
     shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]  # all that is used of a clock
     for now_ms, time_ms, state, believed in (
-        (1000, 1001, State.WALK, None),  # of a time to come
-        (1000, 800, State.WALK, None),  # expired now
-        (1000, 801, State.READY, State.READY),
-        (1000, 1000, State.WALK, State.WALK),
-        (1000, 1000, State.READY, State.WALK),  # again
-        (1001, 999, State.READY, State.WALK),  # out of order
-        (1001, 1001, State.IDLE, State.IDLE),
+        (1000, 1001, ControllerState.WALK, None),  # of a time to come
+        (1000, 800, ControllerState.WALK, None),  # expired now
+        (1000, 801, ControllerState.READY, ControllerState.READY),
+        (1000, 1000, ControllerState.WALK, ControllerState.WALK),
+        (1000, 1000, ControllerState.READY, ControllerState.WALK),  # again
+        (1001, 999, ControllerState.READY, ControllerState.WALK),  # out of order
+        (1001, 1001, ControllerState.IDLE, ControllerState.IDLE),
     ):
         clock.now = now_ms * MS
         status = blank(STATUS)
@@ -215,7 +233,7 @@ def test_a_forged_status_changes_nothing() -> None:
     shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]
     status = blank(STATUS)
     clock.now = status.time_ns = MS
-    status.state = State.READY
+    status.state = ControllerState.READY
     stranger.publish(STATUS, status)
     assert console.receive() == 1
     assert (shown.state, console.forged) == (None, 1)
@@ -223,7 +241,10 @@ def test_a_forged_status_changes_nothing() -> None:
 
 def test_a_message_keeps_a_wish() -> None:
     """Also one without a velocity, which is another than a velocity of zero."""
-    for wish in (Wish(Request.WALK, 4), Wish(Request.NOTHING, velocity=np.array([0.1, 0.0, -0.2]))):
-        found = wish_of(operator_message(wish, 1, 5))
+    for wish in (
+        OperatorRequest(Request.WALK, 4),
+        OperatorRequest(Request.NOTHING, velocity=np.array([0.1, 0.0, -0.2])),
+    ):
+        found = operator_request_of(operator_message(wish, 1, 5))
         assert (found.request, found.skill) == (wish.request, wish.skill)
         np.testing.assert_equal(found.velocity, wish.velocity)

@@ -14,12 +14,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from deploy.common.state_machine import State
-from deploy.console.console import QUIT
+from deploy.common.state_machine import ControllerState
 from deploy.console.gamepad import AXIS, BUTTONS, DAMP, DEAD_MAN, DROPPED, KEY, SYN, Gamepad
 from deploy.console.keyboard import KEYS, Guided, Keyboard
 from deploy.messages.lcm_link import Request
-from deploy.messages.operator_request import Wish, operator_message
+from deploy.messages.operator_request import OperatorRequest, operator_message
 from solo_doi.common.errors import SoloError
 from tests.deploy.robots.process.test_robot_process import Bench
 from tests.deploy.stage import Stage
@@ -47,7 +46,7 @@ def test_keys_are_read_without_return_and_the_terminal_is_given_back(terminal: i
 def test_velocity_keys_add_up(terminal: int) -> None:
     """A tenth each, forwards and to the left."""
     keyboard = Keyboard()
-    assert {keyboard.wish(key) for key in "iiij"} == {Wish(Request.NOTHING)}
+    assert {keyboard.request_for_key(key) for key in "iiij"} == {OperatorRequest(Request.NOTHING)}
     np.testing.assert_allclose(keyboard.velocity, [0.3, 0.0, 0.1])
 
 
@@ -55,8 +54,8 @@ def test_velocity_keys_add_up(terminal: int) -> None:
 def test_a_stop_ends_the_velocity_as_well(terminal: int, key: str) -> None:
     """The next walk does not begin with what the last one ended with."""
     keyboard = Keyboard()
-    keyboard.wish("i")
-    keyboard.wish(key)
+    keyboard.request_for_key("i")
+    keyboard.request_for_key(key)
     np.testing.assert_array_equal(keyboard.velocity, np.zeros(3))
 
 
@@ -66,10 +65,17 @@ def test_no_key_ends_the_program(keys: str) -> None:
     """Whatever alphabet somebody types in: wishes that can be sent, of skills 0 to 9, or none."""
     keyboard = Keyboard.__new__(Keyboard)  # without a terminal
     keyboard.velocity = np.zeros(3)
-    for wish in map(keyboard.wish, keys):
+    for wish in map(keyboard.request_for_key, keys):
         if wish is not None:
-            assert -2 <= wish.skill <= 9
-            operator_message(wish, 1, 5).encode()
+            assert -1 <= wish.skill <= 9
+            if wish.request is not Request.QUIT:
+                operator_message(wish, 1, 5).encode()
+
+
+def test_quitting_is_never_sent() -> None:
+    """The console requests lying down instead, so the wire has one meaning per number."""
+    with pytest.raises(ValueError, match="QUIT is not a request to the controller"):
+        operator_message(OperatorRequest(Request.QUIT), 1, 5)
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -78,7 +84,7 @@ def test_no_bytes_end_the_program(terminal: int, data: bytes) -> None:
     """Also such as are no text, or half a letter."""
     with Keyboard() as keyboard:
         os.write(terminal, data)
-        assert keyboard.read(0.001, State.WALK)[1]
+        assert keyboard.read(0.001, ControllerState.WALK)[1]
 
 
 ESCAPES = {
@@ -95,7 +101,7 @@ def test_a_key_without_a_letter_asks_for_nothing(name: str, terminal: int) -> No
     for cut in range(1, len(whole) + 1):
         for after, asked in ((" x", [Request.DAMP, Request.STOP]), ("", [])):
             keyboard = Keyboard()
-            read = [keyboard.wish(key) for part in ("l" + whole[:cut], whole[cut:] + after)
+            read = [keyboard.request_for_key(key) for part in ("l" + whole[:cut], whole[cut:] + after)
                     for key in keyboard._letters(part)]  # fmt: skip
             assert [wish.request for wish in read if wish is not None] == [Request.SIT, *asked]
         assert [key for key in Keyboard()._letters(f"{whole[:cut]} ") if key == " "] == [" "]
@@ -165,7 +171,9 @@ class Told:
         monkeypatch.setattr(self.guided, "_keys", lambda _: self.typed.pop(0) if self.typed else "")
         self.typed: list[str] = []
 
-    def look(self, state: State | None, keys: str = "", seconds: float = 1.0) -> list[Wish]:
+    def look(
+        self, state: ControllerState | None, keys: str = "", seconds: float = 1.0
+    ) -> list[OperatorRequest]:
         """What is asked for after some time in a state, with keys typed at its end."""
         self.guided.read(0.0, state)
         self.now += seconds
@@ -184,44 +192,44 @@ def told(terminal: int, monkeypatch: pytest.MonkeyPatch) -> Told:
 def test_a_real_robot_neither_stands_nor_walks_before_somebody_agrees(told: Told) -> None:
     """However long it takes; each question is asked once and says what will happen."""
     for state, words, wish in (
-        (State.IDLE, "ENTER: the robot will stand up.", Wish(Request.STAND)),
+        (ControllerState.IDLE, "ENTER: the robot will stand up.", OperatorRequest(Request.STAND)),
         (
-            State.READY,
+            ControllerState.READY,
             "the robot will walk 2 s with skill 2, stop, and lie down.",
-            Wish(Request.WALK, 2),
+            OperatorRequest(Request.WALK, 2),
         ),
     ):
         assert [told.look(state, seconds=9.0) for _ in range(3)] == [[], [], []]
         assert words in told.shown[-1]
         assert sum(words in shown for shown in told.shown) == 1
         assert told.look(state, "\n") == [wish]
-        told.look(State.STAND)
-    assert told.look(State.WALK, seconds=2.1) == [Wish(Request.STOP)]
-    assert told.look(State.READY) == [Wish(Request.SIT)]
-    assert told.look(State.IDLE, seconds=1.1) == [Wish(Request.SIT, QUIT)]
+        told.look(ControllerState.STAND)
+    assert told.look(ControllerState.WALK, seconds=2.1) == [OperatorRequest(Request.STOP)]
+    assert told.look(ControllerState.READY) == [OperatorRequest(Request.SIT)]
+    assert told.look(ControllerState.IDLE, seconds=1.1) == [OperatorRequest(Request.QUIT)]
 
 
 def test_enter_before_the_question_means_nothing(told: Told) -> None:
     """Nor does one Enter agree to two things, or to a second try."""
-    assert told.look(State.IDLE, "\n\n") == []
-    assert told.look(State.IDLE, "\n") == [Wish(Request.STAND)]
+    assert told.look(ControllerState.IDLE, "\n\n") == []
+    assert told.look(ControllerState.IDLE, "\n") == [OperatorRequest(Request.STAND)]
     assert (
-        told.look(State.IDLE) == []
+        told.look(ControllerState.IDLE) == []
     )  # it was not granted, as motors are still aligned: asked again
     assert sum("stand up" in shown for shown in told.shown) == 2
 
 
 def test_space_damps_whatever_was_asked(told: Told) -> None:
     """And q lies down; both win over Enter."""
-    told.look(State.READY)
-    assert told.look(State.READY, " \n") == [Wish(Request.DAMP)]
-    assert told.look(State.WALK, "q") == [Wish(Request.SIT, QUIT)]
+    told.look(ControllerState.READY)
+    assert told.look(ControllerState.READY, " \n") == [OperatorRequest(Request.DAMP)]
+    assert told.look(ControllerState.WALK, "q") == [OperatorRequest(Request.QUIT)]
 
 
 def test_nobody_re_arms_a_script_that_a_fault_broke_off(told: Told) -> None:
     """It ends by itself, and r means nothing, as the console says."""
-    assert told.look(State.FAULT, "r", seconds=0.5) == []
-    assert told.look(State.FAULT, seconds=1.1) == [Wish(Request.SIT, QUIT)]
+    assert told.look(ControllerState.FAULT, "r", seconds=0.5) == []
+    assert told.look(ControllerState.FAULT, seconds=1.1) == [OperatorRequest(Request.QUIT)]
 
 
 def test_every_key_is_in_the_help() -> None:
@@ -304,7 +312,7 @@ def test_the_dead_mans_button_must_be_held() -> None:
     assert gamepad.read(0.0, None) == ([DAMP], False)
     pad.down.clear()
     pad.events = [event(KEY, DEAD_MAN, 1), pressed(Request.WALK)]
-    assert gamepad.read(0.0, None) == ([Wish(Request.WALK)], True)
+    assert gamepad.read(0.0, None) == ([OperatorRequest(Request.WALK)], True)
     pad.events = [pressed(Request.STOP), event(KEY, DEAD_MAN, 0)]
     for _ in range(3):
         assert gamepad.read(0.0, None) == ([DAMP], False)
@@ -325,7 +333,7 @@ def test_letting_go_for_a_moment_is_letting_go() -> None:
         event(KEY, DEAD_MAN, 1),
         pressed(Request.WALK),
     ]
-    assert gamepad.read(0.0, None) == ([DAMP, Wish(Request.WALK)], True)
+    assert gamepad.read(0.0, None) == ([DAMP, OperatorRequest(Request.WALK)], True)
 
 
 def test_letting_go_counts_although_nobody_was_told() -> None:
@@ -390,14 +398,18 @@ def test_after_letting_go_nothing_moves_before_a_person_re_arms() -> None:
     stage.walking()
     bench.send(bench.command())
     look(event(KEY, DEAD_MAN, 0))
-    assert (stage.state, stage.commands[-1].kp, bench.gate.powered) == (State.DAMP, 0.0, False)
+    assert (stage.state, stage.commands[-1].kp, bench.gate.powered) == (
+        ControllerState.DAMP,
+        0.0,
+        False,
+    )
     look(
         event(KEY, DEAD_MAN, 1),
         *(pressed(request) for request in (Request.STAND, Request.WALK, Request.SIT)),
     )
-    assert (stage.state, bench.gate.powered) == (State.DAMP, False)
+    assert (stage.state, bench.gate.powered) == (ControllerState.DAMP, False)
     look(pressed(Request.REARM))
-    assert (stage.state, bench.gate.powered) == (State.IDLE, True)
+    assert (stage.state, bench.gate.powered) == (ControllerState.IDLE, True)
 
 
 def test_a_released_dead_mans_button_is_a_velocity_of_zero() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.poses import LYING
-from deploy.common.robot import DAMPING
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import DAMPING
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.controller.skill_runner import BLEND_STEPS
 from deploy.messages.lcm_link import Mode, Request
@@ -53,7 +53,7 @@ def test_walking_can_end_on_the_ground_at_once() -> None:
     stage.walking()
     stage.run(300)
     begun = len(stage.commands)
-    stage.until(State.IDLE, Request.SIT)
+    stage.until(ControllerState.IDLE, Request.SIT)
     assert stage.controller.fault is None
     modes = [command.mode for command in stage.commands[begun:]]
     assert modes.index(Mode.MOVE) in (800, 801)  # times are sums of rounded ticks
@@ -66,10 +66,10 @@ def test_walking_can_end_on_the_ground_at_once() -> None:
 def test_without_a_robot_nothing_is_powered() -> None:
     """A wish is not kept for later either."""
     controller = Controller(shipped(), 0)
-    controller.ask(Request.STAND, 0)
+    controller.on_operator_request(Request.STAND, 0)
     command = controller.tick(0)
     assert (controller.state, command.kp, command.kd, command.mode) == (
-        State.IDLE,
+        ControllerState.IDLE,
         0.0,
         DAMPING,
         Mode.DAMP,
@@ -89,7 +89,7 @@ def test_standing_up_starts_where_the_joints_are() -> None:
     gains = [stage.tick().kp for _ in range(400)]
     np.testing.assert_allclose(gains[:300], 5.0 * np.arange(1, 301) / 300, atol=1e-6)
     assert gains[300:] == [5.0] * 100
-    stage.until(State.READY)
+    stage.until(ControllerState.READY)
     np.testing.assert_allclose(stage.commands[-1].position, POSE, atol=1e-6)
     assert np.abs(np.diff(targets(stage, 2), axis=0)).max() < 0.002
 
@@ -109,8 +109,8 @@ def test_lying_down_may_be_taken_back() -> None:
     start = len(stage.commands)
     stage.tick(Request.SIT)
     stage.run(100)
-    assert stage.state is State.SIT
-    stage.until(State.READY, Request.STAND)
+    assert stage.state is ControllerState.SIT
+    stage.until(ControllerState.READY, Request.STAND)
     assert np.abs(np.diff(targets(stage, start), axis=0)).max() < 0.015
 
 
@@ -150,7 +150,7 @@ def test_a_skill_that_changes_hands_over_while_walking() -> None:
     begun = len(stage.commands)
     stage.tick(Request.WALK, skill=4)
     stage.run(20 * (BLEND_STEPS + 5))
-    assert stage.state is State.WALK
+    assert stage.state is ControllerState.WALK
     assert np.abs(np.diff(targets(stage, begun - 20), axis=0)).max() < 0.3
     assert {command.skill for command in stage.commands[begun:]} == {4}
     for missing in (5, 99, -1):
@@ -164,8 +164,8 @@ def test_stopping_lets_steps_shrink() -> None:
     stage.run(300)
     begun = len(stage.commands)
     stage.tick(Request.STOP)
-    assert stage.state is State.STAND
-    stage.until(State.READY)
+    assert stage.state is ControllerState.STAND
+    stage.until(ControllerState.READY)
     fading = stage.commands[begun : begun + 800]
     assert {(command.mode, command.kp, command.kd, command.skill) for command in fading} == {
         (2, 5.0, 0.1, -1)
@@ -183,7 +183,7 @@ def test_the_next_walk_starts_afresh() -> None:
     stage.walking()
     first = stage.commands[-1].position
     stage.run(300)
-    stage.until(State.READY, Request.STOP)
+    stage.until(ControllerState.READY, Request.STOP)
     stage.run(200)
     np.testing.assert_allclose(stage.tick(Request.WALK).position, first, atol=0.02)
 
@@ -193,6 +193,6 @@ def test_a_robot_that_still_sinks_does_not_stand_up() -> None:
     stage = Stage()
     stage.tick()
     stage.tick(Request.STAND, joint_velocity=np.full(NUM_JOINTS, 0.51))
-    assert (stage.state, stage.commands[-1].kp) == (State.IDLE, 0.0)
+    assert (stage.state, stage.commands[-1].kp) == (ControllerState.IDLE, 0.0)
     stage.tick(Request.STAND, joint_velocity=np.full(NUM_JOINTS, 0.5))
-    assert stage.state is State.STAND
+    assert stage.state is ControllerState.STAND

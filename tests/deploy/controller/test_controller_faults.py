@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from deploy.common.faults import Cause, Fault
-from deploy.common.robot import DAMPING
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import DAMPING
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Mode, Request
 from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS
 from tests.deploy.stage import MS, Stage, with_joint
@@ -19,7 +19,7 @@ from tests.deploy.stage import MS, Stage, with_joint
 def damped(stage: Stage, cause: Cause) -> Fault:
     """The fault, after checking that the last command damps and names no skill."""
     command, fault = stage.commands[-1], stage.controller.fault
-    assert stage.state is State.FAULT
+    assert stage.state is ControllerState.FAULT
     assert fault is not None
     assert fault.cause is cause
     assert (command.mode, command.kp, command.kd, command.skill) == (Mode.DAMP, 0.0, DAMPING, -1)
@@ -67,21 +67,24 @@ def test_limits_are_watched_while_motors_hold(
     stage = Stage()
     stage.tick(**changes)
     stage.tick()
-    assert stage.state is State.IDLE
+    assert stage.state is ControllerState.IDLE
     stage.ready()
     stage.tick(**changes)
     assert damped(stage, cause).joint == joint
 
 
-@pytest.mark.parametrize("state", [State.IDLE, State.READY, State.WALK, State.DAMP])
-def test_numbers_that_are_not_finite_are_a_fault_in_every_state(state: State) -> None:
+@pytest.mark.parametrize(
+    "state",
+    [ControllerState.IDLE, ControllerState.READY, ControllerState.WALK, ControllerState.DAMP],
+)
+def test_numbers_that_are_not_finite_are_a_fault_in_every_state(state: ControllerState) -> None:
     """Nothing is computed from them: the estimate stays one."""
     stage = Stage()
     stage.ready()
-    if state is State.WALK:
-        stage.until(State.WALK, Request.WALK)
-    elif state is not State.READY:
-        stage.until(state, Request.DAMP if state is State.DAMP else Request.SIT)
+    if state is ControllerState.WALK:
+        stage.until(ControllerState.WALK, Request.WALK)
+    elif state is not ControllerState.READY:
+        stage.until(state, Request.DAMP if state is ControllerState.DAMP else Request.SIT)
     stage.tick(acceleration_b=np.array([0.0, np.nan, GRAVITY]))
     damped(stage, Cause.STATE_NOT_FINITE)
     assert stage.controller.estimate is not None
@@ -92,9 +95,9 @@ def test_a_robot_that_falls_is_damped(walking: Stage) -> None:
     """The gyroscope tells it before the angle is reached."""
     for _ in range(500):
         walking.tick(angular_velocity_b=np.array([0.0, 4.0, 0.001 * walking.sequence]))
-        if walking.state is not State.WALK:
+        if walking.state is not ControllerState.WALK:
             break
-    assert walking.state is State.FAULT
+    assert walking.state is ControllerState.FAULT
     assert walking.controller.fault is not None
     assert walking.controller.fault.cause in (Cause.TILT, Cause.ATTITUDE_DISAGREES)
 
@@ -103,7 +106,7 @@ def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
     """With its own cause, joint and number, in the report and for whoever watches."""
     message = walking.message()
     message.fault, message.fault_joint, message.fault_value = Cause.COMMAND_STEP, 7, 1.75
-    walking.controller.hear(message)
+    walking.controller.on_robot_state(message)
     walking.tick(heard=False)
     assert damped(walking, Cause.ROBOT_FAULT) == Fault(
         Cause.ROBOT_FAULT, 1.75, 7, Cause.COMMAND_STEP
@@ -123,7 +126,7 @@ def test_a_robot_with_a_fault_is_not_switched_on() -> None:
     stage = Stage()
     stage.fault = Cause.MOTOR_NOT_READY
     stage.tick()
-    assert stage.state is State.IDLE
+    assert stage.state is ControllerState.IDLE
     stage.tick(Request.STAND)
     damped(stage, Cause.ROBOT_FAULT)
     assert all(command.kp == 0.0 for command in stage.commands)
@@ -135,7 +138,7 @@ def test_another_robot_process_is_a_fault(ready: Stage) -> None:
     ready.tick()
     damped(ready, Cause.ROBOT_RESTARTED)
     ready.tick(Request.REARM)
-    assert ready.state is State.IDLE
+    assert ready.state is ControllerState.IDLE
     assert ready.commands[-1].robot_session == 8
     ready.ready()
 
@@ -155,7 +158,7 @@ def test_lost_states_are_counted_from_their_numbers(ready: Stage) -> None:
     """Thirty-five of a hundred are borne; those that come too late are not taken."""
     ready.sequence += 35
     ready.tick()
-    assert ready.state is State.READY
+    assert ready.state is ControllerState.READY
     ready.sequence += 1
     ready.tick()
     assert damped(ready, Cause.STATE_GAP).value == 36
@@ -169,7 +172,7 @@ def test_lost_states_are_forgotten_after_a_hundred(ready: Stage) -> None:
         ready.sequence += 1
         ready.tick()
         ready.run(2)
-    assert ready.state is State.READY
+    assert ready.state is ControllerState.READY
 
 
 def test_old_states_are_dropped(ready: Stage) -> None:
@@ -178,8 +181,8 @@ def test_old_states_are_dropped(ready: Stage) -> None:
     old = ready.message(joint_velocity=np.full(NUM_JOINTS, np.nan))
     for sequence in (newest, newest - 5, 0, -1):
         old.sequence = sequence
-        controller.hear(old)
-    assert controller.state is State.READY
+        controller.on_robot_state(old)
+    assert controller.state is ControllerState.READY
     ready.sequence = newest
     assert ready.tick().state_sequence == newest + 1
 
@@ -188,7 +191,7 @@ def test_frozen_sensors_are_a_fault(ready: Stage) -> None:
     """Although states keep coming: 20 ms after the first repetition."""
     frozen = {"joint_velocity": np.full(NUM_JOINTS, 0.01), "angular_velocity_b": np.full(3, 0.01)}
     ticks = 0
-    while ready.state is State.READY:
+    while ready.state is ControllerState.READY:
         ready.tick(**frozen)
         ticks += 1
     assert ticks in (22, 23)
@@ -200,7 +203,7 @@ def test_a_clock_that_runs_backwards_does_no_harm(ready: Stage) -> None:
     for step in (0, -1, -100, -5000):
         message = ready.message()
         message.time_ns += step * MS
-        ready.controller.hear(message)
+        ready.controller.on_robot_state(message)
     assert ready.controller.estimate is not None
     np.testing.assert_allclose(ready.controller.estimate.gravity_b, [0, 0, -1], atol=1e-2)
 
@@ -208,8 +211,8 @@ def test_a_clock_that_runs_backwards_does_no_harm(ready: Stage) -> None:
 def test_a_clock_that_stands_still_from_the_start_does_no_harm() -> None:
     """Also if the very first state could not be used."""
     stage = Stage()
-    stage.controller.hear(stage.message(quaternion=np.full(4, np.nan)))
-    stage.controller.hear(stage.message())
+    stage.controller.on_robot_state(stage.message(quaternion=np.full(4, np.nan)))
+    stage.controller.on_robot_state(stage.message())
     assert stage.controller.estimate is not None
     assert np.isfinite(stage.controller.estimate.gravity_b).all()
 
@@ -222,7 +225,7 @@ def test_a_delay_of_training_is_no_fault(walking: Stage, delay: float) -> None:
     """From the least to the most; 0 is one that is not known yet."""
     walking.delay_ns = round(delay * MS)
     walking.run(300)
-    assert walking.state is State.WALK
+    assert walking.state is ControllerState.WALK
 
 
 @pytest.mark.parametrize("delay", [9.999, 25.001, 100.0, 0.001])
@@ -230,14 +233,14 @@ def test_a_delay_that_training_never_had_is_a_fault(walking: Stage, delay: float
     """If it lasts for 0.1 s, and only with a policy: standing needs none."""
     walking.delay_ns = round(delay * MS)
     walking.run(100)
-    assert walking.state is State.WALK
+    assert walking.state is ControllerState.WALK
     walking.run(2)
     assert damped(walking, Cause.DELAY).value == pytest.approx(delay)
     stage = Stage()
     stage.delay_ns = round(delay * MS)
     stage.ready()
     stage.run(300)
-    assert stage.state is State.READY
+    assert stage.state is ControllerState.READY
 
 
 def test_a_delay_may_be_long_for_a_moment(walking: Stage) -> None:
@@ -247,7 +250,7 @@ def test_a_delay_may_be_long_for_a_moment(walking: Stage) -> None:
         walking.run(99)
         walking.delay_ns = 15 * MS
         walking.run(1)
-    assert walking.state is State.WALK
+    assert walking.state is ControllerState.WALK
 
 
 def test_a_silent_operator_is_a_fault_after_half_a_second(ready: Stage) -> None:
@@ -264,19 +267,19 @@ def test_nobody_needs_to_be_there_while_motors_are_damped() -> None:
     stage.tick()
     for _ in range(700):
         stage.tick(None, heard=False)
-    assert stage.state is State.IDLE
+    assert stage.state is ControllerState.IDLE
 
 
 def test_late_ticks_are_a_fault_while_motors_hold(ready: Stage) -> None:
     """Not while a program is still starting."""
     idle = Stage()
     for _ in range(100):
-        idle.controller.late(1)
-    assert idle.state is State.IDLE
+        idle.controller.on_late_ticks(1)
+    assert idle.state is ControllerState.IDLE
     for _ in range(20):
-        ready.controller.late(1)
-    assert ready.state is State.READY
-    ready.controller.late(1)
+        ready.controller.on_late_ticks(1)
+    assert ready.state is ControllerState.READY
+    ready.controller.on_late_ticks(1)
     assert ready.tick().kp == 0.0
     assert damped(ready, Cause.OVERRUN).value == 21
 
@@ -292,7 +295,7 @@ def test_rearming_is_refused_while_the_robot_reports_a_fault(walking: Stage) -> 
     damped(walking, Cause.ROBOT_FAULT)
     walking.fault = 0
     walking.tick(Request.REARM)
-    assert (walking.state, walking.controller.fault) == (State.IDLE, None)
+    assert (walking.state, walking.controller.fault) == (ControllerState.IDLE, None)
     assert walking.commands[-1].kp == 0.0
 
 
@@ -301,7 +304,7 @@ def test_rearming_is_refused_before_a_robot_was_heard_of() -> None:
     stage = Stage()
     stage.tick(Request.DAMP, heard=False)
     stage.tick(Request.REARM, heard=False)
-    assert stage.state is State.DAMP
+    assert stage.state is ControllerState.DAMP
 
 
 def test_the_first_fault_is_the_one_that_is_kept(ready: Stage) -> None:
@@ -324,10 +327,10 @@ def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
     ready.tick()
     damped(ready, Cause.ROBOT_FAULT)
     ready.tick(Request.REARM)
-    assert ready.state is State.FAULT
+    assert ready.state is ControllerState.FAULT
     ready.fault = Cause.NONE
     ready.tick()
-    assert ready.state is State.IDLE
+    assert ready.state is ControllerState.IDLE
 
 
 def test_a_request_to_rearm_does_not_wait_for_ever(ready: Stage) -> None:
@@ -338,7 +341,7 @@ def test_a_request_to_rearm_does_not_wait_for_ever(ready: Stage) -> None:
     ready.run(500)
     ready.fault = Cause.NONE
     ready.run(10)
-    assert ready.state is State.FAULT
+    assert ready.state is ControllerState.FAULT
 
 
 def _lose_states(stage: Stage) -> None:
@@ -353,7 +356,7 @@ def _freeze(stage: Stage) -> None:
 
 def _be_late(stage: Stage) -> None:
     for _ in range(21):
-        stage.controller.late(1)
+        stage.controller.on_late_ticks(1)
     stage.tick()
 
 
@@ -377,6 +380,6 @@ def test_after_rearming_nothing_is_left_of_what_was_counted(
     damped(ready, cause)
     ready.tick(Request.REARM)
     ready.tick(Request.STAND)
-    ready.controller.late(0)
+    ready.controller.on_late_ticks(0)
     ready.run(5)
-    assert (ready.state, ready.controller.fault) == (State.STAND, None)
+    assert (ready.state, ready.controller.fault) == (ControllerState.STAND, None)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from deploy.common.deploy_config import ControllerConfig
-from deploy.common.state_machine import State
-from deploy.controller.controller import EXPIRY_NS
+from deploy.common.state_machine import ControllerState
+from deploy.controller.controller import COMMAND_LIFETIME_NS
 from deploy.messages.lcm_link import Request
 from solo_doi.policies.bundle.reader import Bundle
 from tests.deploy.stage import Counting, Stage, shipped
@@ -51,7 +51,7 @@ def test_velocity_commands_change_slowly_and_stay_in_range(steerable: Bundle) ->
     stage.ready()
     stage.tick(Request.WALK, velocity=np.array([9.0, -9.0, 0.1]))
     stage.run(2000)
-    assert stage.state is State.WALK, stage.controller.fault
+    assert stage.state is ControllerState.WALK, stage.controller.fault
     seen = np.array(bundle.observations)[:, -3:]
     assert np.abs(np.diff(seen, axis=0)).max() <= 0.02 + 1e-6
     np.testing.assert_allclose(seen[0], [0.02, -0.02, 0.02], atol=1e-6)
@@ -75,7 +75,7 @@ def test_a_velocity_is_forgotten_when_the_walk_ends(steerable: Bundle, end: Requ
     bundle.observations.clear()
     stage.tick(Request.WALK)
     stage.run(100)
-    assert stage.state is State.WALK
+    assert stage.state is ControllerState.WALK
     np.testing.assert_array_equal(np.array(bundle.observations)[:, -3:], 0.0)
 
 
@@ -89,7 +89,10 @@ def test_every_command_says_what_it_is_made_of() -> None:
     command = stage.commands[-1]
     assert (command.session, command.robot_session) == (stage.controller.session, 7)
     assert (command.state_sequence, command.time_ns) == (stage.sequence, stage.now_ns)
-    assert (command.expires_ns, command.heartbeat_ns) == (stage.now_ns + EXPIRY_NS, stage.now_ns)
+    assert (command.expires_ns, command.heartbeat_ns) == (
+        stage.now_ns + COMMAND_LIFETIME_NS,
+        stage.now_ns,
+    )
     assert (command.bundle.hex(), command.skill) == (shipped().hash, 3)
     sequences = [command.sequence for command in stage.commands]
     assert sequences == [*range(1, len(sequences) + 1)]
@@ -101,7 +104,12 @@ def test_status_tells_state_and_estimate() -> None:
     stage = Stage(skill=3)
     stage.tick()
     status = stage.controller.status(123)
-    assert (status.state, status.skill, status.fault, status.time_ns) == (State.IDLE, 3, 0, 123)
+    assert (status.state, status.skill, status.fault, status.time_ns) == (
+        ControllerState.IDLE,
+        3,
+        0,
+        123,
+    )
     np.testing.assert_allclose(status.gravity, [0, 0, -1], atol=1e-3)
     status.encode()
 
@@ -112,6 +120,6 @@ def test_times_can_be_configured() -> None:
     stage.tick()
     stage.tick(Request.STAND)
     stage.run(499)
-    assert stage.state is State.STAND
+    assert stage.state is ControllerState.STAND
     stage.run(2)
-    assert stage.state is State.READY
+    assert stage.state is ControllerState.READY

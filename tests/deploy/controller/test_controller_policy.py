@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deploy.common.faults import Cause
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Mode, Request
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.limits import TRAINING
@@ -59,7 +59,7 @@ def test_targets_beyond_the_limits_of_training_are_clipped() -> None:
     stage = Stage(bundle)
     stage.ready()
     found = stage.tick(Request.WALK).position
-    assert stage.state is State.WALK
+    assert stage.state is ControllerState.WALK
     assert (found[0], found[3]) == (TRAINING.position[0], -TRAINING.position[3])
 
 
@@ -69,7 +69,7 @@ def test_a_policy_that_sees_the_unknown_is_stopped_after_a_tenth_of_a_second() -
     bundle.target, bundle.outside = 0.0, 1.75
     stage = Stage(bundle)
     stage.ready()
-    stage.until(State.FAULT, Request.WALK)
+    stage.until(ControllerState.FAULT, Request.WALK)
     assert damped(stage, Cause.OUT_OF_ENVELOPE).value == 1.75
     walked = sum(command.mode == Mode.POLICY for command in stage.commands)
     assert walked in (100, 120)
@@ -82,7 +82,7 @@ def test_a_velocity_that_is_not_a_number_is_not_taken() -> None:
     for bad in (np.nan, np.inf):
         stage.tick(velocity=np.array([bad, 0.0, 0.0]))
     stage.run(200)
-    assert stage.state is State.WALK
+    assert stage.state is ControllerState.WALK
 
 
 def test_the_stand_in_is_like_a_bundle() -> None:

@@ -37,7 +37,7 @@ def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
         def __init__(self, *_: object) -> None:
             order.append("recorder")
 
-    class Link:
+    class LcmLink:
         def __init__(self, *_: object) -> None:
             """Join."""
 
@@ -45,11 +45,11 @@ def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
             order.append(channel)
 
     class Loop:
-        def __init__(self, _: object, link: Link, *__: object) -> None:
+        def __init__(self, _: object, link: LcmLink, *__: object) -> None:
             link.subscribe("SOLO_STATE", None)
             raise StoppedError
 
-    for double in (Recorder, Link, Loop):
+    for double in (Recorder, LcmLink, Loop):
         monkeypatch.setattr(module, double.__name__, double)
     monkeypatch.setattr(module, "prepare_aloud", lambda priority, _: order.append(priority))
     monkeypatch.setattr(module, "rehearse", lambda bundle: order.append(bundle.path))

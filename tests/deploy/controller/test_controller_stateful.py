@@ -11,10 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.faults import Cause, Fault
-from deploy.common.robot import DAMPING
-from deploy.common.state_machine import POWERED, State
+from deploy.common.robot_constants import DAMPING
+from deploy.common.state_machine import POWERED, ControllerState
 from deploy.controller.controller import REARM_NS
-from deploy.messages.lcm_link import Mode, Request
+from deploy.messages.lcm_link import WIRE_REQUESTS, Mode, Request
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 from tests.deploy.stage import MS, Stage, with_joint
@@ -51,7 +51,7 @@ class AnyController(RuleBasedStateMachine):
     def tick(self, request: Request | None = Request.NOTHING, **options: Any) -> None:
         """Let a tick pass and look at its command."""
         before_ns = self.stage.now_ns if self.last is None else self.last.time_ns
-        was_faulty = self.stage.state is State.FAULT
+        was_faulty = self.stage.state is ControllerState.FAULT
         command = self.stage.tick(request, **options)
         state, controller = self.stage.state, self.stage.controller
         assert np.isfinite(command.position).all()
@@ -69,7 +69,7 @@ class AnyController(RuleBasedStateMachine):
         if request is Request.REARM:
             self.asked_ns = self.stage.now_ns
         if was_faulty and self.stage.now_ns - self.asked_ns >= REARM_NS:
-            assert state is State.FAULT
+            assert state is ControllerState.FAULT
         self._check_fault(state)
         if self.last is not None:
             assert command.sequence == self.last.sequence + 1
@@ -80,14 +80,18 @@ class AnyController(RuleBasedStateMachine):
         self.unheard = 0 if options.get("heard", True) else self.unheard + 1
         self.last = command
 
-    def _check_fault(self, state: State) -> None:
+    def _check_fault(self, state: ControllerState) -> None:
         fault = self.stage.controller.fault
-        assert (fault is not None) == (state is State.FAULT)
+        assert (fault is not None) == (state is ControllerState.FAULT)
         if self.first_fault is not None and fault is not None:
             assert fault is self.first_fault
         self.first_fault = fault
 
-    @rule(request=st.sampled_from(Request), skill=st.integers(-2, 6), ticks=st.integers(1, 60))
+    @rule(
+        request=st.sampled_from(sorted(WIRE_REQUESTS)),
+        skill=st.integers(-2, 6),
+        ticks=st.integers(1, 60),
+    )
     def ask(self, request: Request, skill: int, ticks: int) -> None:
         """Any wish at any time."""
         self.tick(request, skill=skill)
@@ -122,7 +126,7 @@ class AnyController(RuleBasedStateMachine):
         powered = self.stage.state in POWERED
         self.tick(**ODD[name])
         if "none" in name or (powered and "IMU" not in name):
-            assert self.stage.state is State.FAULT
+            assert self.stage.state is ControllerState.FAULT
 
     @rule(ticks=st.integers(1, 20))
     def hear_nothing(self, ticks: int) -> None:
@@ -131,7 +135,7 @@ class AnyController(RuleBasedStateMachine):
         for _ in range(ticks):
             self.tick(heard=False)
         if powered and ticks > 10:
-            assert self.stage.state is State.FAULT
+            assert self.stage.state is ControllerState.FAULT
 
     @rule(count=st.sampled_from([1, 2, 3, 36]))
     def lose_states(self, count: int) -> None:
@@ -140,7 +144,7 @@ class AnyController(RuleBasedStateMachine):
         self.stage.sequence += count
         self.tick()
         if powered and count > 35:
-            assert self.stage.state is State.FAULT
+            assert self.stage.state is ControllerState.FAULT
 
     @rule()
     def hear_the_past(self) -> None:
@@ -149,7 +153,7 @@ class AnyController(RuleBasedStateMachine):
         self.stage.sequence -= 1
         message.sequence = max(1, self.stage.sequence - 3)
         state = self.stage.state
-        self.stage.controller.hear(message)
+        self.stage.controller.on_robot_state(message)
         assert self.stage.state is state
 
     @rule()
@@ -158,16 +162,16 @@ class AnyController(RuleBasedStateMachine):
         self.stage.session += 1
         self.stage.sequence = 0
         self.tick()
-        assert self.stage.state is State.FAULT
+        assert self.stage.state is ControllerState.FAULT
 
     @rule(ticks=st.sampled_from([1, 30, 550]))
     def say_nothing(self, ticks: int) -> None:
         """An operator who is gone."""
-        powered = self.stage.state in POWERED and self.stage.state is not State.SIT
+        powered = self.stage.state in POWERED and self.stage.state is not ControllerState.SIT
         for _ in range(ticks):
             self.tick(None)
         if powered and ticks > 500:
-            assert self.stage.state is State.FAULT
+            assert self.stage.state is ControllerState.FAULT
 
     @rule(cause=st.sampled_from([Cause.NONE, Cause.NONE, Cause.HARDWARE]))
     def set_the_robot_s_fault(self, cause: Cause) -> None:
@@ -176,9 +180,9 @@ class AnyController(RuleBasedStateMachine):
         powered = self.stage.state in POWERED
         self.tick()
         if powered and cause:
-            assert self.stage.state is State.FAULT
+            assert self.stage.state is ControllerState.FAULT
 
-    @precondition(lambda self: self.stage.state is State.FAULT)
+    @precondition(lambda self: self.stage.state is ControllerState.FAULT)
     @rule()
     def rearm(self) -> None:
         """Granted if the robot is well; if not, as soon as it is, within half a second."""
@@ -187,14 +191,14 @@ class AnyController(RuleBasedStateMachine):
         if self.stage.fault:
             assert self.stage.controller.fault is kept
         else:
-            assert self.stage.state is State.IDLE
+            assert self.stage.state is ControllerState.IDLE
 
     @rule(late=st.integers(1, 25), delay=st.sampled_from([0, 15, 40]))
     def be_late(self, late: int, delay: int) -> None:
         """Ticks that begin too late, delays that are too long."""
         self.stage.delay_ns = delay * MS
         for _ in range(late):
-            self.stage.controller.late(1)
+            self.stage.controller.on_late_ticks(1)
             self.tick()
 
     @invariant()

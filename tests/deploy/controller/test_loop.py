@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from deploy.common.faults import Cause, Fault
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.controller import loop as module
 from deploy.controller.loop import STATUS_TICKS, Loop
 from deploy.messages.conversions import state_of
 from deploy.messages.lcm_link import COMMAND, STATE, STATUS, Request
-from deploy.messages.operator_request import Wish
+from deploy.messages.operator_request import OperatorRequest
 from deploy.robots.simulated.mock_solo import MockSolo
 from tests.deploy.world import MS, ListRecorder, Rig, World, shipped
 
@@ -55,9 +55,9 @@ class Patient:
 
     done = False
 
-    def wish(self, state: State, now: float) -> Wish | None:
+    def next_request(self, state: ControllerState, now: float) -> OperatorRequest | None:
         """A sign of life."""
-        return Wish(Request.NOTHING)
+        return OperatorRequest(Request.NOTHING)
 
 
 def states(count: int, start: float = 0.0) -> list[Any]:
@@ -152,9 +152,9 @@ def test_read_only_asks_nothing_of_the_controller() -> None:
     class Keen(Patient):
         """Wants to stand."""
 
-        def wish(self, state: State, now: float) -> Wish:
+        def next_request(self, state: ControllerState, now: float) -> OperatorRequest:
             """Ask."""
-            return Wish(Request.STAND)
+            return OperatorRequest(Request.STAND)
 
     talk = Talk()
     talk.states = states(50)
@@ -175,7 +175,7 @@ def test_late_ticks_become_a_fault() -> None:
 
         rig.loop._tick = slow  # type: ignore[method-assign]
 
-    rig = Rig(stall, robot="mock", state=State.READY, after=0.0).run()
+    rig = Rig(stall, robot="mock", state=ControllerState.READY, after=0.0).run()
     assert rig.controller.fault is not None
     assert rig.controller.fault.cause is Cause.OVERRUN
     assert rig.loop.report.overruns > 20
@@ -197,7 +197,7 @@ def test_stalls_count_with_every_tick_they_leave_out() -> None:
 
         rig.loop._tick = slow  # type: ignore[method-assign]
 
-    rig = Rig(stall, robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+    rig = Rig(stall, robot="mock", state=ControllerState.READY, after=0.0, watch=0.3).run()
     assert rig.controller.fault == Fault(Cause.OVERRUN, 24)
 
 
@@ -205,7 +205,11 @@ def test_stalls_count_with_every_tick_they_leave_out() -> None:
 def test_one_stall_is_borne(seconds: float) -> None:
     """Once: no reason to let a robot fall."""
     rig = Rig(
-        lambda rig: rig.clock.sleep(seconds), robot="mock", state=State.READY, after=0.0, watch=0.3
+        lambda rig: rig.clock.sleep(seconds),
+        robot="mock",
+        state=ControllerState.READY,
+        after=0.0,
+        watch=0.3,
     ).run()
     assert rig.problems == ["stopped before the script was done"]
     assert rig.loop.report.overruns == 1
@@ -252,7 +256,7 @@ def test_history_tells_what_happened_when() -> None:
 def test_work_is_all_of_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading messages, which estimates and checks, is part of it."""
     rig, spent = (
-        Rig(robot="mock", state=State.IDLE, after=0.0, watch=0.01, inject=lambda _: None),
+        Rig(robot="mock", state=ControllerState.IDLE, after=0.0, watch=0.01, inject=lambda _: None),
         [0.0],
     )
     receive = rig.links[1].receive

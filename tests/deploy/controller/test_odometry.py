@@ -7,10 +7,10 @@ from math import cos, sin
 import numpy as np
 import pytest
 
-from deploy.common.robot import TICK
-from deploy.common.state_machine import State
-from deploy.common.walk_summary import FALL_TILT, START
-from deploy.controller.odometry import Reckoning
+from deploy.common.robot_constants import TICK
+from deploy.common.state_machine import ControllerState
+from deploy.common.walk_summary import FALL_TILT, STARTUP_SECONDS
+from deploy.controller.odometry import Odometry
 from deploy.robots.virtual_board.true_path import Track
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.estimator import Estimate
@@ -26,56 +26,65 @@ def estimate(velocity: float = 0.5, tilt: float = 0.0) -> Estimate:
 
 def test_only_walking_counts() -> None:
     """Two seconds of it at half a metre per second, between standing and standing."""
-    walk, ticks = Reckoning(), round(2.0 / TICK)
+    walk, ticks = Odometry(), round(2.0 / TICK)
     # Half of the joints drive, the others brake: their powers must not cancel.
     moving = sensors(
         joint_torque=np.full(NUM_JOINTS, 0.5), joint_velocity=np.tile([1.0, -1.0], NUM_JOINTS // 2)
     )
-    for state, count in ((State.READY, 100), (State.WALK, ticks), (State.STAND, 100)):
+    for state, count in (
+        (ControllerState.READY, 100),
+        (ControllerState.WALK, ticks),
+        (ControllerState.STAND, 100),
+    ):
         for _ in range(count):
-            walk.look(state, moving, estimate(), 1.0)
-    report = walk.report()
-    assert report["walked_seconds"] == pytest.approx(2.0)
-    assert report["distance"] == pytest.approx(1.0)
-    assert (report["velocity"], report["commanded"]) == (pytest.approx(0.5), pytest.approx(1.0))
-    assert report["energy"] == pytest.approx(2.0 * NUM_JOINTS * 0.5)
-    assert (report["falls"], report["estimated"]) == (0, True)
+            walk.update(state, moving, estimate(), 1.0)
+    summary = walk.summary()
+    assert summary.walked_seconds == pytest.approx(2.0)
+    assert summary.distance == pytest.approx(1.0)
+    assert (summary.velocity, summary.commanded) == (pytest.approx(0.5), pytest.approx(1.0))
+    assert summary.energy == pytest.approx(2.0 * NUM_JOINTS * 0.5)
+    assert (summary.falls, summary.estimated) == (0, True)
 
 
 def test_the_first_second_says_nothing_of_the_velocity() -> None:
     """The robot starts from standing."""
-    walk = Reckoning()
-    for _ in range(round(START / TICK)):
-        walk.look(State.WALK, sensors(), estimate(), 1.0)
-    assert walk.report()["velocity"] == 0.0
-    walk.look(State.WALK, sensors(), estimate(0.7), 1.0)
-    assert walk.report()["velocity"] == pytest.approx(0.7)
+    walk = Odometry()
+    for _ in range(round(STARTUP_SECONDS / TICK)):
+        walk.update(ControllerState.WALK, sensors(), estimate(), 1.0)
+    assert walk.summary().velocity == 0.0
+    walk.update(ControllerState.WALK, sensors(), estimate(0.7), 1.0)
+    assert walk.summary().velocity == pytest.approx(0.7)
 
 
 def test_a_fall_is_counted_though_it_ends_the_walk() -> None:
     """In the very tick in which the controller damps; lying there afterwards is none, nor is sitting down tilted."""
-    walk = Reckoning()
-    walk.look(State.WALK, sensors(), estimate(), 1.0)
-    for state in (State.FAULT, State.FAULT, State.IDLE, State.SIT):
-        walk.look(state, sensors(), estimate(tilt=FALL_TILT + 0.01), 1.0)
-    assert walk.report()["falls"] == 1
+    walk = Odometry()
+    walk.update(ControllerState.WALK, sensors(), estimate(), 1.0)
+    for state in (
+        ControllerState.FAULT,
+        ControllerState.FAULT,
+        ControllerState.IDLE,
+        ControllerState.SIT,
+    ):
+        walk.update(state, sensors(), estimate(tilt=FALL_TILT + 0.01), 1.0)
+    assert walk.summary().falls == 1
 
 
 def test_before_a_robot_was_heard_of_there_is_no_walk() -> None:
     """Nor a division by zero."""
-    walk = Reckoning()
-    walk.look(State.WALK, None, None, 1.0)
-    assert walk.report()["velocity"] == 0.0
+    walk = Odometry()
+    walk.update(ControllerState.WALK, None, None, 1.0)
+    assert walk.summary().velocity == 0.0
 
 
 def test_a_controller_reckons_its_walk() -> None:
     """With the command that its skill gets."""
     stage = Stage()
     stage.walking()
-    stage.run(round(START / TICK) + 100)
-    report = stage.controller.reckoning.report()
-    assert report["walked_seconds"] > START
-    assert report["commanded"] == pytest.approx(1.0)
+    stage.run(round(STARTUP_SECONDS / TICK) + 100)
+    summary = stage.controller.odometry.summary()
+    assert summary.walked_seconds > STARTUP_SECONDS
+    assert summary.commanded == pytest.approx(1.0)
 
 
 def test_the_track_counts_the_energy_of_every_joint() -> None:

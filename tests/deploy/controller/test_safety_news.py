@@ -8,7 +8,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from deploy.common.debounce import Lasting, Share
+from deploy.common.debounce import HoldTimer, RollingCount
 from deploy.common.faults import Cause, Fault
 from deploy.common.safety_config import SafetyConfig
 from deploy.controller.safety import Safety
@@ -22,41 +22,41 @@ CONFIG = SafetyConfig()
 
 def test_a_lasting_condition_is_over_exactly_after_its_patience() -> None:
     """Counted from the first moment it was seen; a moment without it starts anew."""
-    lasting = Lasting(0.125)
-    assert [lasting.over(True, time) for time in (1.0, 1.0625, 1.124, 1.125, 2.0)] == [
+    lasting = HoldTimer(0.125)
+    assert [lasting.expired(True, time) for time in (1.0, 1.0625, 1.124, 1.125, 2.0)] == [
         False,
         False,
         False,
         True,
         True,
     ]
-    assert not lasting.over(False, 2.0)
-    assert [lasting.over(True, time) for time in (2.0, 2.124, 2.125)] == [False, False, True]
+    assert not lasting.expired(False, 2.0)
+    assert [lasting.expired(True, time) for time in (2.0, 2.124, 2.125)] == [False, False, True]
 
 
 def test_no_patience_is_none() -> None:
     """A patience of zero makes the first moment a fault."""
-    assert Lasting(0.0).over(True, 5.0)
+    assert HoldTimer(0.0).expired(True, 5.0)
 
 
 def test_a_share_counts_the_last_hundred() -> None:
     """Twenty bad ones are borne and twenty-one are not, until one of them is a hundred ticks ago."""
-    share = Share(20)
-    assert not any(share.over(1) for _ in range(20))
-    assert share.over(1)
-    assert all(share.over(0) for _ in range(79))
+    share = RollingCount(20)
+    assert not any(share.exceeded(1) for _ in range(20))
+    assert share.exceeded(1)
+    assert all(share.exceeded(0) for _ in range(79))
     assert share.count == 21
-    assert not share.over(0)
+    assert not share.exceeded(0)
     assert share.count == 20
     for _ in range(100):
-        share.over(0)
+        share.exceeded(0)
     assert share.count == 0
 
 
 def test_a_share_weighs_ticks_with_many_bad_things() -> None:
     """Thirty states lost at once are thirty."""
-    assert not Share(30).over(30)
-    assert Share(30).over(31)
+    assert not RollingCount(30).exceeded(30)
+    assert RollingCount(30).exceeded(31)
 
 
 # --- Numbers -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_it_walks_ahead_and_turns_as_told(ahead: float, turn: float) -> None:
         Controller(Bundle(STEERABLE), 0, ControllerConfig(stand_seconds=0.8)),
     )
     rig = Rig(robot, controller, {STANDING: (Request.STAND, -1), WALKING: (Request.WALK, 0)})
-    controller.ask(Request.NOTHING, 0, velocity=np.array([ahead, 0.0, turn]))
+    controller.on_operator_request(Request.NOTHING, 0, velocity=np.array([ahead, 0.0, turn]))
     seen = []
     for _ in range(END):
         rig.tick()

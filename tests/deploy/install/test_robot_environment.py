@@ -34,7 +34,7 @@ print(json.dumps({name: getattr(module, "__file__", None) for name, module in sy
 ROBOT = """
 from deploy.common.deploy_config import DeployConfig
 from deploy.robots.registry import make_robot
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 try:
     make_robot(DeployConfig(robot="virtual", driver="sdk"))
 except RobotError:

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from deploy.common.deploy_config import DeployConfig
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller_process import percentiles
 from deploy.launch.deployment_report import Summary, problems, summarise
 from deploy.launch.supervisor import _show
@@ -108,7 +108,9 @@ def test_backwards_is_a_direction(commanded: float, velocity: float, walked: boo
 
 def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
     """What the table shows is what the file says, and a short run can be drawn."""
-    rig = Rig(robot="mock", state=State.READY, after=0.0, watch=0.05, inject=lambda _: None).run()
+    rig = Rig(
+        robot="mock", state=ControllerState.READY, after=0.0, watch=0.05, inject=lambda _: None
+    ).run()
     write_log(rig.recorder.events, tmp_path / "log.lcm")
     timing = {"p50_us": 10.0, "p99_us": 20.0, "p99.9_us": 30.0, "max_us": 40.0}
     controller = CONTROLLER | {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import STATE, decode
 from deploy.operators.operators import Script, Spectator
 from deploy.recorder.recorder import read_log, write_log
@@ -26,7 +26,7 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
         assert rig.problems == [
             "stopped before the script was done"
         ]  # by the test, nothing else went wrong
-        assert rig.controller.state is State.WALK
+        assert rig.controller.state is ControllerState.WALK
         assert named(rig) == set()
     else:
         took = rig.damp_told_after if name == "robot process killed" else rig.damped_after
@@ -49,7 +49,7 @@ def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
     script = Script((2,), 0.6, settle=1.0)  # until it has come to rest
     rig = Rig(
         ROWS["10 % of packets lost"].inject,
-        state=State.IDLE,
+        state=ControllerState.IDLE,
         after=0.0,
         watch=20.0,
         operator=script,
@@ -64,16 +64,29 @@ def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
     assert rig.ledger.unharmed
 
 
-@pytest.mark.parametrize("state", [State.IDLE, State.STAND, State.READY, State.WALK, State.SIT])
-def test_ctrl_c_damps_at_once_in_every_state(state: State) -> None:
+@pytest.mark.parametrize(
+    "state",
+    [
+        ControllerState.IDLE,
+        ControllerState.STAND,
+        ControllerState.READY,
+        ControllerState.WALK,
+        ControllerState.SIT,
+    ],
+)
+def test_ctrl_c_damps_at_once_in_every_state(state: ControllerState) -> None:
     """Whatever the robot does, a person who stops it is obeyed in the next tick, and the report says so."""
 
     def stop(rig: Rig) -> None:
         rig.stopped = True
         rig.process.stop()
 
-    after = 0.1 if state in (State.STAND, State.WALK, State.SIT) else 0.0
-    rig = Rig(stop, state=state, after=after, operator=Eager(sits=state is State.SIT)).run()
+    after = (
+        0.1 if state in (ControllerState.STAND, ControllerState.WALK, ControllerState.SIT) else 0.0
+    )
+    rig = Rig(
+        stop, state=state, after=after, operator=Eager(sits=state is ControllerState.SIT)
+    ).run()
     assert rig.problems == ["stopped before the script was done"]
     assert rig.loop.report.ended == "stopped"
     assert rig.damped_after is not None
@@ -88,7 +101,7 @@ def test_setting_the_date_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(time, "time", lambda: 0.0)
         monkeypatch.setattr(time, "time_ns", lambda: 0)
 
-    rig = Rig(step, watch=0.1, robot="mock", state=State.READY, after=0.0).run()
+    rig = Rig(step, watch=0.1, robot="mock", state=ControllerState.READY, after=0.0).run()
     assert rig.problems == ["stopped before the script was done"]
 
 

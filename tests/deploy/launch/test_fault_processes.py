@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deploy.common.robot import TICK
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import TICK
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import STATE, STATUS
 from deploy.robots.process.__main__ import DAMPED_SECONDS
 from solo_doi.solo12.limits import TRAINING
@@ -32,7 +32,7 @@ def bounded(run: Deployment) -> bool:
 def test_a_killed_controller(tmp_path: Path) -> None:
     """Nobody commands any more: the robot damps, and the log is written by the process that survives."""
     with Deployment(tmp_path / "run", *WALKING) as run:
-        run.listen_until_state(State.WALK)
+        run.listen_until_state(ControllerState.WALK)
         os.kill(run.child("deploy.controller.controller_process"), signal.SIGKILL)
         assert run.finish() == 1
     assert "the controller ended without a report" in run.summary["problems"]
@@ -44,7 +44,7 @@ def test_a_killed_controller(tmp_path: Path) -> None:
 def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
     """The robot damps without it; thawed, it finds that out and does not take the motors back."""
     with Deployment(tmp_path / "run", *WALKING) as run:
-        run.listen_until_state(State.WALK)
+        run.listen_until_state(ControllerState.WALK)
         controller = run.child("deploy.controller.controller_process")
         os.kill(controller, signal.SIGSTOP)
         run.listen_until_damped()
@@ -66,7 +66,7 @@ def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
 def test_a_killed_robot_process(tmp_path: Path) -> None:
     """The controller is told, ends, and the report names who is missing."""
     with Deployment(tmp_path / "run", *WALKING) as run:
-        run.listen_until_state(State.WALK)
+        run.listen_until_state(ControllerState.WALK)
         os.kill(run.child("deploy.robots.process"), signal.SIGKILL)
         assert run.finish() == 1
     assert "the robot process ended without a report" in run.summary["problems"]
@@ -82,7 +82,7 @@ def test_a_robot_process_killed_while_a_person_drives(keys: str, tmp_path: Path)
     ) as run:
         run.listen(lambda heard: STATUS in heard)
         for key in keys:
-            run.press(key, State.READY)
+            run.press(key, ControllerState.READY)
         os.kill(run.child("deploy.robots.process"), signal.SIGKILL)
         assert run.finish() == 1
     assert "fault: the robot process ended without a report" in run.output
@@ -127,33 +127,35 @@ def test_a_full_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "arguments"),
     [
-        (State.IDLE, ("--mock", "--readonly", "--seconds", "1000")),
-        (State.STAND, ("--mock", "--fast", "--controller.stand-seconds", "1000")),
-        (State.WALK, WALKING),
+        (ControllerState.IDLE, ("--mock", "--readonly", "--seconds", "1000")),
+        (ControllerState.STAND, ("--mock", "--fast", "--controller.stand-seconds", "1000")),
+        (ControllerState.WALK, WALKING),
         (
-            State.SIT,
+            ControllerState.SIT,
             ("--mock", *QUICK[:-1], "1000", "--seconds", "0.1", "--controller.stop-seconds", "0.1"),
         ),
     ],
     ids=["idle", "stand", "walk", "sit"],
 )
-def test_ctrl_c(state: State, arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_ctrl_c(state: ControllerState, arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Every state in which somebody may lose their nerve; each is held by the arguments until the key is pressed."""
     with Deployment(tmp_path / "run", *arguments) as run:
         # On the wall clock, which idling needs, a machine that stalls may lose states and have found a fault before.
-        run.listen(lambda heard: STATUS in heard and heard[STATUS].state in (state, State.FAULT))
+        run.listen(
+            lambda heard: STATUS in heard and heard[STATUS].state in (state, ControllerState.FAULT)
+        )
         run.interrupt()
         assert run.finish() == 1
     assert "Traceback" not in run.output
     *_, before, last = [None, *(entry["state"] for entry in run.summary["history"])]
-    if state is not State.IDLE:
+    if state is not ControllerState.IDLE:
         assert last == state.name or (before, last) == (
             state.name,
             "DAMP",
         )  # the robot may have been faster to say so
     assert "stopped before the script was done" in run.summary["problems"]
     assert "fault: stopped before the script was done" in run.output
-    assert bounded(run) or state is State.IDLE
+    assert bounded(run) or state is ControllerState.IDLE
 
 
 def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
@@ -161,20 +163,22 @@ def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
     with Deployment(
         tmp_path / "run", "--mock", "--fast", "--controller.stand-seconds", "1000"
     ) as run:
-        run.listen_until_state(State.STAND)
+        run.listen_until_state(ControllerState.STAND)
         run.interrupt(signal.SIGTSTP)
         assert run.finish() == 1
     assert ended_in_order(run)
 
 
 @pytest.mark.parametrize(
-    ("keys", "state"), [("s", State.READY), ("s ", State.DAMP)], ids=["ready", "damp"]
+    ("keys", "state"),
+    [("s", ControllerState.READY), ("s ", ControllerState.DAMP)],
+    ids=["ready", "damp"],
 )
-def test_ctrl_c_while_a_person_drives(keys: str, state: State, tmp_path: Path) -> None:
+def test_ctrl_c_while_a_person_drives(keys: str, state: ControllerState, tmp_path: Path) -> None:
     """States that last as long as somebody wishes; a person may end whenever they like, so it is no problem."""
     arguments = ("--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2")
     with Deployment(tmp_path / "run", *arguments) as run:
-        for key, reached in zip(keys, (State.READY, state), strict=False):
+        for key, reached in zip(keys, (ControllerState.READY, state), strict=False):
             run.press(key, reached)
         run.interrupt()
         code = run.finish()
@@ -193,7 +197,7 @@ def test_q_lies_down_and_ends(tmp_path: Path) -> None:
     """The operator's side believes the controller's signed status: it ends when motors hold nothing any more."""
     arguments = ("--controller.stand-seconds", "0.2", "--controller.sit-seconds", "0.2")
     with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", *arguments) as run:
-        run.press("s", State.READY)
+        run.press("s", ControllerState.READY)
         run.type_until("q", lambda: not run.alive)
         code = run.finish()
     assert run.summary["ended"] == "stopped"
@@ -209,7 +213,7 @@ def test_q_lies_down_and_ends(tmp_path: Path) -> None:
 def test_the_end_of_its_terminal_ends_the_command(tmp_path: Path) -> None:
     """Told once or twice, and it alone: the robot is damped, the report is there, the run's key is gone."""
     with Deployment(tmp_path / "run", *WALKING) as run:
-        run.listen_until_state(State.WALK)
+        run.listen_until_state(ControllerState.WALK)
         for _ in range(2):
             os.kill(run.pid, signal.SIGHUP)
         assert run.finish() == 1
@@ -221,7 +225,7 @@ def test_a_terminal_that_is_closed_while_a_person_drives(tmp_path: Path) -> None
     with Deployment(
         tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
     ) as run:
-        run.press("s", State.READY)
+        run.press("s", ControllerState.READY)
         run.close_terminal()
         run.finish()
     assert ended_in_order(run)
@@ -242,12 +246,12 @@ def test_ctrl_c_after_a_fault(tmp_path: Path) -> None:
     with Deployment(
         tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
     ) as run:
-        run.press("s", State.READY)
+        run.press("s", ControllerState.READY)
         controller = run.child("deploy.controller.controller_process")
         os.kill(controller, signal.SIGSTOP)
         run.listen_until_damped()
         os.kill(controller, signal.SIGCONT)
-        run.listen_until_state(State.FAULT)
+        run.listen_until_state(ControllerState.FAULT)
         run.interrupt()
         assert run.finish() == 1
     assert "Traceback" not in run.output

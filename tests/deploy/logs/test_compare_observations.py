@@ -98,12 +98,12 @@ def turned(name: str) -> Any:  # a function
     ("place", "planted", "term"),
     [
         (
-            "controller.Estimator",
+            "controller.controller.Estimator",
             lambda: Estimator(EstimatorConfig(velocity_rate=19.0)),
             "linear_velocity.x",
         ),
-        ("mover.seen_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
-        ("mover.seen_motion", turned("joint_position"), "joint_position.HR_KFE"),
+        ("controller.motion.seen_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
+        ("controller.motion.seen_motion", turned("joint_position"), "joint_position.HR_KFE"),
     ],
     ids=["velocity gain", "joint velocity", "joint position"],
 )

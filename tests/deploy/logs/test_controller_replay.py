@@ -13,13 +13,13 @@ from mcap.reader import make_reader
 from deploy.cli import deploy as cli
 from deploy.common.deploy_config import CONFIG_FILE, ControllerConfig, DeployConfig
 from deploy.common.faults import Cause
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.logs.controller_replay import replay
 from deploy.logs.mcap_log import export
 from deploy.messages.conversions import state_of
 from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, STATUS, Request, blank
-from deploy.messages.operator_request import Wish, operator_message
+from deploy.messages.operator_request import OperatorRequest, operator_message
 from deploy.recorder.recorder import LOG_FILE, write_log
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
@@ -40,12 +40,12 @@ def folder(tmp_path: Path) -> Path:
     for tick in range(TICKS):
         state = state_of(sensors(1.0 + tick / 1000))
         state.sequence, state.session = tick + 1, 7
-        controller.hear(state)
+        controller.on_robot_state(state)
         events.append((tick, STATE, state.encode()))
-        wish = Wish({50: Request.STAND, 350: Request.SIT}.get(tick, Request.NOTHING))
+        wish = OperatorRequest({50: Request.STAND, 350: Request.SIT}.get(tick, Request.NOTHING))
         if wish.request:
             events.append((tick, OPERATOR, operator_message(wish, tick, state.time_ns).encode()))
-        controller.ask(wish.request, state.time_ns, wish.skill)
+        controller.on_operator_request(wish.request, state.time_ns, wish.skill)
         events.append((tick, COMMAND, controller.tick(state.time_ns).encode()))
     write_log(events, tmp_path / LOG_FILE)
     (tmp_path / CONFIG_FILE).write_text(settings.to_yaml(config))
@@ -81,7 +81,7 @@ def test_what_was_ended_by_lateness_is_ended_by_it_again(tmp_path: Path) -> None
 
         rig.loop._tick = slow  # type: ignore[method-assign]
 
-    rig = Rig(stall, robot="mock", state=State.READY, after=0.0, watch=0.3).run()
+    rig = Rig(stall, robot="mock", state=ControllerState.READY, after=0.0, watch=0.3).run()
     assert rig.controller.fault is not None
     assert rig.controller.fault.cause is Cause.OVERRUN
     write_log(rig.recorder.events, tmp_path / LOG_FILE)

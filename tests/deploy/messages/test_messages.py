@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deploy.common.robot import Sensors
+from deploy.common.sensors import Sensors
 from deploy.messages import generated
 from deploy.messages.authentication import MAC_SIZE
 from deploy.messages.conversions import sensors_of, state_of

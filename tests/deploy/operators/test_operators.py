@@ -8,47 +8,49 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deploy.common.state_machine import State
+from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.messages.lcm_link import OPERATOR, Freshness, Message, Request, blank
-from deploy.messages.operator_request import Wish
+from deploy.messages.operator_request import OperatorRequest
 from deploy.operators.operators import REST, SETTLE, Remote, Script
 from tests.deploy.stage import QUICK, Stage, Wire, shipped
 
 
-def wishes(script: Script, state: State, start: float, seconds: float) -> list[Wish]:
+def wishes(
+    script: Script, state: ControllerState, start: float, seconds: float
+) -> list[OperatorRequest]:
     """What a script asks for in a state that lasts, ten times a second; wishes for nothing left out."""
-    found = [script.wish(state, start + k / 10) for k in range(round(10 * seconds) + 1)]
+    found = [script.next_request(state, start + k / 10) for k in range(round(10 * seconds) + 1)]
     return [wish for wish in found if wish.request is not Request.NOTHING]
 
 
 def test_a_script_goes_from_lying_to_lying() -> None:
     """Stand, walk with each skill for its time, stop, lie down, and be done a while later."""
     script = Script((2, 4), 3.0)
-    assert wishes(script, State.IDLE, 0.0, SETTLE) == []
-    assert script.wish(State.IDLE, 0.6) == Wish(Request.STAND)
-    assert wishes(script, State.STAND, 0.7, 5.0) == []
-    assert wishes(script, State.READY, 6.0, SETTLE) == []
-    assert script.wish(State.READY, 6.6) == Wish(Request.WALK, 2)
-    assert wishes(script, State.WALK, 7.0, 2.9) == []
-    assert script.wish(State.WALK, 10.0) == Wish(Request.WALK, 4)
-    assert wishes(script, State.WALK, 10.1, 2.8) == []
-    assert script.wish(State.WALK, 13.0) == Wish(Request.STOP)
-    assert wishes(script, State.STAND, 13.1, 1.0) == []
-    assert wishes(script, State.READY, 15.0, SETTLE) == []
-    assert script.wish(State.READY, 15.6) == Wish(Request.SIT)
-    assert wishes(script, State.SIT, 15.7, 2.0) == []
-    assert wishes(script, State.IDLE, 18.0, REST) == []
+    assert wishes(script, ControllerState.IDLE, 0.0, SETTLE) == []
+    assert script.next_request(ControllerState.IDLE, 0.6) == OperatorRequest(Request.STAND)
+    assert wishes(script, ControllerState.STAND, 0.7, 5.0) == []
+    assert wishes(script, ControllerState.READY, 6.0, SETTLE) == []
+    assert script.next_request(ControllerState.READY, 6.6) == OperatorRequest(Request.WALK, 2)
+    assert wishes(script, ControllerState.WALK, 7.0, 2.9) == []
+    assert script.next_request(ControllerState.WALK, 10.0) == OperatorRequest(Request.WALK, 4)
+    assert wishes(script, ControllerState.WALK, 10.1, 2.8) == []
+    assert script.next_request(ControllerState.WALK, 13.0) == OperatorRequest(Request.STOP)
+    assert wishes(script, ControllerState.STAND, 13.1, 1.0) == []
+    assert wishes(script, ControllerState.READY, 15.0, SETTLE) == []
+    assert script.next_request(ControllerState.READY, 15.6) == OperatorRequest(Request.SIT)
+    assert wishes(script, ControllerState.SIT, 15.7, 2.0) == []
+    assert wishes(script, ControllerState.IDLE, 18.0, REST) == []
     assert not script.done
-    script.wish(State.IDLE, 18.0 + REST + 0.1)
+    script.next_request(ControllerState.IDLE, 18.0 + REST + 0.1)
     assert script.done
 
 
-@pytest.mark.parametrize("state", [State.FAULT, State.DAMP])
-def test_a_script_ends_after_a_fault(state: State) -> None:
+@pytest.mark.parametrize("state", [ControllerState.FAULT, ControllerState.DAMP])
+def test_a_script_ends_after_a_fault(state: ControllerState) -> None:
     """It never re-arms: only a person may."""
     script = Script((0,), 3.0)
-    script.wish(State.WALK, 0.0)
+    script.next_request(ControllerState.WALK, 0.0)
     assert wishes(script, state, 1.0, 5.0) == []
     assert script.done
 
@@ -56,26 +58,26 @@ def test_a_script_ends_after_a_fault(state: State) -> None:
 def test_a_script_may_start_at_any_time() -> None:
     """Of a clock that does not begin at zero."""
     script = Script((0,), 3.0)
-    assert wishes(script, State.IDLE, 1e6, SETTLE) == []
-    assert script.wish(State.IDLE, 1e6 + 0.6).request is Request.STAND
+    assert wishes(script, ControllerState.IDLE, 1e6, SETTLE) == []
+    assert script.next_request(ControllerState.IDLE, 1e6 + 0.6).request is Request.STAND
 
 
 def test_a_script_waits_until_the_robot_has_come_to_rest() -> None:
     """As long as it is told to, from the moment on when nothing moves any more."""
     rests = [False]
     script = Script((0,), 3.0, settle=2.0, at_rest=lambda: rests[0])
-    assert wishes(script, State.IDLE, 0.0, 9.0) == []
+    assert wishes(script, ControllerState.IDLE, 0.0, 9.0) == []
     rests[0] = True
-    assert wishes(script, State.IDLE, 9.1, 1.9) == []
-    assert script.wish(State.IDLE, 11.1).request is Request.STAND
+    assert wishes(script, ControllerState.IDLE, 9.1, 1.9) == []
+    assert script.next_request(ControllerState.IDLE, 11.1).request is Request.STAND
 
 
 def test_a_script_hands_on_its_velocity() -> None:
     """With every wish to walk."""
     velocity = np.array([0.5, 0.0, 0.1])
     script = Script((0,), 1.0, velocity)
-    script.wish(State.READY, 0.0)
-    assert script.wish(State.READY, 1.0).velocity is velocity
+    script.next_request(ControllerState.READY, 0.0)
+    assert script.next_request(ControllerState.READY, 1.0).velocity is velocity
 
 
 def test_a_script_leads_a_controller_to_its_end() -> None:
@@ -84,12 +86,12 @@ def test_a_script_leads_a_controller_to_its_end() -> None:
     stage.controller = Controller(shipped(), 1, QUICK)
     skills = set()
     for _ in range(6000):
-        wish = script.wish(stage.state, stage.now_ns * 1e-9)
+        wish = script.next_request(stage.state, stage.now_ns * 1e-9)
         if script.done:
             break
         skills.add(stage.tick(wish.request, skill=wish.skill, velocity=wish.velocity).skill)
     assert script.done
-    assert (stage.state, stage.controller.fault) == (State.IDLE, None)
+    assert (stage.state, stage.controller.fault) == (ControllerState.IDLE, None)
     assert skills == {-1, 1, 3}
 
 
@@ -113,10 +115,10 @@ def test_wishes_are_granted_in_order_and_once() -> None:
     """One per tick; silence is silence."""
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
-    assert remote.wish(State.IDLE, 0.0) is None
+    assert remote.next_request(ControllerState.IDLE, 0.0) is None
     for request in (Request.STAND, Request.NOTHING, Request.WALK):
         wire.publish(OPERATOR, said(request))
-    found = [remote.wish(State.IDLE, 0.0) for _ in range(4)]
+    found = [remote.next_request(ControllerState.IDLE, 0.0) for _ in range(4)]
     assert [None if wish is None else wish.request for wish in found] == [1, 0, 2, None]
     assert found[2] is not None
     assert found[2].skill == 2
@@ -131,7 +133,7 @@ def test_unknown_wishes_are_dropped(request_number: int) -> None:
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
     wire.publish(OPERATOR, said(request_number))
-    assert (remote.wish(State.IDLE, 0.0), remote.dropped) == (None, 1)
+    assert (remote.next_request(ControllerState.IDLE, 0.0), remote.dropped) == (None, 1)
 
 
 def test_old_wishes_are_dropped() -> None:
@@ -141,8 +143,8 @@ def test_old_wishes_are_dropped() -> None:
     before, good = said(age=0.1), said()
     for message in (said(age=1.0), good, good, before, said(age=-10.0)):
         wire.publish(OPERATOR, message)
-    assert remote.wish(State.IDLE, 0.0) is not None
-    assert remote.wish(State.IDLE, 0.0) is None
+    assert remote.next_request(ControllerState.IDLE, 0.0) is not None
+    assert remote.next_request(ControllerState.IDLE, 0.0) is None
     assert remote.dropped == 4
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from deploy.common.clock import CLOCK, Clock
-from deploy.common.robot import TICK, RobotError, damped
+from deploy.common.robot_constants import TICK, damping_command
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.bring_up.bring_up import REST_TIME, SILENCE_LIMIT, BringUp, Stage
 from deploy.robots.odri.bring_up.bring_up_guard import Guard
 from deploy.robots.odri.bring_up.calibration import Calibration, CalibrationError, nearest
@@ -262,7 +263,9 @@ class Calibrator:
     def _damping(self) -> MotorCommand:
         everything, nothing = np.ones(NUM_JOINTS, dtype=bool), np.zeros(NUM_JOINTS)
         counting = self._bring_up.compensated
-        return motor_command(damped(), nothing, enabled=everything, compensate_index=counting)
+        return motor_command(
+            damping_command(), nothing, enabled=everything, compensate_index=counting
+        )
 
     def _enter(self, phase: Phase) -> None:
         self.phase, self._time, self._confirmed = phase, 0.0, False

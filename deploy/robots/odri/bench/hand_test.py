@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.robots.odri.drivers.motors import joint_position
 from deploy.robots.odri.wire.protocol import SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.bring_up.calibration import PITCH, nearest
 from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, joint_position
 from deploy.robots.odri.wire.protocol import Flags, SensorPacket

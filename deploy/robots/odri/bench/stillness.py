@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 
 MOTION = 0.01

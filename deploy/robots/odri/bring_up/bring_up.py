@@ -17,7 +17,7 @@ from enum import Enum
 
 import numpy as np
 
-from deploy.common.robot import DAMPING, TICK
+from deploy.common.robot_constants import DAMPING, TICK
 from deploy.robots.odri.drivers.motors import (
     MOTOR_OF_JOINT,
     driver_of_joint,

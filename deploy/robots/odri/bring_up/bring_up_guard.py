@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import acos, cos
 
-from deploy.common.robot import FROZEN_AFTER, LARGEST_TILT, LEAST_VOLTAGE, TICK
+from deploy.common.robot_constants import FROZEN_AFTER, LARGEST_TILT, LEAST_VOLTAGE, TICK
 from deploy.robots.odri.wire.protocol import SensorPacket
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from solo_doi.common.files import write_text
 from solo_doi.solo12.constants import JOINT_NAMES, Array, constant
 from solo_doi.solo12.limits import GEAR_RATIO

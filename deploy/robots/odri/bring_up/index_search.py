@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.robots.odri.wire.protocol import Flags
 from solo_doi.solo12.constants import Array
 

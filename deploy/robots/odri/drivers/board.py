@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.wire.protocol import ALL_DRIVERS, NUM_DRIVERS, MotorCommand, SensorPacket
 
 WORD = 2**16

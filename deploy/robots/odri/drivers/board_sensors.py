@@ -7,7 +7,7 @@ from math import cos, sin
 
 import numpy as np
 
-from deploy.common.robot import Sensors
+from deploy.common.sensors import Sensors
 from deploy.robots.odri.wire.protocol import Flags, SensorPacket, error_text
 from solo_doi.solo12.constants import JOINT_NAMES, Array
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deploy.common.clock import CLOCK, Clock
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.robots.odri.wire.protocol import MotorCommand, SensorPacket
 
 from .board import WORD, Board, BoardError, check_drivers

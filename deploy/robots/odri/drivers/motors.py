@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.wire.protocol import LIMITS, Flags, MotorCommand, SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, constant
 from solo_doi.solo12.limits import GEAR_RATIO, MOTOR_CONSTANT, TORQUE_PER_AMPERE, TRAINING

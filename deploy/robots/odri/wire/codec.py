@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from solo_doi.solo12.constants import Array, constant
 
 from . import protocol as p

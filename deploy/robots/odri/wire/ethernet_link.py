@@ -10,7 +10,8 @@ import struct
 import time
 from typing import Protocol
 
-from deploy.common.robot import RobotError, rights_command
+from deploy.common.realtime import rights_command
+from deploy.common.robot_error import RobotError
 
 from .ethernet import ETHERTYPE, LONGEST_PAYLOAD, PC_MAC, Frame, pack_frame, unpack_frame
 from .protocol import Malformed

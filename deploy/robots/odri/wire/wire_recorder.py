@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.common.signals import Interrupts
 from solo_doi.common.errors import one_line
 

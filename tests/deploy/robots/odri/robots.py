@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from deploy.common.clock import Clock
-from deploy.common.robot import TICK, Sensors
+from deploy.common.robot_constants import TICK
+from deploy.common.sensors import Sensors
 from deploy.robots.odri.bring_up.calibration import Calibration
 from deploy.robots.odri.drivers import motors
 from deploy.robots.odri.drivers.native_board import NativeBoard

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deploy.common.robot import damped
+from deploy.common.robot_constants import damping_command
 from deploy.robots.odri.bench.calibrator import Calibrator, Phase
 from deploy.robots.odri.bench.inspection import Inspection
 from deploy.robots.odri.bring_up.bring_up import Stage
@@ -118,7 +118,7 @@ def begun(
 
     def tick() -> None:
         robot.sense()
-        robot.drive(damped(), robot.time)
+        robot.drive(damping_command(), robot.time)
 
     while robot.stage != Stage.SEARCH.value:
         tick()

@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.bench import calibrator
 from deploy.robots.odri.bench.calibrator import PLACE_WORDS, SHOW_WORDS, Calibrator, Phase
 from deploy.robots.odri.bench.index_watch import IndexWatch

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.drivers import motors
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire import protocol as p

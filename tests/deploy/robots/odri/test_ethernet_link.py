@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mcap.reader import make_reader
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.logs import wire_mcap
 from deploy.logs.mcap_log import write
 from deploy.logs.wire_mcap import entries, schema

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.drivers import motors
 from deploy.robots.odri.drivers.board_sensors import (
     driver_faults,

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.common.robot import DAMPING, RobotError
+from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_error import RobotError
 from deploy.robots.odri.bring_up.bring_up import FOLDED_POSE, Stage
 from deploy.robots.odri.bring_up.calibration import CalibrationError
 from deploy.robots.odri.drivers.board import BoardError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deploy.common.robot import DAMPING
+from deploy.common.robot_constants import DAMPING
 from deploy.robots.process.damping import RAMP, Damping
 from deploy.robots.process.gate import Gate
 

@@ -11,7 +11,8 @@ import pytest
 
 from deploy.common.faults import Cause, Fault
 from deploy.common.position_limits import NOISE
-from deploy.common.robot import DAMPING, Sensors
+from deploy.common.robot_constants import DAMPING
+from deploy.common.sensors import Sensors
 from deploy.messages.lcm_link import COMMAND, Message, Mode, blank
 from deploy.robots.process.gate import Gate, GateConfig
 from solo_doi.solo12.constants import NUM_JOINTS

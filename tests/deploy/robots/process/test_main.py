@@ -39,7 +39,7 @@ def test_who_is_a_person_is_timed_by_the_robot(
     monkeypatch.setattr(module, "make_robot", lambda _: MockSolo())
     monkeypatch.setattr(module, "RobotProcess", process)
     monkeypatch.setattr(module, "prepare_aloud", lambda *_: [])
-    for name in ("Link", "StopRequest"):
+    for name in ("LcmLink", "StopRequest"):
         monkeypatch.setattr(module, name, lambda *_: None)
     write_key(tmp_path / KEY_FILE)
     settings.write(DeployConfig(robot=robot, operator=operator), tmp_path / CONFIG_FILE)  # type: ignore[arg-type]

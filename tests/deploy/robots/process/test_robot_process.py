@@ -10,7 +10,7 @@ import pytest
 
 from deploy.common.faults import Cause
 from deploy.common.poses import LYING
-from deploy.common.robot import RobotError
+from deploy.common.robot_error import RobotError
 from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, Mode, Request, blank
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import PATIENCE, START, WAIT, RobotProcess

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deploy.common.poses import LYING, LYING_HEIGHT
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from solo_doi.solo12.constants import CONTROL_SETUPS, GRAVITY, NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import projected_gravity
@@ -136,7 +136,7 @@ def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None
     for _ in range(100):
         rest(robot, 1)
         witness.update(-1)
-    assert witness.report() == {
+    assert witness.summary().to_json() == {
         "walked_seconds": 0.0,
         "distance": 0.0,
         "velocity": 0.0,
@@ -148,10 +148,10 @@ def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None
     for _ in range(100):
         rest(robot, 1)
         witness.update(0)
-    report = witness.report()
-    assert report["walked_seconds"] == pytest.approx(0.1)
-    assert report["falls"] == 1
-    assert report["distance"] < 0.02
+    summary = witness.summary()
+    assert summary.walked_seconds == pytest.approx(0.1)
+    assert summary.falls == 1
+    assert summary.distance < 0.02
 
 
 def test_a_witness_counts_the_energy_of_every_joint() -> None:
@@ -164,4 +164,4 @@ def test_a_witness_counts_the_energy_of_every_joint() -> None:
     witness = GroundTruth(robot)  # type: ignore[arg-type]  # all that a witness looks at
     for skill in (-1, 0, 0):
         witness.update(skill)
-    assert witness.report()["energy"] == pytest.approx(2 * TICK * NUM_JOINTS * 0.5)
+    assert witness.summary().energy == pytest.approx(2 * TICK * NUM_JOINTS * 0.5)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from deploy.common.faults import Cause
-from deploy.common.robot import TICK, RobotError, damped
-from deploy.common.state_machine import State
+from deploy.common.robot_constants import TICK, damping_command
+from deploy.common.robot_error import RobotError
+from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import COMMAND, STATE, decode
 from deploy.recorder.recorder import read_log, write_incident
 from deploy.robots.odri.bring_up.bring_up import Stage
@@ -30,7 +31,7 @@ def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path)
     assert not rig.ledger.beyond_limit
     assert rig.ledger.unharmed or not row.bounded
     if row.survives:
-        assert rig.controller.state is State.WALK
+        assert rig.controller.state is ControllerState.WALK
         assert rig.causes == set()
         assert rig.recorder.incidents == []
         return
@@ -63,7 +64,7 @@ def test_a_driver_in_error_is_told_in_its_words() -> None:
 def test_without_a_fault_the_robot_walks(protocol: int) -> None:
     """The rig is worth its name, with both protocols, and its delay is that of training."""
     rig = BoardRig(lambda _: None, protocol=protocol, watch=0.4).run()
-    assert rig.controller.state is State.WALK
+    assert rig.controller.state is ControllerState.WALK
     assert rig.process.delay_ms == {"min": 15.0, "p50": 15.0, "max": 15.0}
     assert rig.ledger.unharmed
     assert float(rig.board.body.plant.motion().linear_velocity_b[0]) > 0.4
@@ -154,7 +155,7 @@ def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
         for _ in range(times):
             clock.sleep(TICK)
             robot.sense()
-            robot.drive(damped(), robot.time)
+            robot.drive(damping_command(), robot.time)
 
     tick(1900)
     assert robot.stage == Stage.FAILED.value

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from deploy.common.robot import TICK
+from deploy.common.robot_constants import TICK
 from deploy.robots.virtual_board import board_server as server
 from deploy.robots.virtual_board.__main__ import report
 from deploy.robots.virtual_board.body import Body, BodyConfig

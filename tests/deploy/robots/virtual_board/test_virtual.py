@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deploy.common.walk_summary import walk_of
+from deploy.common.walk_summary import summarise_track
 from deploy.messages.lcm_link import STATE, decode
 from deploy.recorder.recorder import LOG_FILE, read_log
 from tests.contract.board_runs import need_namespace, need_sdk, unless_it_stood_still
@@ -106,10 +106,10 @@ def test_a_walk_is_what_happened_while_a_skill_had_the_motors() -> None:
         {"time": 1.0, "state": "WALK"},
         {"time": 5.0, "state": "STAND"},
     ]
-    found = walk_of(track, history)
-    assert found["walked_seconds"] == 4.0
-    assert found["distance"] == pytest.approx(3.99)
-    assert found["velocity"] == pytest.approx((100 * 1.0 + 200 * 0.5) / 300)
-    assert found["falls"] == 2  # tilted, and on its belly
-    assert found["energy"] == pytest.approx(400 * 0.02)
-    assert walk_of([], [])["velocity"] == 0.0
+    found = summarise_track(track, history)
+    assert found.walked_seconds == 4.0
+    assert found.distance == pytest.approx(3.99)
+    assert found.velocity == pytest.approx((100 * 1.0 + 200 * 0.5) / 300)
+    assert found.falls == 2  # tilted, and on its belly
+    assert found.energy == pytest.approx(400 * 0.02)
+    assert summarise_track([], []).velocity == 0.0

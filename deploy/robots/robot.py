@@ -1,0 +1,44 @@
+"""Interface of every robot backend: twelve motors and an IMU at 1 kHz, simulated or real."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from deploy.common.robot_constants import STOPPED
+from deploy.common.sensors import Sensors
+from solo_doi.solo12.state import JointCommand
+
+
+class Robot(Protocol):
+    """Sensors out, joint commands in, once per tick. No call blocks for longer than a tick."""
+
+    paces: bool
+    """True if `sense` waits for the robot's own tick; otherwise the caller keeps time."""
+
+    @property
+    def time(self) -> float:
+        """Time on the robot's clock, which dates its sensors and commands [s]."""
+
+    def start_clock(self, first_tick: float) -> None:
+        """Set the simulated clock to the host's time of the first tick [s]; hardware ignores it."""
+
+    @property
+    def largest_gains(self) -> tuple[float, float]:
+        """Largest kp [N m/rad] and kd [N m s/rad] the motors accept; the gate refuses more."""
+
+    def sense(self) -> Sensors | None:
+        """Return the measurement of this tick; None if nothing new came in time."""
+
+    def drive(self, command: JointCommand, observed: float) -> float:
+        """Send the command that the motors follow until the next call.
+
+        A position gain of zero is damping and acts at once. `observed` is the time of the
+        measurement behind the command [s]. Returns the time of the measurement behind the command
+        that acts now, which is an older one where a robot delays commands.
+        """
+
+    def stop(self, cause: str = STOPPED) -> None:
+        """Abort the robot's own motions, such as bring-up; `cause` names the reason."""
+
+    def close(self) -> None:
+        """Leave the motors damped or off, and free all resources."""
