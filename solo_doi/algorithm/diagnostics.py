@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from solo_doi.common.errors import SoloError
@@ -16,8 +17,26 @@ PATIENCE = 20
 """Outer steps in a row that something must last before it is told; all of them, if there are fewer."""
 SMALLEST_SHARE = 1e-3
 """Weights are collapsed if no larger share of the data carries them, beside what truncation makes equal."""
-BEGINNING = 25
-"""Characters by which a complaint is known again: numbers come later in it."""
+
+
+class WarningId(Enum):
+    """Kinds of warnings of a run. Each is given once, with the numbers of its first occurrence."""
+
+    EPS_BELOW_LIMIT = "eps"
+    EXPERT_WEIGHTS = "expert_weights"
+    SKILL_WEIGHTS = "weights"
+    EXPONENT = "exponent"
+    DISCRIMINATOR = "discriminator"
+
+
+TEXT_STARTS = {
+    "eps ": WarningId.EPS_BELOW_LIMIT,
+    "the expert's weights": WarningId.EXPERT_WEIGHTS,
+    "a skill's weights": WarningId.SKILL_WEIGHTS,
+    "the exponent that": WarningId.EXPONENT,
+    "the discriminator names": WarningId.DISCRIMINATOR,
+}
+"""First words of warnings in checkpoints of version 0.1, which have no ids."""
 
 LOWER = {
     "loss/policy": "policy.lr",
@@ -65,29 +84,43 @@ class Health:
             else "ALPHA of --objective unconstrained:ALPHA"
         )
         self._lasting: dict[str, int] = {}
-        self.warnings: list[str] = []
+        self._warnings: dict[WarningId, str] = {}
         limit = math.log(config.skills)
         if config.fixed_sigma is None and config.objective == "doi" and 0 < config.eps < limit:
-            self.warnings.append(
+            self._warn(
+                WarningId.EPS_BELOW_LIMIT,
                 f"eps {config.eps:g} is below log({config.skills}) = {limit:.2f}, what skills that share nothing cost: "
-                "they may join and part in turns. Fewer skills, or a larger eps, settle."
+                "they may join and part in turns. Fewer skills, or a larger eps, settle.",
             )
+
+    @property
+    def warnings(self) -> list[str]:
+        """Texts of all warnings so far, oldest first."""
+        return list(self._warnings.values())
 
     def state(self) -> dict[str, Any]:
         """Return what a continued run must know."""
-        return {"lasting": self._lasting, "warnings": self.warnings}
+        ids = [kind.value for kind in self._warnings]
+        return {"lasting": self._lasting, "warnings": self.warnings, "warning_ids": ids}
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue from what `state` returned."""
-        self._lasting, self.warnings = dict(state["lasting"]), list(state["warnings"])
+        self._lasting = dict(state["lasting"])
+        texts = state["warnings"]
+        if "warning_ids" in state:
+            ids = [WarningId(value) for value in state["warning_ids"]]
+        else:
+            ids = [_id_of_text(text) for text in texts]
+        self._warnings = dict(zip(ids, texts, strict=True))
 
     def observe_expert(self, effective_samples: float, rows: int) -> None:
         """Complain if the recovered expert rests on next to nothing: all that is learned later rests on it."""
         share = effective_samples / rows
         if share < collapsed_share(rows, self._config.truncation):
-            self._tell(
+            self._warn(
+                WarningId.EXPERT_WEIGHTS,
                 f"the expert's weights rest on {share:.2%} of the data: neither it nor skills near it mean much. Lower "
-                "classifier.reward_scale or truncation, or use more data like the expert's."
+                "classifier.reward_scale or truncation, or use more data like the expert's.",
             )
 
     def observe_full(self, shares: list[float], rows: int) -> list[str]:
@@ -96,12 +129,12 @@ class Health:
         A subset seldom has the few rows that carry all the weight, where there are such.
         """
         share = min(shares)
+        if share >= collapsed_share(rows, self._config.truncation):
+            return []
         text = self._collapsed(share)
-        return (
-            [text]
-            if share < collapsed_share(rows, self._config.truncation) and self._tell(text)
-            else []
-        )
+        if not self._warn(WarningId.SKILL_WEIGHTS, text):
+            return []
+        return [text]
 
     def observe(self, metrics: dict[str, float]) -> list[str]:
         """Return new complaints about an outer step."""
@@ -110,18 +143,18 @@ class Health:
         share = min(metrics[f"effective_share/{skill}"] for skill in self._skills)
         accuracy = metrics.get("discriminator_accuracy")
         complaints = {
-            "exponent": (
+            WarningId.EXPONENT: (
                 bool(alike)
                 and self._config.diversity == "discriminator",  # a force has no exponent
                 "the exponent that makes skills differ is below 1 for "
                 f"{'skill' if len(alike) == 1 else 'skills'} {', '.join(alike)}: what sets them apart fades. "
                 f"Raise {self._weight}{self._or_else()} if they should differ.",
             ),
-            "weights": (
+            WarningId.SKILL_WEIGHTS: (
                 share < collapsed_share(self._config.subset, self._config.truncation),
                 self._collapsed(share),
             ),
-            "discriminator": (
+            WarningId.DISCRIMINATOR: (
                 max(exponents) >= 1
                 and accuracy is not None
                 and accuracy < 0.8 / len(self._skills) + 0.2,
@@ -129,12 +162,15 @@ class Health:
                 f"{self._weight}, or give it features that tell behaviours apart (discriminator.terms, .average).",
             ),
         }
-        told = []
-        for name, (present, text) in complaints.items():
-            self._lasting[name] = self._lasting.get(name, 0) + 1 if present else 0
-            if self._lasting[name] == self._patience and self._tell(text):
-                told.append(text)
-        return told
+        new = []
+        for kind, (present, text) in complaints.items():
+            steps = 0
+            if present:
+                steps = self._lasting.get(kind.value, 0) + 1
+            self._lasting[kind.value] = steps
+            if steps == self._patience and self._warn(kind, text):
+                new.append(text)
+        return new
 
     def _collapsed(self, share: float) -> str:
         return (
@@ -142,11 +178,12 @@ class Health:
             f"truncation or {self._weight}, or use more data."
         )
 
-    def _tell(self, text: str) -> bool:
-        """Keep a complaint, unless it was made before, perhaps with other numbers."""
-        new = not any(told.startswith(text[:BEGINNING]) for told in self.warnings)
-        self.warnings += [text] if new else []
-        return new
+    def _warn(self, kind: WarningId, text: str) -> bool:
+        """Keep a warning; return False if one of its kind was given before."""
+        if kind in self._warnings:
+            return False
+        self._warnings[kind] = text
+        return True
 
     def _or_else(self) -> str:
         """What else than the weight of diversity raises exponents."""
@@ -157,3 +194,11 @@ class Health:
             if self._config.fixed_sigma is None
             else ", or lower SIGMA of --multipliers fixed:SIGMA,"
         )
+
+
+def _id_of_text(text: str) -> WarningId:
+    """Return the id of a warning that was saved by version 0.1."""
+    for start, kind in TEXT_STARTS.items():
+        if text.startswith(start):
+            return kind
+    raise TrainingError(f"Unknown warning in the checkpoint: {text!r}. Start the run again.")

@@ -221,3 +221,19 @@ def test_numbers_pass() -> None:
         "phi/0": 1.0,
         "loss/value": -1e30,
     }
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_a_continued_run_repeats_no_warning(ids: bool) -> None:
+    """Also one that version 0.1 began, whose checkpoint has texts without ids."""
+    first = health(eps=0.5)
+    first.observe_expert(1.0, 100_000)
+    assert len(first.warnings) == 2
+    state = first.state()
+    if not ids:
+        del state["warning_ids"]
+    second = health(eps=0.5)
+    second.load(state)
+    second.observe_expert(2.0, 100_000)
+    assert second.warnings == first.warnings
+    assert second.state() == first.state()
