@@ -1,6 +1,7 @@
-"""Make the environment of a robot's computer: controller, robot process and drivers, without torch or a simulator.
+"""Make the environment of a robot's computer: controller, robot process and drivers, no torch.
 
-`solo-deploy install-robot`, or in a checkout, before anything is installed, `python3 -m deploy.install.install_robot`.
+Run `solo-deploy install-robot`. In a checkout, before anything is installed, run
+`python3 -m deploy.install.install_robot`. Standard library only, so that a bare Python can run it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,83 +21,93 @@ from solo_doi import __version__
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
 
+from .installed_wheel import write_wheel
+
 HERE = Path(__file__).parent
 REQUIREMENTS = {
     "native": HERE / "robot-requirements.txt",
     "sdk": HERE / "robot-requirements-sdk.txt",
 }
-"""The one place where versions are written. With `sdk` both drivers work."""
+"""Exact versions of all packages, per driver. With `sdk` both drivers work."""
 PYTHONS = ("3.10", "3.11")
 MACHINES = ("x86_64", "aarch64")
 DONE_FILE = "solo-robot.json"
-"""Written last: a folder without it was not finished."""
-PIP = ("-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
-"""Without dependencies: the requirements are complete, and the project's own would bring the laboratory's."""
+"""Written last: an environment without this file is incomplete."""
+# -I: neither pip nor venv may import from the current directory.
+PIP = ("-I", "-m", "pip", "--disable-pip-version-check")
+# The requirements are complete. Without --no-deps the project would add those of the laboratory.
+# The project asks for Python 3.11; tests ensure that what runs on a robot needs only 3.10.
+PIP_INSTALL = (*PIP, "install", "--quiet", "--no-deps", "--ignore-requires-python")
 
 
 def install(out: Path, driver: str, python: Path) -> Path:
-    """Make the environment in a new folder, prove that it can run a robot, and return its interpreter.
+    """Make the environment in a new folder, test it, and return its interpreter.
 
     Raises:
-        SoloError: This machine or Python has no wheels, the folder exists, or something could not be installed.
+        SoloError: This machine or Python has no wheels, the folder exists, or a step failed.
     """
-    source = _check(out, python)
+    _check(out, python)
     interpreter = out.absolute() / "bin" / "python"
     try:
-        _run(
-            python, "-I", "-m", "venv", "--copies", str(out)
-        )  # an interpreter of its own can be given rights of its own
-        _run(
-            interpreter, *PIP, "--only-binary", ":all:", "--requirement", str(REQUIREMENTS[driver])
-        )
-        # The project asks for Python 3.11, as its laboratory does; what runs on a robot is tested to need 3.10 only.
-        _run(interpreter, *PIP, "--ignore-requires-python", "--editable", str(source))
-        _run(interpreter, "-I", "-m", "pip", "--disable-pip-version-check", "check")
+        # Copies, not links: the robot's rights (raw sockets) are given to this one interpreter.
+        _run(python, "-I", "-m", "venv", "--copies", str(out))
+        requirements = str(REQUIREMENTS[driver])
+        _run(interpreter, *PIP_INSTALL, "--only-binary", ":all:", "--requirement", requirements)
+        _install_project(interpreter)
+        _run(interpreter, *PIP, "check")
         check_robot_python(interpreter, driver)
         write_text(out / DONE_FILE, json.dumps({"solo-doi": __version__, "driver": driver}) + "\n")
-    except BaseException:  # also Ctrl-C: what is half-made goes
+    except BaseException:  # also Ctrl-C: leave no incomplete environment behind
         shutil.rmtree(out, ignore_errors=True)
         raise
     return interpreter
 
 
-def _check(out: Path, python: Path) -> Path:
-    """Refuse before anything is made; return where this project's source is."""
+def _check(out: Path, python: Path) -> None:
+    """Refuse what cannot succeed, before anything is made."""
     if platform.system() != "Linux" or platform.machine() not in MACHINES:
         found = f"{platform.system()} on {platform.machine()}"
         raise SoloError(
             f"This is {found}; a robot's computer runs Linux on {' or '.join(MACHINES)}."
         )
     if out.exists():
-        state = "is a finished" if (out / DONE_FILE).is_file() else "exists, and is not a finished"
+        state = "exists, and is not a finished"
+        if (out / DONE_FILE).is_file():
+            state = "is a finished"
         raise SoloError(f"{out}: {state} robot environment. Remove it, or choose another --out.")
-    version = ask(
-        python, "import sys; print('%d.%d' % sys.version_info[:2])", "name another with --python"
-    )
+    program = "import sys; print('%d.%d' % sys.version_info[:2])"
+    version = ask(python, program, "name another with --python")
     if version not in PYTHONS:
         raise SoloError(
-            f"{python}: is Python {version}; expected {' or '.join(PYTHONS)}. Name one with --python."
+            f"{python}: is Python {version}; expected {' or '.join(PYTHONS)}. Name one with "
+            "--python."
         )
-    if not (HERE.parents[1] / "pyproject.toml").is_file():
-        raise SoloError(
-            f"{HERE.parents[1]}: no pyproject.toml beside the code. Run this in a checkout of the project."
-        )
-    return HERE.parents[1]
+
+
+def _install_project(interpreter: Path) -> None:
+    """Install the project that is running: its checkout, or a wheel of its installed files."""
+    checkout = HERE.parents[1]
+    if (checkout / "pyproject.toml").is_file():
+        _run(interpreter, *PIP_INSTALL, "--editable", str(checkout))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        _run(interpreter, *PIP_INSTALL, "--no-index", str(write_wheel(Path(folder))))
 
 
 def _run(*command: Path | str) -> None:
+    """Run a command; quote the end of its output if it fails."""
     ran = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
-    if ran.returncode:
-        lines = [line for line in ran.stdout.strip().splitlines() if not line.startswith("WARNING")]
-        raise SoloError(
-            f"{' '.join(map(str, command))}: {' '.join(lines[-3:]) or f'exit code {ran.returncode}'}"
-        )
+    if ran.returncode == 0:
+        return
+    lines = [line for line in ran.stdout.strip().splitlines() if not line.startswith("WARNING")]
+    reason = " ".join(lines[-3:]) or f"exit code {ran.returncode}"
+    raise SoloError(f"{' '.join(map(str, command))}: {reason}")
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run the command; errors the user can mend are one line."""
+    """Run the command; print errors the user can mend in one line."""
     parser = argparse.ArgumentParser(prog="solo-deploy install-robot", description=__doc__)
     parser.add_argument(
         "--out",
@@ -107,13 +119,13 @@ def main(words: Sequence[str] | None = None) -> None:
         "--driver",
         choices=("sdk", "native"),
         default="sdk",
-        help="native: leave the vendor's library out",
+        help="sdk: both drivers; native: without the vendor's library (default: sdk)",
     )
     parser.add_argument(
         "--python",
         type=Path,
         default=Path(sys.executable),
-        help="Python 3.10 or 3.11 to make it from",
+        help="Python 3.10 or 3.11 to make it from (default: this one)",
     )
     arguments = parser.parse_args(words)
     with one_line("solo-deploy install-robot"):

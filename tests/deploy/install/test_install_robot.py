@@ -13,7 +13,7 @@ import pytest
 from deploy.cli.deploy import main
 from deploy.common.deploy_config import DeployConfig
 from deploy.common.robot_python import check_robot_python
-from deploy.install import install_robot
+from deploy.install import install_robot, installed_wheel
 from deploy.install.install_robot import DONE_FILE, PYTHONS, REQUIREMENTS, install
 from deploy.launch.preflight import check
 from solo_doi import __version__
@@ -80,29 +80,52 @@ def test_another_machine_is_refused(
     )
 
 
-def test_without_the_source_nothing_can_be_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An installed wheel has no pyproject.toml beside it."""
-    monkeypatch.setattr(install_robot, "HERE", tmp_path / "deploy")
-    assert "Run this in a checkout" in refusal(
-        tmp_path / "robot", python(tmp_path, f"echo {PYTHONS[0]}")
-    )
+def fake_python(folder: Path, failing: str) -> Path:
+    """An interpreter whose environments fail at one step, and do nothing otherwise."""
+    pattern = failing.replace(" ", "?")
+    inner = f"""case "$*" in *{pattern}*) echo "no such wheel" >&2; exit 1;; esac"""
+    make = 'mkdir -p "$5/bin"; cp "$0.inner" "$5/bin/python"'
+    script = f"""case "$*" in *venv*) {make};; *) echo {PYTHONS[0]};; esac"""
+    interpreter = python(folder, script)
+    (folder / "python.inner").write_text(f"#!/bin/sh\n{inner}\n")
+    (folder / "python.inner").chmod(0o755)
+    return interpreter
 
 
 @pytest.mark.parametrize(
     "failing", ["--requirement", "--editable", "pip --disable-pip-version-check check", "import"]
 )
-def test_what_fails_on_the_way_leaves_nothing(failing: str, tmp_path: Path) -> None:
-    """Each step's complaint is passed on, and the folder is gone."""
-    inner = (
-        f"""case "$*" in *{failing.replace(" ", "?")}*) echo "no such wheel" >&2; exit 1;; esac"""
-    )
-    script = f"""case "$*" in *venv*) mkdir -p "$5/bin"; cp "$0.inner" "$5/bin/python";; *) echo {PYTHONS[0]};; esac"""
-    interpreter = python(tmp_path, script)
-    (tmp_path / "python.inner").write_text(f"#!/bin/sh\n{inner}\n")
-    (tmp_path / "python.inner").chmod(0o755)
-    assert "no such wheel" in refusal(tmp_path / "robot", interpreter)
+def test_a_failing_step_leaves_nothing(failing: str, tmp_path: Path) -> None:
+    """The step's complaint is passed on, and the folder is gone."""
+    assert "no such wheel" in refusal(tmp_path / "robot", fake_python(tmp_path, failing))
+
+
+def test_without_a_checkout_a_wheel_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installed wheel has no pyproject.toml beside it: its files become a wheel again."""
+    monkeypatch.setattr(install_robot, "HERE", tmp_path / "deploy" / "install")
+    written = []
+
+    def write(folder: Path) -> Path:
+        written.append(folder)
+        return folder / "solo_doi.whl"
+
+    monkeypatch.setattr(install_robot, "write_wheel", write)
+    text = refusal(tmp_path / "robot", fake_python(tmp_path, "solo_doi.whl"))
+    assert "--no-index" in text
+    assert "no such wheel" in text
+    assert not written[0].exists()
+
+
+def test_without_checkout_and_installation_there_is_nothing_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as code that was copied by hand."""
+    monkeypatch.setattr(install_robot, "HERE", tmp_path / "deploy" / "install")
+    monkeypatch.setattr(installed_wheel, "DISTRIBUTION", "solo-doi-that-is-not-there")
+    text = refusal(tmp_path / "robot", fake_python(tmp_path, "nothing"))
+    assert "is not installed, and no pyproject.toml is beside its code. Install it, or" in text
 
 
 def test_the_command_line_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
