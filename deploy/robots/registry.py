@@ -55,13 +55,16 @@ class RobotKind:
     walk_source: WalkSource
     """Origin of the figures by which a walk is judged."""
     is_real: bool = False
-    """Hardware that can break or hurt: needs consent at a terminal, allows no limits looser than the defaults."""
+    """Hardware that can break or hurt.
+
+    It needs consent at a terminal and allows no limits looser than the defaults.
+    """
     board_interface: Callable[[DeployConfig], str] | None = None
     """Return the network card of the master board; None for a robot without one."""
     chooses_protocol: bool = False
-    """True if --protocol sets the board's protocol; other boards report theirs when they are opened."""
+    """True if --protocol sets the board's protocol; a real board reports its own."""
     calibration_in_file: bool = False
-    """True if index angles are measured and stored in a file that is found without --calibration."""
+    """True if the calibration is measured and stored in a file with a default place."""
     settle_seconds: float = 0.5
     """Time at rest before the script stands up [s]."""
     checks: tuple[Callable[[DeployConfig], None], ...] = ()
@@ -71,7 +74,8 @@ class RobotKind:
     start: Callable[[Command, DeployConfig, Command], Command] = _start_alone
     """Return the command that starts a given process with its robot.
 
-    Arguments: the process, the configuration, and options of the virtual board, which other robots ignore.
+    Arguments: the process, the configuration, and options of the virtual board. Other robots
+    ignore these options.
     """
 
     @property
@@ -173,7 +177,10 @@ def _real_interface(config: DeployConfig) -> str:
 def _start_with_virtual_board(
     command: Command, config: DeployConfig, board_options: Command
 ) -> Command:
-    """Return the command of a virtual board that makes its cable, runs a process beside it, and ends with it."""
+    """Return the command of a virtual board that makes its cable and runs a process beside it.
+
+    The board ends with that process.
+    """
     clock = "lock-step" if config.fast else "wall"
     board = module_command("deploy.robots.virtual_board", "--veth")
     board += ["--protocol", str(config.protocol), "--clock", clock, "--seed", str(config.seed)]

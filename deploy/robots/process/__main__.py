@@ -1,4 +1,7 @@
-"""The robot process: `python -m deploy.robots.process FOLDER`, started by solo-deploy."""
+"""Entry point of the robot process: `python -m deploy.robots.process FOLDER`.
+
+solo-deploy starts it.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,11 @@ from .robot_process import PRIORITY, RobotProcess
 
 REPORT_FILE = "robot.json"
 DAMPED_SECONDS = 1.0
-"""How long motors are still damped after a request to end."""
+"""Duration of damping after a request to end [s]."""
 
 
 def main(folder: Path) -> None:
-    """Serve the robot of a folder's configuration until asked to end, and leave a report there."""
+    """Run the robot of a folder's configuration until asked to end; write a report there."""
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
     link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
     refused = [] if config.fast else prepare_aloud(PRIORITY, "robot process")
@@ -38,7 +41,8 @@ def main(folder: Path) -> None:
     if not config.fast:
         robot.start_clock(ticker.start_ns * 1e-9 + TICK)
     stop = StopRequest()
-    # A script is part of the controller, and sends nothing by itself; with the real robot a person goes through it.
+    # A script is part of the controller and sends no messages of its own. With the real robot, a
+    # person confirms each step of the script from the console process.
     process = RobotProcess(
         robot, link, Gate(), lockstep=config.fast, person=config.by_person, until=stop
     )
@@ -46,7 +50,8 @@ def main(folder: Path) -> None:
     truth = None if make_ground_truth is None else make_ground_truth(robot)
     damped = 0
     tick = 0
-    gave_up, failed_at = "", None
+    failure = ""
+    failed_at: float | None = None
     try:
         while damped * TICK < DAMPED_SECONDS:
             if not (config.fast or robot.paces):
@@ -59,18 +64,22 @@ def main(folder: Path) -> None:
                 process.stop()
                 damped += 1
     except RobotError as error:
-        gave_up, failed_at = str(error), robot.time if error.since is None else error.since
+        failure = str(error)
+        failed_at = robot.time if error.since is None else error.since
         raise
     finally:
         robot.close()
-        report: dict[str, Any] = {"ticks": tick, "dropped": process.dropped}
-        report |= {"malformed": link.malformed, "forged": link.forged, "unsent": link.unsent}
-        report |= {"delay_ms": process.delay_ms}
-        report |= {
-            "fault": gave_up or (process.gate.fault and str(process.gate.fault)),
+        report: dict[str, Any] = {
+            "ticks": tick,
+            "dropped": process.dropped,
+            "malformed": link.malformed,
+            "forged": link.forged,
+            "unsent": link.unsent,
+            "delay_ms": process.delay_ms,
+            "fault": failure or (process.gate.fault and str(process.gate.fault)),
             "refused": refused,
+            "gave_up_at": failed_at,
         }
-        report |= {"gave_up_at": failed_at}
         if truth is not None:
             report["walk"] = truth.summary().to_json()
         write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")

@@ -1,8 +1,8 @@
-"""How motors that held positions are let go: nothing is held from the first tick on, damping grows to its full gain.
+"""Transition from position control to damping.
 
-A position gain that faded would go on pulling towards a target that may be the fault itself, so it ends at once, and
-the torque with it. The velocity gain goes from the one that the command had: a leg that turns fast is not hit by the
-difference, and a gain higher than the full one is given back as softly.
+The position gain drops to zero at once: fading it would keep pulling towards a target that may be
+the fault itself. The velocity gain moves from the command's gain to full damping within 10 ms, so
+that a fast leg feels no step in torque, whether its gain was lower or higher.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from math import inf
 from deploy.common.robot_constants import DAMPING
 
 RAMP = 0.010
-"""From the gain of the last command to full damping [s]."""
+"""Duration from the gain of the last command to full damping [s]."""
 
 
 class Damping:
-    """The velocity gain of damped motors over time."""
+    """Velocity gain of damped motors over time."""
 
     def __init__(self) -> None:
-        """Motors held nothing yet: damping is full."""
-        self._from, self._since = DAMPING, -inf
+        """Start with full damping: no command was followed yet."""
+        self._from = DAMPING
+        self._since = -inf
 
     def hold(self, kd: float, now: float) -> None:
-        """Learn that a command with this gain is followed at this time [s]."""
-        self._from, self._since = kd, now
+        """Record the velocity gain of the command that is followed at this time [s]."""
+        self._from = kd
+        self._since = now
 
     def gain(self, now: float) -> float:
         """Return the gain of damped motors [N m s/rad]."""

@@ -1,11 +1,17 @@
-"""The robot's last line: every command and every measurement passes it; it trusts nobody and never forgets a fault.
+"""Last line of defence: checks every command and every measurement before motors move.
 
-A command, when it comes: numbers, limits of joints, step and rate, gains. Then in every tick, in this order: whether
-measurements can be believed (numbers, errors of drivers, joints, encoders); torque that the command asks for, age of
-the command and of the measurement behind it, operator's last sign of life, tilt, motors ready, acknowledgements, lost
-packets, age of the sensors, IMU, battery. Errors of drivers come so early since all else is computed from
-what these drivers measure, and since a motor in error is not ready either: the error is the cause to name. The first
-that fails is latched; from then on motors are damped until a person re-arms.
+On arrival, a command is checked for finite numbers, joint limits, step, rate and gains.
+In every tick, these are checked in this order:
+
+1. measurements: finite numbers, driver errors, joint positions, joint velocities, encoder jumps
+2. torque that the command asks for, age of the command, age of the measurement behind it
+3. silence of the operator
+4. tilt, motors ready, acknowledgements, lost packets, age of the sensors
+5. frozen IMU, battery voltage
+
+Driver errors come first among the measurements for two reasons: all other values are computed from
+what these drivers measure, and a motor in error is also not ready, but the error is the cause.
+The first check that fails is latched. Motors then stay damped until a person re-arms.
 """
 
 from __future__ import annotations
@@ -35,59 +41,74 @@ from solo_doi.solo12.rotations import tilt
 from solo_doi.solo12.state import JointCommand
 
 from .damping import Damping
-from .rate_limit import Travel
+from .rate_limit import RateLimit
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateConfig:
-    """Thresholds of the last line. Limits of joints are in `solo_doi.solo12.limits`."""
+    """Thresholds of the gate. Joint limits are in `solo_doi.solo12.limits`."""
 
     step: float = 1.6
     """Largest change of a joint target from one command to the next; skills need 0.63 [rad]."""
     first_step: float = 0.6
-    """Farthest that the first command may be from a joint: from the metal's stop to where targets end [rad]."""
+    """Largest distance between the first command and a joint: from the mechanical stop to the limit
+    of targets [rad]."""
     rate: float = 20.0
-    """How fast targets may move for long, back and forth; steps up to `step` are borne at once, skills need 0.68 of
-    these at this rate [rad/s]."""
+    """Largest sustained rate of a joint target, both directions summed [rad/s].
+
+    Single steps up to `step` are allowed at once. Skills use 0.68 rad of it at this rate.
+    """
     kp: float = LARGEST_KP
     """Largest position gain [N m/rad]."""
     kd: float = LARGEST_KD
     """Largest velocity gain [N m s/rad]."""
     torque: tuple[float, float, float] = (5.5, 6.5, 10.5)
-    """Largest torque that gains and distance may ask for, per HAA, HFE, KFE: twice what the five skills ask for at most
-    in PyBullet and on the virtual board. The drivers clip at 2.5; who asks for more is wrong about the robot [N m]."""
+    """Largest torque kp * (target - position), per HAA, HFE, KFE [N m].
+
+    Twice the maximum of the five skills in PyBullet and on the virtual board. Drivers clip at
+    2.5 N m; a command beyond these values is based on a wrong state of the robot.
+    """
     expiry: float = 0.020
-    """How long a command is followed, whatever it says of itself [s]."""
+    """Longest time for which a command is followed, even if its own expiry is later [s]."""
     observed_age: float = 0.060
-    """How old the measurement behind a command may be: a policy step of 20 ms and the largest trained delay of 25 ms,
-    with room for a stall. One that is yet to come is refused, too: motors would wait for it [s]."""
+    """Largest age of the measurement behind a command [s].
+
+    A policy step of 20 ms plus the largest trained delay of 25 ms, with a margin for a stall.
+    A measurement from the future is refused too: the latency padding would wait for it.
+    """
     operator_age: float = 0.6
-    """How long the operator may be silent [s]."""
+    """Longest silence of the operator [s]."""
     tilt: float = LARGEST_TILT
     """Largest angle between base and level [rad]."""
     command_lag: int = 10
-    """Ticks the motors may be silent about commands."""
+    """Largest number of ticks without an acknowledgement by the motors."""
     lost_share: int = 10
-    """Packets between PC and motors, both ways, that may be lost while a hundred come: a sound cable loses none."""
+    """Largest number of packets lost between PC and motors, both ways, per 100 received.
+
+    A sound cable loses none.
+    """
     sensor_age: float = 0.005
-    """How long sensors may be silent [s]."""
+    """Longest time without new measurements [s]."""
     encoder_jump: float = 0.05
-    """Largest change of a joint position beyond what the fastest turn explains [rad]."""
+    """Largest change of a joint position beyond what the largest joint velocity explains [rad]."""
     imu_frozen: float = FROZEN_AFTER
-    """How long the IMU may show the very same numbers [s]."""
+    """Longest time with identical IMU values [s]."""
     voltage: float = LEAST_VOLTAGE
-    """Least battery voltage [V]."""
+    """Lowest battery voltage [V]."""
 
 
 class Gate:
-    """Decides what the motors do."""
+    """Checks commands and measurements; returns the command that the motors get."""
 
     def __init__(self, config: GateConfig | None = None) -> None:
-        """Begin damped, with no command and no fault."""
+        """Start damped, without a command and without a fault."""
         self._config = config or GateConfig()
         self.fault: Fault | None = None
-        self.operator_heard: float | None = None
-        """When the robot itself last heard the operator, on its clock [s]; None if only the controller can tell."""
+        self.operator_time: float | None = None
+        """Time of the operator's last message to this process, on the robot's clock [s].
+
+        None if the operator is part of the controller; commands then carry its heartbeat.
+        """
         self._followed: Any = None
         self._timed: Any = None
         self._followed_since = 0.0
@@ -99,95 +120,106 @@ class Gate:
         self._before: Sensors | None = None
         self._losses = RollingCount(self._config.lost_share)
         self._damping = Damping()
-        self._travel = Travel(self._config.step, self._config.rate)
+        self._rate_limit = RateLimit(self._config.step, self._config.rate)
         self._torque = np.tile(self._config.torque, NUM_LEGS)
 
     @property
     def powered(self) -> bool:
-        """Whether motors hold positions."""
+        """True while motors hold positions."""
         return (
             self.fault is None and self._followed is not None and self._followed.mode != Mode.DAMP
         )
 
     @property
     def followed(self) -> Any:  # noqa: ANN401  # generated classes have no types
-        """The command that is followed; None before the first."""
+        """Command that is followed; None before the first."""
         return self._followed
 
+    def latch(self, fault: Fault | None) -> None:
+        """Keep the first fault until `rearm`; later ones and None change nothing."""
+        if self.fault is None:
+            self.fault = fault
+
     def rearm(self) -> None:
-        """Forget the fault: a person has asked for it. Old commands are forgotten too."""
+        """Clear the fault and the command that was followed, on request of a person."""
         if self.fault is not None:
             self.fault = self._followed = None
 
     def offer(self, command: Any, carried: tuple[float, float] = LARGEST_GAINS) -> None:  # noqa: ANN401  # generated
-        """Take a command if it is sound; a command that is not latches a fault.
+        """Follow a command if it passes all checks; otherwise latch a fault.
 
-        `carried` are the largest kp and kd that the way to the motors carries: more would be clamped or refused there.
+        `carried` are the largest kp and kd that the link to the motors can carry. Larger gains
+        would be clamped or refused there.
         """
+        if self.fault is not None:
+            return
+        self.latch(self._command_fault(command, carried))
         if self.fault is None:
-            self.fault = self._wrong_with(command, carried)
-            if self.fault is None:
-                self._switching_on = self._switching_on or (
-                    not self.powered and command.mode != Mode.DAMP
-                )
-                self._followed = command
+            switches_on = not self.powered and command.mode != Mode.DAMP
+            self._switching_on = self._switching_on or switches_on
+            self._followed = command
 
     def decide(self, sensors: Sensors | None, now: float) -> JointCommand:
-        """Return what the motors do in this tick."""
+        """Return the command for the motors in this tick."""
         if sensors is not None:
             self._sensed = sensors.time
-        self._travel.leak(now)
+        self._rate_limit.leak(now)
         if self._followed is not self._timed:
-            self._timed, self._followed_since = self._followed, now
-        if self.powered and self.fault is None:
-            self.fault = self._wrong_now(sensors, now)
+            self._timed = self._followed
+            self._followed_since = now
+        if self.powered:
+            self.latch(self._tick_fault(sensors, now))
         elif sensors is not None:
-            self._imu_changed(sensors)
+            self._watch_imu(sensors)
         self._before = sensors or self._before
         if not self.powered:
-            measured = sensors is not None and np.isfinite(sensors.joint_position).all()
-            return damping_command(
-                sensors.joint_position if measured and sensors is not None else None,
-                self._damping.gain(now),
-            )
+            position = None
+            if sensors is not None and np.isfinite(sensors.joint_position).all():
+                position = sensors.joint_position
+            return damping_command(position, self._damping.gain(now))
         command = self._followed
         self._damping.hold(command.kd, now)
         return JointCommand(position=np.array(command.position), kp=command.kp, kd=command.kd)
 
-    def _wrong_with(self, command: Any, carried: tuple[float, float]) -> Fault | None:  # noqa: ANN401
+    def _command_fault(self, command: Any, carried: tuple[float, float]) -> Fault | None:  # noqa: ANN401
         position = np.array(command.position)
         if not all(map(isfinite, (*command.position, command.kp, command.kd))):
             return Fault(Cause.COMMAND_NOT_FINITE)
         if command.mode == Mode.DAMP:
-            return None  # positions mean nothing, and the gains are ours
-        fault = _first_beyond(
-            position, SAFETY.position, Cause.COMMAND_POSITION
-        ) or self._wrong_step(position)
+            return None  # its positions and gains are not used
+        fault = _first_beyond(position, SAFETY.position, Cause.COMMAND_POSITION)
+        fault = fault or self._step_fault(position)
         if fault is not None:
             return fault
-        safe = self._config.kp, self._config.kd
+        safe = (self._config.kp, self._config.kd)
         for gain, most, wire in zip((command.kp, command.kd), safe, carried, strict=True):
             if not 0.0 <= gain <= min(most, wire):
                 return Fault(Cause.COMMAND_GAINS, gain)
         return None
 
-    def _wrong_step(self, position: Array) -> Fault | None:
-        """Compare with the command that is followed, or at switch-on with where the joints are."""
+    def _step_fault(self, position: Array) -> Fault | None:
+        """Compare with the command that is followed, or at switch-on with the measured joints."""
         if not self.powered:
             if self._before is None:
-                return None  # nothing was measured yet: whoever is never heard of is not moved
+                return None  # not measured yet: the age of the sensors will be the fault
             step = np.abs(position - self._before.joint_position)
             return _first_beyond(step, self._config.first_step, Cause.COMMAND_STEP)
         step = np.abs(position - np.array(self._followed.position))
         fault = _first_beyond(step, self._config.step, Cause.COMMAND_STEP)
-        if fault is None and (much := self._travel.add(step)) is not None:
-            fault = Fault(Cause.COMMAND_RATE, much[1], much[0])
-        return fault
+        if fault is not None:
+            return fault
+        excess = self._rate_limit.add(step)
+        if excess is None:
+            return None
+        joint, travelled = excess
+        return Fault(Cause.COMMAND_RATE, travelled, joint)
 
-    def _wrong_now(self, sensors: Sensors | None, now: float) -> Fault | None:
-        config, command = self._config, self._followed
+    def _tick_fault(self, sensors: Sensors | None, now: float) -> Fault | None:
+        """Return the first fault of this tick."""
+        config = self._config
+        command = self._followed
         if sensors is not None:
-            fault = self._wrong_measured(sensors)
+            fault = self._measurement_fault(sensors)
             if fault is not None:
                 return fault
             asked = command.kp * (np.array(command.position) - sensors.joint_position)
@@ -198,25 +230,29 @@ class Gate:
         if now >= expires:
             return Fault(Cause.COMMAND_STALE, 1000 * (now - expires + config.expiry))
         observed = now - command.observed_ns * 1e-9
-        if (
-            not -TICK / 2 <= observed <= config.observed_age
-        ):  # half a tick, as times are rounded on their way
+        # Half a tick of tolerance: times are rounded in messages.
+        if not -TICK / 2 <= observed <= config.observed_age:
             return Fault(Cause.COMMAND_OBSERVED, 1000 * observed)
-        heard = command.heartbeat_ns * 1e-9 if self.operator_heard is None else self.operator_heard
-        silence = abs(now - heard)  # a time to come is no sign of life either
+        operator_time = self.operator_time
+        if operator_time is None:
+            operator_time = command.heartbeat_ns * 1e-9
+        silence = abs(now - operator_time)  # a time in the future is not valid either
         if silence > config.operator_age:
             return Fault(Cause.OPERATOR_SILENT, 1000 * silence)
-        fault = None if sensors is None else self._wrong_robot(sensors)
+        fault = None if sensors is None else self._robot_fault(sensors)
         if fault is None and now - self._sensed > config.sensor_age:
             return Fault(Cause.SENSOR_STALE, 1000 * (now - self._sensed))
-        return fault or (None if sensors is None else self._wrong_hardware(sensors))
+        if fault is None and sensors is not None:
+            fault = self._imu_or_battery_fault(sensors)
+        return fault
 
-    def _wrong_measured(self, sensors: Sensors) -> Fault | None:
-        """Whether measurements can be believed, and joints are where they may be."""
-        config, before = self._config, self._before or sensors
+    def _measurement_fault(self, sensors: Sensors) -> Fault | None:
+        """Check that measurements are plausible and joints are within their limits."""
+        config = self._config
+        before = self._before or sensors
         if not sensors.finite:
             return Fault(Cause.STATE_NOT_FINITE)
-        if any(sensors.errors.tolist()):  # what such a driver says of its joints means nothing
+        if any(sensors.errors.tolist()):  # measurements of a driver in error are not valid
             joint = int(np.argmax(sensors.errors != 0))
             return Fault(
                 Cause.HARDWARE, float(sensors.errors[joint]), joint, note=", ".join(sensors.faults)
@@ -230,13 +266,13 @@ class Gate:
             return Fault(Cause.JOINT_POSITION, float(sensors.joint_position[outside]), outside)
         reach = config.encoder_jump + DRIVER.velocity * max(0.0, sensors.time - before.time)
         step = np.abs(sensors.joint_position - before.joint_position)
-        return (
-            _first_beyond(sensors.joint_velocity, DRIVER.velocity, Cause.JOINT_VELOCITY)
-            or _first_beyond(step, reach, Cause.ENCODER_JUMP)
-        )  # fmt: skip
+        fault = _first_beyond(sensors.joint_velocity, DRIVER.velocity, Cause.JOINT_VELOCITY)
+        return fault or _first_beyond(step, reach, Cause.ENCODER_JUMP)
 
-    def _wrong_robot(self, sensors: Sensors) -> Fault | None:
-        config, before = self._config, self._before or sensors
+    def _robot_fault(self, sensors: Sensors) -> Fault | None:
+        """Check tilt, motors, acknowledgements and lost packets."""
+        config = self._config
+        before = self._before or sensors
         angle = tilt(sensors.quaternion)
         if angle > config.tilt:
             return Fault(Cause.TILT, angle)
@@ -248,23 +284,25 @@ class Gate:
             return Fault(Cause.PACKETS_LOST, self._losses.count)
         return None
 
-    def _wrong_hardware(self, sensors: Sensors) -> Fault | None:
+    def _imu_or_battery_fault(self, sensors: Sensors) -> Fault | None:
         config = self._config
-        self._imu_changed(sensors)
+        self._watch_imu(sensors)
         if sensors.time - self._imu_since > config.imu_frozen:
             return Fault(Cause.IMU_FROZEN, 1000 * (sensors.time - self._imu_since))
-        if sensors.voltage < config.voltage:  # False where the voltage is unknown
+        if sensors.voltage < config.voltage:  # False for NaN, an unknown voltage
             return Fault(Cause.VOLTAGE, sensors.voltage)
         return None
 
-    def _imu_changed(self, sensors: Sensors) -> None:
+    def _watch_imu(self, sensors: Sensors) -> None:
+        """Note the time at which the IMU last changed."""
         imu = sensors.angular_velocity_b.tobytes() + sensors.acceleration_b.tobytes()
         if imu != self._imu:
-            self._imu, self._imu_since = imu, sensors.time
+            self._imu = imu
+            self._imu_since = sensors.time
 
 
 def _first_beyond(values: Array, limit: Array | float, cause: Cause) -> Fault | None:
-    """Return the fault of the first joint whose number is too large, either way."""
+    """Return the fault of the first joint with a magnitude above its limit."""
     beyond = np.abs(values) > limit
     joint = int(beyond.argmax())
     return Fault(cause, float(values[joint]), joint) if beyond[joint] else None

@@ -1,4 +1,7 @@
-"""The robot process: the only one that moves motors. It senses, publishes, listens, and lets the gate decide."""
+"""Robot process: the only process that moves motors.
+
+Each tick it reads sensors, publishes the state, receives commands, and sends what the gate allows.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +34,17 @@ from deploy.robots.robot import Robot
 from .gate import Gate
 
 PRIORITY = 60
-"""Above the controller: motors must be damped also while that one works."""
-START, PATIENCE = 30.0, 3.0
-"""How long a lock-step waits for a controller's first answer, and for any other before it goes on without [s]."""
-WAIT = 0.1
-"""How long one look for messages lasts in lock-step [s]."""
+"""Above the controller, so that motors can be damped while the controller is busy."""
+FIRST_ANSWER_SECONDS = 30.0
+"""Timeout for the controller's first command in lock-step [s]."""
+ANSWER_SECONDS = 3.0
+"""Timeout for each further command in lock-step [s]."""
+POLL_SECONDS = 0.1
+"""Duration of one poll for messages in lock-step [s]."""
 
 
 class RobotProcess:
-    """One robot behind LCM."""
+    """Connects one robot to LCM through the gate."""
 
     def __init__(
         self,
@@ -52,40 +57,45 @@ class RobotProcess:
         until: Callable[[], bool] = lambda: False,
         clock: Clock = CLOCK,
     ) -> None:
-        """Listen to the controller and to the operator; in lock-step every state waits for its answer, or `until`.
+        """Subscribe to commands of the controller and of the operator.
 
-        Where a `person` operates, by a program of its own, their silence is timed here, whatever the controller says.
+        In lock-step, each state waits for the command that answers it, or until `until` is true.
+        With `person`, the operator is a process of its own, and its silence is timed here
+        independently of the controller.
         """
-        self._clock, self._until = clock, until
-        self.robot, self.gate = robot, gate
-        self._link, self._lockstep = link, lockstep
+        self._clock = clock
+        self._until = until
+        self.robot = robot
+        self.gate = gate
+        self._link = link
+        self._lockstep = lockstep
         self._session = new_session()
         self._sequence = 0
         self._answered = 0
-        self._patience = START
+        self._timeout = FIRST_ANSWER_SECONDS
         self._now = self._acting = 0.0
         self._person = person
-        gate.operator_heard = -inf if person else None
+        gate.operator_time = -inf if person else None
         self._fresh = Freshness()
         self._delay = 0.0
         self._delays = Samples(10_000)
         self.dropped = 0
-        link.subscribe(COMMAND, self._take)
-        link.subscribe(OPERATOR, self._operator)
+        link.subscribe(COMMAND, self._on_command)
+        link.subscribe(OPERATOR, self._on_operator)
 
     @property
     def session(self) -> int:
-        """The number that commands for this process carry."""
+        """Number that commands for this process must carry."""
         return self._session
 
     @property
     def skill(self) -> int:
-        """The skill that has the motors; -1 if none."""
+        """Skill that drives the motors; -1 if none."""
         return self.gate.followed.skill if self.gate.powered else -1
 
     @property
     def delay_ms(self) -> dict[str, float] | None:
-        """From sensor to torque while a skill had the motors; None if none had them."""
+        """Delay from sensor to torque while a skill drove the motors [ms]; None if none did."""
         if not self._delays.count:
             return None
         values = np.percentile(self._delays.values(), [0, 50, 100])
@@ -93,19 +103,20 @@ class RobotProcess:
         return {"min": least, "p50": middle, "max": most}
 
     def tick(self, now: float | None = None) -> None:
-        """Sense, tell, listen, decide, drive; on the robot's clock, unless a test brings another time.
+        """Read sensors, publish, receive, decide, drive.
 
-        A mistake in this program is a fault like any other: latched, and damping goes on in every further tick.
+        `now` replaces the robot's clock in tests [s].
+        An exception in this program is latched as a fault, and every further tick damps.
 
         Raises:
-            RobotError: The robot says that nothing more will come of it.
+            RobotError: The robot cannot be used any more.
         """
         sensors = self._sense()
         try:
             self._act(sensors, now)
-        except Exception as error:  # whatever it is: a process that ends leaves the legs limp
+        except Exception as error:  # a process that ends would leave the legs without damping
             self._fail(error)
-            with suppress(Exception):  # tried again in every tick
+            with suppress(Exception):  # repeated in every tick
                 self.robot.drive(damping_command(), self._now)
 
     def _sense(self) -> Sensors | None:
@@ -115,94 +126,94 @@ class RobotProcess:
             raise
         except Exception as error:
             self._fail(error)
-            self._clock.sleep(TICK)  # `sense` may not have kept time
+            self._clock.sleep(TICK)  # `sense`, which keeps the time, has failed
             return None
 
     def _act(self, sensors: Sensors | None, now: float | None) -> None:
         now = self._now = self.robot.time if now is None else now
         if sensors is not None:
-            self._tell(sensors)
+            self._publish(sensors)
         if self._lockstep:
             self._await_answer()
         else:
             self._link.receive()
         followed = self.gate.followed
         command = self.gate.decide(sensors, now)
-        observed = (
-            followed.observed_ns * 1e-9 if self.gate.powered and followed is not None else now
-        )
+        observed = now
+        if followed is not None and self.gate.powered:
+            observed = followed.observed_ns * 1e-9
         acting = self.robot.drive(command, observed)
         if acting != self._acting:
-            self._acting, self._delay = acting, now - acting
+            self._acting = acting
+            self._delay = now - acting
             if self.skill >= 0:
                 self._delays.add(self._delay)
 
     def stop(self) -> None:
-        """Damp for good: a person has asked for it."""
-        self.gate.fault = self.gate.fault or Fault(Cause.OPERATOR_STOP)
+        """Damp until re-armed, on request of a person."""
+        self.gate.latch(Fault(Cause.OPERATOR_STOP))
         self.robot.stop()
-        self._lockstep = False  # nobody needs to be waited for
+        self._lockstep = False  # damping needs no answer of the controller
 
     def _fail(self, error: Exception) -> None:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         note = f"{type(error).__name__} in {where}: {error}"
         fault = Fault(Cause.ROBOT_PROGRAM, note=note)
-        self.gate.fault = self.gate.fault or fault
-        with suppress(Exception):  # tried again in every tick that fails
-            self.robot.stop(str(fault))  # in bring-up, motors are not the gate's
+        self.gate.latch(fault)
+        with suppress(Exception):  # repeated in every tick that fails
+            self.robot.stop(str(fault))  # during bring-up the gate does not control the motors
 
-    def _tell(self, sensors: Sensors) -> None:
+    def _publish(self, sensors: Sensors) -> None:
         message = state_of(sensors)
         self._sequence += 1
-        message.sequence, message.session = self._sequence, self._session
-        followed, fault = self.gate.followed, self.gate.fault
+        message.sequence = self._sequence
+        message.session = self._session
+        followed = self.gate.followed
+        fault = self.gate.fault
         message.command_sequence = -1 if followed is None else followed.sequence
         message.delay_ns = round(self._delay * 1e9)
         if fault is not None:
-            message.fault, message.fault_joint, message.fault_value = (
-                fault.cause,
-                fault.joint,
-                fault.value,
-            )
-        self._told = message
+            message.fault = fault.cause
+            message.fault_joint = fault.joint
+            message.fault_value = fault.value
+        self._published = message
         self._link.publish(STATE, message)
 
     def _await_answer(self) -> None:
         self._link.receive()
-        silent = (
-            0  # looks are counted, not seconds: a machine that stands still takes nobody's patience
-        )
-        while (
-            self._answered < self._sequence and silent < self._patience / WAIT and not self._until()
-        ):
-            if self._link.receive(WAIT) == 0:
-                silent += 1
-                self._link.publish(STATE, self._told)  # who has just begun to listen has missed it
-        # A controller that is gone is waited for once; time must go on, and damping with it.
-        self._patience = PATIENCE if self._answered == self._sequence else 0.0
+        # Count polls instead of seconds, so that a stalled host does not time out.
+        empty_polls = 0
+        most_polls = self._timeout / POLL_SECONDS
+        while self._answered < self._sequence and empty_polls < most_polls and not self._until():
+            if self._link.receive(POLL_SECONDS) == 0:
+                empty_polls += 1
+                # A controller that has just subscribed has missed the first message.
+                self._link.publish(STATE, self._published)
+        # Wait only once for a controller that is gone: time must advance for damping to act.
+        self._timeout = ANSWER_SECONDS if self._answered == self._sequence else 0.0
 
-    def _take(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+    def _on_command(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
         followed = self.gate.followed
         same = followed is not None and command.session == followed.session
         if (
-            command.robot_session != self._session  # meant for a robot process that is no more
-            or command.expires_ns <= self._now * 1e9  # late, or kept and sent again
+            command.robot_session != self._session  # for an earlier robot process
+            or command.expires_ns <= self._now * 1e9  # late, or recorded and sent again
             or (same and command.sequence <= followed.sequence)
         ):
             self.dropped += 1
         elif not same and self.gate.powered:
-            self.gate.fault = self.gate.fault or Fault(Cause.COMMAND_FOREIGN)
+            self.gate.latch(Fault(Cause.COMMAND_FOREIGN))
         else:
             self._answered = command.state_sequence
             self.gate.offer(command, self.robot.largest_gains)
 
-    def _operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
+    def _on_operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
         if not self._fresh.take(command, self._clock.now_ns()):
             self.dropped += 1
             return
         if self._person:
-            self.gate.operator_heard = self._now
+            self.gate.operator_time = self._now
         if command.request == Request.DAMP:
             self.stop()
         elif command.request == Request.REARM:

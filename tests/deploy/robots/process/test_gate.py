@@ -50,6 +50,19 @@ def powered() -> Gate:
     return gate
 
 
+def test_the_first_fault_stays_until_a_person_rearms() -> None:
+    """Later faults, and ticks without one, change nothing."""
+    gate = powered()
+    gate.latch(None)
+    assert gate.fault is None
+    gate.latch(Fault(Cause.OPERATOR_STOP))
+    gate.latch(Fault(Cause.TILT, 2.0))
+    gate.latch(None)
+    assert gate.fault == Fault(Cause.OPERATOR_STOP)
+    gate.rearm()
+    assert gate.fault is None
+
+
 def refused(**changes: Any) -> Fault:  # any field
     """The fault of a command with changes, offered to a gate that follows another one; motors are damped at once."""
     gate = powered()

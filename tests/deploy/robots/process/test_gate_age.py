@@ -107,10 +107,10 @@ def test_an_operator_who_is_silent_is_a_fault(sign: int) -> None:
 def test_a_person_s_own_program_is_believed_and_not_the_controller() -> None:
     """Where a person operates by a program of its own, what the controller says of them counts for nothing."""
     gate = Gate()
-    gate.operator_heard = NOW - 0.599999
+    gate.operator_time = NOW - 0.599999
     gate.offer(command(heartbeat_ns=0))
     assert gate.decide(state(), NOW).kp == 5.0
-    gate.operator_heard = NOW - 0.600001
+    gate.operator_time = NOW - 0.600001
     gate.offer(command())
     assert gate.decide(state(), NOW).kp == 0.0
     assert gate.fault is not None

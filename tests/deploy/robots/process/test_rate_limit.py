@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deploy.robots.process.rate_limit import Travel
+from deploy.robots.process.rate_limit import RateLimit
 from solo_doi.solo12.constants import NUM_JOINTS
 from tests.deploy.stage import with_joint
 
@@ -20,32 +20,32 @@ def moved(joint: int, by: float) -> np.ndarray:
 @pytest.mark.parametrize("joint", [0, 5, 11])
 def test_movements_add_up_per_joint(joint: int) -> None:
     """Exactly as much as fits is borne; the joint that moved too much is named, with how much."""
-    travel = Travel(1.0, 2.0)
-    assert travel.add(moved(joint, 0.5)) is None
-    assert travel.add(moved((joint + 1) % NUM_JOINTS, 0.75)) is None
-    assert travel.add(moved(joint, 0.5)) is None
-    assert travel.add(moved(joint, 0.25)) == (joint, 1.25)
+    limit = RateLimit(1.0, 2.0)
+    assert limit.add(moved(joint, 0.5)) is None
+    assert limit.add(moved((joint + 1) % NUM_JOINTS, 0.75)) is None
+    assert limit.add(moved(joint, 0.5)) is None
+    assert limit.add(moved(joint, 0.25)) == (joint, 1.25)
 
 
 def test_time_makes_room_again() -> None:
     """At the given rate, from the first time that was told on, and never more than all."""
-    travel = Travel(1.0, 2.0)
-    assert travel.add(moved(3, 1.0)) is None
-    travel.leak(8.0)  # nobody knows since when
-    assert travel.add(moved(3, 0.25)) == (3, 1.25)
-    travel.leak(8.25)
-    assert travel.add(moved(3, 0.25)) is None
-    travel.leak(9.0)
-    assert travel.add(moved(3, 1.0)) is None  # rested for long, it holds no more than before
-    assert travel.add(moved(3, 0.25)) == (3, 1.25)
+    limit = RateLimit(1.0, 2.0)
+    assert limit.add(moved(3, 1.0)) is None
+    limit.leak(8.0)  # nobody knows since when
+    assert limit.add(moved(3, 0.25)) == (3, 1.25)
+    limit.leak(8.25)
+    assert limit.add(moved(3, 0.25)) is None
+    limit.leak(9.0)
+    assert limit.add(moved(3, 1.0)) is None  # rested for long, it holds no more than before
+    assert limit.add(moved(3, 0.25)) == (3, 1.25)
 
 
 def test_a_clock_that_goes_back_neither_fills_nor_leaks() -> None:
     """Time counts on from there."""
-    travel = Travel(1.0, 2.0)
-    travel.leak(8.0)
-    travel.add(moved(3, 1.0))
-    travel.leak(7.0)
-    assert travel.add(moved(3, 0.25)) == (3, 1.25)
-    travel.leak(7.25)
-    assert travel.add(moved(3, 0.25)) is None
+    limit = RateLimit(1.0, 2.0)
+    limit.leak(8.0)
+    limit.add(moved(3, 1.0))
+    limit.leak(7.0)
+    assert limit.add(moved(3, 0.25)) == (3, 1.25)
+    limit.leak(7.25)
+    assert limit.add(moved(3, 0.25)) is None

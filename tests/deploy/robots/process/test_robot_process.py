@@ -13,7 +13,12 @@ from deploy.common.poses import LYING
 from deploy.common.robot_error import RobotError
 from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, Mode, Request, blank
 from deploy.robots.process.gate import Gate
-from deploy.robots.process.robot_process import PATIENCE, START, WAIT, RobotProcess
+from deploy.robots.process.robot_process import (
+    ANSWER_SECONDS,
+    FIRST_ANSWER_SECONDS,
+    POLL_SECONDS,
+    RobotProcess,
+)
 from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.solo12.constants import MOTOR_LAG
 from solo_doi.solo12.state import JointCommand
@@ -286,7 +291,7 @@ def test_lock_step_waits_for_the_answer_to_the_newest_state() -> None:
     bench.link.answer = lambda: answers.pop(0)
     bench.tick()
     assert answers == []
-    assert bench.link.looks == [0.0, WAIT, WAIT, WAIT]
+    assert bench.link.looks == [0.0, POLL_SECONDS, POLL_SECONDS, POLL_SECONDS]
     assert [state.sequence for state in bench.link.states] == [
         1,
         1,
@@ -297,7 +302,7 @@ def test_lock_step_loses_patience_once() -> None:
     """Long for a controller that starts, less for one that is gone, and then not at all: damping must go on."""
     bench = Bench(lockstep=True)
     bench.tick()
-    assert len(bench.link.looks) - 1 == START / WAIT
+    assert len(bench.link.looks) - 1 == FIRST_ANSWER_SECONDS / POLL_SECONDS
     bench.link.looks.clear()
     bench.tick(5)
     assert bench.link.looks == [0.0] * 5
@@ -306,7 +311,7 @@ def test_lock_step_loses_patience_once() -> None:
     bench.link.answer = list
     bench.link.looks.clear()
     bench.tick()
-    assert len(bench.link.looks) - 1 == pytest.approx(PATIENCE / WAIT, abs=1)
+    assert len(bench.link.looks) - 1 == pytest.approx(ANSWER_SECONDS / POLL_SECONDS, abs=1)
 
 
 def test_lock_step_ends_when_asked_to() -> None:
