@@ -1,16 +1,18 @@
-"""Keeps freed memory for reuse: asking the system for it again costs more than the arithmetic it is for."""
+"""Memory allocator settings. Reusing freed memory is faster than requesting it from the system."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
 
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
+TRIM_THRESHOLD = -1
+MMAP_THRESHOLD = -3
+"""Parameters of mallopt, from glibc's malloc.h."""
 LARGEST = 2**31 - 1
 
 
 def keep_memory() -> None:
-    """Tell glibc's allocator to keep large blocks; elsewhere, do nothing."""
+    """Make glibc's allocator keep large freed blocks; elsewhere, do nothing."""
     if sys.platform != "linux":
         return
     try:

@@ -1,4 +1,4 @@
-"""Work that can wait for its turn, on a core of its own."""
+"""Background worker: a second thread that makes calls while training continues."""
 
 from __future__ import annotations
 
@@ -16,84 +16,84 @@ import torch
 Result = TypeVar("Result")
 
 
-class Run(Protocol):
-    """A way to have calls made in their order; what they return, or raise, is in what it returns."""
+class Submit(Protocol):
+    """Function that hands a call to a worker, which makes calls in their order."""
 
-    def __call__(self, work: Callable[[], Result], *, patient: bool = False) -> Future[Result]:
-        """Have one more call made; a patient one waits until no other does."""
+    def __call__(self, work: Callable[[], Result], *, low_priority: bool = False) -> Future[Result]:
+        """Return the future result; a call of low priority waits until no other is left."""
 
 
-class Turn(IntEnum):
-    """What comes before what."""
+class Priority(IntEnum):
+    """Order of waiting calls; the smallest number is first."""
 
-    END_AT_ONCE = 0
-    NEXT = 1
-    PATIENT = 2
-    END = 3
+    STOP_AT_ONCE = 0
+    NORMAL = 1
+    LOW = 2
+    STOP_WHEN_DONE = 3
 
 
 class Call(NamedTuple):
-    """What waits; of the same turn, the first comes first."""
+    """A waiting call. Calls of one priority are made in the order of their numbers."""
 
-    turn: Turn
+    priority: Priority
     number: int
     future: Future[Any] | None = None
     work: Callable[[], Any] | None = None
 
 
 @contextmanager
-def beside(threads: int) -> Iterator[Run]:
-    """Give a way to have calls made beside what goes on; at the end all of them are waited for.
+def background_worker(threads: int) -> Iterator[Submit]:
+    """Start a worker that shares the threads; wait for all its calls at the end.
 
-    Two chains of small products fill two cores better than one chain whose products are each split in two. With one
-    thread every call is made at once. What the calls compute is the same either way, as long as they share nothing
-    with what goes on meanwhile, nor patient ones with the others, random numbers included.
+    Two chains of small matrix products fill two cores better than one chain with each product
+    split in two. With one thread, every call is made at once by the caller. Results are the same
+    either way if calls share nothing with the main thread, random numbers included, and calls of
+    low priority share nothing with the others.
     """
     if threads == 1:
-        yield at_once
+        yield call_at_once
         return
     calls: PriorityQueue[Call] = PriorityQueue()
     numbers = count()
 
-    def run(work: Callable[[], Result], *, patient: bool = False) -> Future[Result]:
+    def submit(work: Callable[[], Result], *, low_priority: bool = False) -> Future[Result]:
         future: Future[Result] = Future()
-        calls.put(Call(Turn.PATIENT if patient else Turn.NEXT, next(numbers), future, work))
+        priority = Priority.LOW if low_priority else Priority.NORMAL
+        calls.put(Call(priority, next(numbers), future, work))
         return future
 
     torch.set_num_threads(threads - threads // 2)
-    helper = Thread(
-        target=_serve, args=(calls, threads // 2), daemon=True
-    )  # Ctrl-C while it starts must not hang
-    end = Turn.END
-    helper.start()
+    # A daemon, so that Ctrl-C while it starts does not hang the program.
+    worker = Thread(target=_work, args=(calls, threads // 2), daemon=True)
+    end = Priority.STOP_WHEN_DONE
+    worker.start()
     try:
-        yield run
+        yield submit
     except BaseException:
-        end = Turn.END_AT_ONCE  # nobody will ask for what still waits
+        end = Priority.STOP_AT_ONCE  # results that still wait are no longer needed
         raise
     finally:
         calls.put(Call(end, next(numbers)))
-        helper.join()
+        worker.join()
         torch.set_num_threads(threads)
 
 
-def at_once(work: Callable[[], Result], *, patient: bool = False) -> Future[Result]:
-    """Make a call now: there is nobody else to make it."""
+def call_at_once(work: Callable[[], Result], *, low_priority: bool = False) -> Future[Result]:
+    """Make a call now, in the caller's thread."""
     done: Future[Result] = Future()
     done.set_result(work())
     return done
 
 
-def _serve(calls: PriorityQueue[Call], threads: int) -> None:
-    torch.set_flush_denormal(
-        True
-    )  # like the number of threads a setting of a thread, not of the process
+def _work(calls: PriorityQueue[Call], threads: int) -> None:
+    # Both are settings of a thread, not of the process.
+    torch.set_flush_denormal(True)
     torch.set_num_threads(threads)
     while True:
-        _, _, future, work = calls.get()
-        if future is None or work is None:
+        call = calls.get()
+        if call.future is None or call.work is None:
             return
         try:
-            future.set_result(work())
+            call.future.set_result(call.work())
         except BaseException as error:
-            future.set_exception(error)
+            call.future.set_exception(error)

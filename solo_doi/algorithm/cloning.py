@@ -15,19 +15,23 @@ from .train_config import PolicyConfig
 from .training_data import Problem
 
 LOG_STD_RANGE = (-5.0, 2.0)
+"""Limits of the log deviation of a scaled action."""
 MEAN_LIMIT = 7.24
-"""Largest mean before the tanh: its tanh is one in single precision."""
+"""Largest mean before the tanh; its tanh is 1 in single precision."""
 MAX_GRADIENT = 5.0
+"""Norm at which gradients are clipped."""
 
 
 class PolicyLearner:
-    """One network for all skills, which gives mean and log deviation of the scaled action."""
+    """Policy network of all skills; outputs mean and log deviation of the scaled action."""
 
     def __init__(
         self, problem: Problem, skills: int, options: PolicyConfig, generator: torch.Generator
     ) -> None:
         """Draw weights from `generator`, which also draws minibatches."""
-        self._problem, self._options, self._generator = problem, options, generator
+        self._problem = problem
+        self._options = options
+        self._generator = generator
         self._actions = problem.actions.shape[1]
         observations = problem.states.shape[1]
         network = SkillNetwork(observations, options.hidden, 2 * self._actions, skills, generator)
@@ -49,7 +53,7 @@ class PolicyLearner:
         return self._descend(*self._split(output), rows, eta)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that changes in training."""
+        """Return everything that changes in training."""
         optimisers = (self.optimiser.state_dict(), self._temperature_optimiser.state_dict())
         return {
             "network": self.network.state_dict(),
@@ -61,10 +65,9 @@ class PolicyLearner:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from what `state_dict` returned."""
         self.network.load_state_dict(state["network"])
-        for optimiser, saved in zip(
-            (self.optimiser, self._temperature_optimiser), state["optimisers"], strict=True
-        ):
-            optimiser.load_state_dict(saved)
+        optimiser_state, temperature_state = state["optimisers"]
+        self.optimiser.load_state_dict(optimiser_state)
+        self._temperature_optimiser.load_state_dict(temperature_state)
         with torch.no_grad():
             self._log_temperature.copy_(state["log_temperature"])
         self._generator.set_state(state["generator"].cpu())
@@ -76,11 +79,9 @@ class PolicyLearner:
         return mean, log_std.clamp(*LOG_STD_RANGE)
 
     def _descend(self, mean: Tensor, log_std: Tensor, rows: Tensor, eta: Tensor | float) -> float:
-        density = (
-            equations.tanh_gaussian_log_prob
-            if self._options.squashed
-            else equations.gaussian_log_prob
-        )
+        density = equations.gaussian_log_prob
+        if self._options.squashed:
+            density = equations.tanh_gaussian_log_prob
         loss = -(eta * density(mean, log_std, self._problem.actions[rows])).mean()
         if self._options.entropy:
             loss = loss - self._log_temperature.exp().detach() * self._entropy(mean, log_std)
@@ -91,7 +92,10 @@ class PolicyLearner:
         return float(loss.detach())
 
     def _entropy(self, mean: Tensor, log_std: Tensor) -> Tensor:
-        """Estimate the entropy from fresh actions, and move its multiplier: up while it is below minus the actions."""
+        """Estimate the entropy from new actions, and update its temperature.
+
+        The temperature rises while the entropy is below minus the number of actions.
+        """
         noise = torch.randn(mean.shape, generator=self._generator).to(mean.device)
         entropy = equations.tanh_gaussian_surprise(mean, log_std, noise).mean()
         self._temperature_optimiser.zero_grad()
@@ -127,9 +131,8 @@ def clone(
 
 
 def draw_rows(cumulative: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Draw transitions (Z, count) of every skill by its weights, given their running sums (Z, N)."""
-    level = torch.rand(len(cumulative), count, generator=generator, dtype=torch.float64).to(
-        cumulative.device
-    )
+    """Draw transitions (Z, count) by weight, given the running sums of the weights (Z, N)."""
+    level = torch.rand(len(cumulative), count, generator=generator, dtype=torch.float64)
+    level = level.to(cumulative.device)
     rows = torch.searchsorted(cumulative, level * cumulative[:, -1:], right=True)
     return rows.clamp(max=cumulative.shape[1] - 1)

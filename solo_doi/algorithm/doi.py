@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .background import Run, at_once, beside
+from .background import Submit, background_worker, call_at_once
 from .cloning import PolicyLearner
 from .diagnostics import finite
 from .diversity import make_diversity
@@ -28,8 +28,10 @@ class Doi:
         self, problem: Problem, expert: Expert, config: TrainConfig, generator: torch.Generator
     ) -> None:
         """Draw all weights from `generator`."""
-        self.problem, self.config, self._generator = problem, config, generator
+        self.problem = problem
+        self.config = config
         self.expert = expert
+        self._generator = generator
         # Ratios have mean one over the data, weights sum to one.
         self._log_eta_expert = (
             expert.log_w + torch.log(torch.tensor(float(problem.num_rows)))
@@ -41,24 +43,28 @@ class Doi:
         self.outer = 0
 
     def step(self) -> dict[str, float]:
-        """One outer step: phase 1, ratios on a subset of the data, phase 2, phase 3; return what to log."""
-        left = hold_left(self.outer, self.config)
-        with beside(self._threads) as run:
-            loss, policy_losses = self._fit_values(run)
+        """Make one outer step and return its metrics.
+
+        Phase 1 fits values, then ratios are computed on a subset of the data, phase 2 fits the
+        discriminator, phase 3 moves the multipliers.
+        """
+        remaining = hold_remaining(self.outer, self.config)
+        with background_worker(self._threads) as submit:
+            loss, policy_losses = self._fit_values(submit)
             metrics = finite({"loss/value": loss}, f"outer step {self.outer + 1}")
             rows = self.problem.draw(self.config.subset, self._generator)
-            log_w = self.log_weights(rows, run)
-            if left == 1:
-                metrics |= self.diversity.fit(rows, log_w, run)
-        losses = [one.result() for one in policy_losses]
-        metrics |= {"loss/policy": losses[-1]} if losses else {}
+            log_w = self.log_weights(rows, submit)
+            if remaining == 1:
+                metrics |= self.diversity.fit(rows, log_w, submit)
+        for policy_loss in policy_losses:
+            metrics["loss/policy"] = policy_loss.result()  # the last one stays
         phi = equations.kl_estimate(log_w, equations.log_weights(self.expert.log_w[rows]))
         if self.config.alpha is None:
-            self.multipliers.step(phi, left)
+            self.multipliers.step(phi, remaining)
         self.outer += 1
         per_skill = {
             "phi": phi,
-            **self.weighing(),
+            **self.imitation_weights(),
             "effective_share": equations.effective_samples(log_w) / len(rows),
         }
         metrics["ratio_l1"] = float(equations.ratio_distance(log_w))
@@ -68,7 +74,7 @@ class Doi:
 
     @torch.no_grad()  # multipliers learn from phi alone
     def reward(self, rows: Tensor) -> Tensor:
-        """Reward (Z, B) of transitions: diversity against imitation, weighed by the multipliers."""
+        """Reward (Z, B) of transitions: diversity and imitation, weighted by the multipliers."""
         config = self.config
         diversity = self.diversity.term(rows, self.outer)
         if config.alpha is not None:
@@ -83,9 +89,9 @@ class Doi:
         )
 
     @torch.no_grad()
-    def log_weights(self, rows: Tensor, run: Run = at_once) -> Tensor:
-        """Log weights (Z, B) of some transitions, normalised among themselves; rewards are given to `run`."""
-        reward = run(partial(self._rewards, rows))
+    def log_weights(self, rows: Tensor, submit: Submit = call_at_once) -> Tensor:
+        """Log weights (Z, B) of some transitions, normalised over them; `submit` gets rewards."""
+        reward = submit(partial(self._rewards, rows))
         states = torch.cat([self.problem.here[rows], self.problem.there[rows]])
         here, there = state_values(self.problem.states[states], self.value.network).chunk(2, dim=1)
         delta = equations.td_error(reward.result(), here, there, self.config.gamma)
@@ -95,7 +101,8 @@ class Doi:
     def full_log_weights(self) -> Tensor:
         """Log weights (Z, N) of all transitions."""
         values = state_values(self.problem.states, self.value.network)
-        here, there = values[:, self.problem.here], values[:, self.problem.there]
+        here = values[:, self.problem.here]
+        there = values[:, self.problem.there]
         reward = self._rewards(torch.arange(self.problem.num_rows, device=self.problem.device))
         return normalised(equations.td_error(reward, here, there, self.config.gamma), self.config)
 
@@ -105,23 +112,25 @@ class Doi:
             lambda chunk: self.reward(rows[chunk]), len(rows), self.config.skills, rows.device
         )
 
-    def weighing(self) -> dict[str, Tensor]:
-        """Return how every skill (Z,) weighs imitation: sigma, if it plays a part; with exponents above 1 they part."""
-        config, sigma = self.config, self.multipliers.sigma()
-        if (
-            config.alpha is not None
-        ):  # the reward without constraint has no multiplier: diversity weighs alpha
-            alone = torch.zeros_like(sigma)
-            return {
-                "exponent": equations.separation_exponent(alone, config.skills, config.alpha, 1.0)
-            }
+    def imitation_weights(self) -> dict[str, Tensor]:
+        """Return sigma and separation exponent of every skill (Z,).
+
+        Skills with an exponent above 1 grow apart. The unconstrained objective has no sigma.
+        """
+        config = self.config
+        sigma = self.multipliers.sigma()
+        if config.alpha is not None:
+            # Without constraint there is no multiplier; alpha is the weight of diversity.
+            zero = torch.zeros_like(sigma)
+            exponent = equations.separation_exponent(zero, config.skills, config.alpha, 1.0)
+            return {"exponent": exponent}
         exponent = equations.separation_exponent(
             sigma, config.skills, config.diversity_weight, config.data_pull
         )
         return {"sigma": sigma, "exponent": exponent}
 
     def state(self) -> dict[str, Any]:
-        """Return all that changes in training."""
+        """Return everything that changes in training."""
         parts = {name: part.state_dict() for name, part in self._parts().items()}
         return {"outer": self.outer, "mu": self.multipliers.mu.detach().clone(), **parts}
 
@@ -133,33 +142,36 @@ class Doi:
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
 
-    def _fit_values(self, run: Run) -> tuple[float, list[Future[float]]]:
-        """Phase 1: a few steps on every skill's dual problem, and on its policy, with the rest fixed.
+    def _fit_values(self, submit: Submit) -> tuple[float, list[Future[float]]]:
+        """Phase 1: some updates of the values, and of policies in the loop, with the rest fixed.
 
-        Rewards depend on no value, and nothing depends on policies: on a second core the former are computed ahead,
-        and the latter learn when nobody waits for anything else, also while the discriminator is trained.
+        Rewards do not depend on values, so a second core computes them ahead. Nothing depends on
+        policies, so they learn when that core is idle, also while the discriminator is trained.
         """
-        loss, policy, policy_losses = 0.0, self.policy, list[Future[float]]()
+        loss = 0.0
+        policy = self.policy
+        policy_losses: list[Future[float]] = []
         batches = [self.value.draw() for _ in range(self.config.value.updates)]
-        rewards = [run(partial(self.reward, batch.rows)) for batch in batches]
+        rewards = [submit(partial(self.reward, batch.rows)) for batch in batches]
         for batch, reward in zip(batches, rewards, strict=True):
             loss, delta = self.value.step(batch, reward.result())
             if policy is not None:
-                step = partial(
-                    policy.weighted_step, batch.rows, minibatch_ratios(delta, self.config)
-                )
-                policy_losses.append(run(step, patient=True))
+                ratios = minibatch_ratios(delta, self.config)
+                step = partial(policy.weighted_step, batch.rows, ratios)
+                policy_losses.append(submit(step, low_priority=True))
         return loss, policy_losses
 
     def _make_policy(self) -> PolicyLearner:
-        """Give it random numbers of its own: it draws them while others are drawn elsewhere."""
+        # Its own generator, because it draws numbers while the main thread draws others.
         seed = int(torch.randint(2**62, (), generator=self._generator))
         own = torch.Generator().manual_seed(seed)
         return PolicyLearner(self.problem, self.config.skills, self.config.policy, own)
 
     @property
     def _threads(self) -> int:
-        return self.config.torch_threads if self.problem.device.type == "cpu" else 1
+        if self.problem.device.type != "cpu":
+            return 1
+        return self.config.torch_threads
 
     def _parts(self) -> dict[str, Any]:
         parts = {
@@ -168,10 +180,14 @@ class Doi:
             "multiplier_optimiser": self.multipliers.optimiser,
             **self.diversity.parts(),
         }
-        return parts if self.policy is None else parts | {"policy": self.policy}
+        if self.policy is not None:
+            parts["policy"] = self.policy
+        return parts
 
 
-def hold_left(outer: int, config: TrainConfig) -> float:
-    """What is left of the steps in which the discriminator is held: 1 before them, falling to 0 at the end."""
+def hold_remaining(outer: int, config: TrainConfig) -> float:
+    """Share that remains of the hold, the last steps with a fixed discriminator: 1 before it."""
     held = config.discriminator.hold * config.outer
-    return min(1.0, (config.outer - 1 - outer) / held) if held else 1.0
+    if not held:
+        return 1.0
+    return min(1.0, (config.outer - 1 - outer) / held)

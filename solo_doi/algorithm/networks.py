@@ -1,4 +1,7 @@
-"""Networks, batched over skills or ensemble members: what differs between skills is one bias of the first layer."""
+"""Networks, batched over skills or ensemble members.
+
+Skills share all weights but one bias of the first layer.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,10 @@ def xavier(
 
 
 class SkillNetwork(nn.Module):
-    """Two hidden layers of an input with the skill's one-hot code beside it, for all skills at once.
+    """Network with two hidden layers; its input is extended by the one-hot code of the skill.
 
-    The product of the first layer with the input is the same for all skills and computed once; the one-hot
-    code adds a row of `skill`.
+    The product of the first layer with the input is the same for all skills and computed once. The
+    one-hot code adds a row of `skill`.
     """
 
     def __init__(
@@ -43,7 +46,8 @@ class SkillNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Outputs (Z, B, outputs) of inputs (B, inputs) under every skill."""
         hidden = functional.relu((x @ self.first.T)[None] + self.skill[:, None], inplace=True)
-        # As one matrix: of a batch of them, the product would be a view, which autograd copies when it is changed.
+        # One matrix instead of a batch: the product of a batch is a view, which autograd copies
+        # for the in-place ReLU.
         return self._upper(hidden.flatten(0, 1)).unflatten(0, hidden.shape[:2])
 
     def of_skill(self, x: Tensor, skill: Tensor) -> Tensor:
@@ -51,17 +55,16 @@ class SkillNetwork(nn.Module):
         return self._upper(functional.relu(x @ self.first.T + self.skill[skill], inplace=True))
 
     def _upper(self, hidden: Tensor) -> Tensor:
-        hidden = functional.relu(
-            functional.linear(hidden, self.second, self.second_bias), inplace=True
-        )
+        product = functional.linear(hidden, self.second, self.second_bias)
+        hidden = functional.relu(product, inplace=True)
         return functional.linear(hidden, self.head, self.head_bias)
 
 
 class Classifier(nn.Module):
-    """c(s): two hidden layers of tanh, whose logit is log(d_E / d_O)."""
+    """c(s): two hidden tanh layers; the optimal logit is log(d_E / d_O)."""
 
     def __init__(self, inputs: int, hidden: int, generator: torch.Generator) -> None:
-        """Draw all weights from `generator`; all layers are trained."""
+        """Draw all weights from `generator`."""
         super().__init__()
         self.layers = nn.Sequential(
             nn.Linear(inputs, hidden),
@@ -72,9 +75,8 @@ class Classifier(nn.Module):
         )
         for layer in self.layers:
             if isinstance(layer, nn.Linear):
-                layer.weight = xavier(
-                    tuple(layer.weight.shape), layer.in_features, layer.out_features, generator
-                )
+                shape = tuple(layer.weight.shape)
+                layer.weight = xavier(shape, layer.in_features, layer.out_features, generator)
                 nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -90,25 +92,26 @@ class Ensemble(nn.Module):
     ) -> None:
         """Draw all weights from `generator`."""
         super().__init__()
-        sizes = ((inputs, hidden), (hidden, hidden), (hidden, skills))
-        self.weights = nn.ParameterList(xavier((members, a, b), a, b, generator) for a, b in sizes)
-        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(members, 1, b)) for _, b in sizes)
+        self.weights = nn.ParameterList()
+        self.biases = nn.ParameterList()
+        for fan_in, fan_out in ((inputs, hidden), (hidden, hidden), (hidden, skills)):
+            self.weights.append(xavier((members, fan_in, fan_out), fan_in, fan_out, generator))
+            self.biases.append(nn.Parameter(torch.zeros(members, 1, fan_out)))
 
     def forward(self, x: Tensor) -> Tensor:
         """Log probabilities (K, Z, B) of inputs (B, inputs)."""
         return Members([*self.weights], [*self.biases])(x)
 
     def split(self, parts: int) -> list[Members]:
-        """Shares of about as many members each, in the same memory, to be trained one by one."""
-        bounds = [len(self.weights[0]) * part // parts for part in range(parts + 1)]
-        shares = [slice(*pair) for pair in pairwise(bounds)]
-        return [
-            Members(
-                [_share(one, share) for one in self.weights],
-                [_share(one, share) for one in self.biases],
-            )
-            for share in shares
-        ]
+        """Split the members into shares of similar size, trained separately, in the same memory."""
+        members = len(self.weights[0])
+        bounds = [members * part // parts for part in range(parts + 1)]
+        shares = []
+        for first, last in pairwise(bounds):
+            weights = [_share(weight, slice(first, last)) for weight in self.weights]
+            biases = [_share(bias, slice(first, last)) for bias in self.biases]
+            shares.append(Members(weights, biases))
+        return shares
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,13 @@ class Members:
     """Some members of an ensemble."""
 
     weights: list[Tensor]
+    """Weights (K, inputs, outputs) of every layer."""
     biases: list[Tensor]
+    """Biases (K, 1, outputs) of every layer."""
 
     @property
     def parameters(self) -> list[Tensor]:
-        """All that is trained."""
+        """All trained tensors."""
         return [*self.weights, *self.biases]
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -133,20 +138,22 @@ class Members:
 
 
 def _share(whole: Tensor, members: slice) -> Tensor:
-    # Not `detach`: shares that learn side by side must not count each other's changes as changes of their own.
+    # `data` instead of `detach`: autograd would count changes by other shares as changes of this
+    # one, and refuse the backward pass.
     return whole.data[members].requires_grad_()
 
 
 class SampleLastLinear(torch.autograd.Function):
-    """Batched `x @ weight + bias` with few outputs, as (K, outputs, B): rows of B samples, not of a few outputs.
+    """Batched `x @ weight + bias` for few outputs, returned as (K, outputs, B).
 
-    Products whose rows are that short are several times slower, forward and for the gradient of the weights; written
-    as a plain product the other way round, the gradient of `x` would come transposed, and slow all that follows.
+    Rows of B samples make forward pass and weight gradients several times faster than rows of a few
+    outputs. A plain transposed product would also transpose the gradient of `x`, which slows the
+    layers below.
     """
 
     @staticmethod
     def forward(context: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:  # noqa: ANN401  # torch's
-        """Product of x (K, B, inputs), weight (K, inputs, outputs) and bias (K, 1, outputs), transposed."""
+        """Transposed product of x (K, B, in) and weight (K, in, out), plus bias (K, 1, out)."""
         context.save_for_backward(x, weight)
         return torch.baddbmm(bias.transpose(1, 2), weight.transpose(1, 2), x.transpose(1, 2))
 

@@ -1,4 +1,4 @@
-"""The projection Pi: which observation terms classifier and discriminator see, by name."""
+"""The projection Pi: named observation terms that classifier and discriminator see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AXES = "xyz"
 
 
 def columns(terms: Mapping[str, slice], names: Sequence[str], where: str) -> np.ndarray:
-    """Column numbers of named terms: TERM for all of a term, TERM.x or TERM.0 for one of its numbers."""
+    """Return the columns of named terms; TERM is all of a term, TERM.x or TERM.0 one number."""
     chosen: list[int] = []
     for name in names:
         term, _, part = name.partition(".")
@@ -21,30 +21,39 @@ def columns(terms: Mapping[str, slice], names: Sequence[str], where: str) -> np.
             raise UnknownNameError(f"observation term of {where}", term, terms)
         numbers = list(range(terms[term].start, terms[term].stop))
         if part:
-            index = (
-                AXES.find(part) if part in tuple(AXES) else int(part) if part.isdecimal() else -1
-            )
-            if not 0 <= index < len(numbers):
+            index = _index(part)
+            if index is None or index >= len(numbers):
                 raise SoloError(
-                    f"{name!r}: {term} of {where} has {len(numbers)} numbers; expected one of them after the dot."
+                    f"{name!r}: {term} of {where} has {len(numbers)} numbers; expected one of them "
+                    "after the dot."
                 )
             numbers = [numbers[index]]
         chosen += numbers
     return np.array(chosen)
 
 
+def _index(part: str) -> int | None:
+    """Return the index that an axis (x, y, z) or a number names; None if it names none."""
+    if part in tuple(AXES):
+        return AXES.index(part)
+    if part.isdecimal():
+        return int(part)
+    return None
+
+
 def projected(data: Transitions, names: Sequence[str], average: int, where: str) -> np.ndarray:
-    """Named numbers of every observation, averaged over the last `average` steps of its trajectory."""
+    """Return named terms of every observation, averaged over the last `average` steps."""
     chosen = data.observations[:, columns(data.terms, names, where)]
-    return causal_average(chosen, data.starts, average) if average > 1 else chosen
+    if average <= 1:
+        return chosen
+    return causal_average(chosen, data.starts, average)
 
 
 def causal_average(values: np.ndarray, starts: np.ndarray, steps: int) -> np.ndarray:
-    """Mean over the last `steps` rows of the same trajectory, fewer at its beginning; (N, F)."""
+    """Mean (N, F) over the last `steps` rows of the same trajectory, fewer at its beginning."""
     rows = np.arange(len(values))
     trajectory = np.searchsorted(starts, rows, side="right") - 1
     first = np.maximum(rows - steps + 1, starts[trajectory])
-    total = np.concatenate(
-        [np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)]
-    )
+    zero = np.zeros((1, values.shape[1]))
+    total = np.concatenate([zero, np.cumsum(values, axis=0, dtype=np.float64)])
     return ((total[rows + 1] - total[first]) / (rows + 1 - first)[:, None]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Ratios over all of the data, in chunks, and what they say."""
+"""Ratios over all of the data, in chunks, and statistics of them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .train_config import TrainConfig
 from .training_data import Problem
 
 CHUNK = 1024
-"""Rows per pass: what lies between layers of more rows leaves the processor's cache."""
+"""Rows per pass; activations of more rows would not fit into the processor's cache."""
 
 
 @torch.no_grad()
 def in_chunks(
     work: Callable[[slice], Tensor], rows: int, skills: int, device: torch.device
 ) -> Tensor:
-    """Results (Z, rows) of `work`, piece by piece, in memory that is there before.
+    """Compute results (Z, rows) of `work` chunk by chunk, into memory allocated beforehand.
 
-    Kept one by one, they would lie in the much larger blocks of memory that `work` frees, which then fit nothing.
+    Small results allocated one by one would fragment the larger blocks that `work` frees.
     """
     found = torch.empty(skills, rows, device=device)
     for first in range(0, rows, CHUNK):
@@ -33,34 +33,36 @@ def in_chunks(
 
 def state_values(states: Tensor, network: SkillNetwork) -> Tensor:
     """Values (Z, M) of many states (M, inputs)."""
-    return in_chunks(
-        lambda chunk: network(states[chunk])[..., 0], len(states), len(network.skill), states.device
-    )
+
+    def values(chunk: slice) -> Tensor:
+        return network(states[chunk])[..., 0]
+
+    return in_chunks(values, len(states), len(network.skill), states.device)
 
 
 def normalised(delta: Tensor, config: TrainConfig) -> Tensor:
-    """Log weights from temporal differences: capped at a quantile, then summing to one, in double precision."""
-    log_eta = equations.chi_square_log_ratios(delta) if config.divergence == "chi2" else delta
+    """Log weights from temporal differences: clipped at a quantile, normalised to sum to one."""
+    log_eta = delta
+    if config.divergence == "chi2":
+        log_eta = equations.chi_square_log_ratios(delta)
     if config.truncation < 1:
         log_eta = equations.truncated(log_eta, config.truncation)
     return equations.log_weights(log_eta)
 
 
 def minibatch_ratios(delta: Tensor, config: TrainConfig) -> Tensor:
-    """Ratios (Z, B) from the temporal differences of a minibatch: with mean one, or, under chi-square, as they are.
+    """Ratios (Z, B) from the temporal differences of a minibatch, with mean one.
 
-    Most of those may be nothing: made to have mean one, a minibatch without any would count in full.
+    Chi-square ratios are not normalised: most may be zero, and a minibatch of zeros would otherwise
+    count in full.
     """
-    log_eta = (
-        equations.chi_square_log_ratios(delta)
-        if config.divergence == "chi2"
-        else equations.log_ratios(delta)
-    )
-    return log_eta.exp()
+    if config.divergence == "chi2":
+        return equations.chi_square_log_ratios(delta).exp()
+    return equations.log_ratios(delta).exp()
 
 
 def per_trajectory(w: Tensor, problem: Problem) -> Tensor:
-    """Weight of whole trajectories (Z, trajectories), from weights (Z, N)."""
+    """Return weights of whole trajectories (Z, trajectories), from weights (Z, N)."""
     total = torch.zeros(len(w), len(problem.first), dtype=w.dtype, device=w.device)
     return total.index_add_(1, problem.trajectory, w)
 
@@ -68,7 +70,7 @@ def per_trajectory(w: Tensor, problem: Problem) -> Tensor:
 def describe(
     log_w: Tensor, log_w_expert: Tensor, problem: Problem
 ) -> dict[str, list[float] | float]:
-    """phi and effective samples per skill and over all; distances between skills by sample and by trajectory."""
+    """Return statistics of log weights (Z, N): phi, effective samples, distances between skills."""
     phi = equations.kl_estimate(log_w, log_w_expert)
     samples = equations.effective_samples(log_w)
     measures: dict[str, list[float] | float] = {
@@ -79,7 +81,7 @@ def describe(
         "effective_share_mean": float(samples.mean() / log_w.shape[-1]),
     }
     if len(log_w) == 1:
-        return measures  # nothing to differ from
+        return measures  # a single skill has no distance to others
     trajectory = per_trajectory(log_w.exp(), problem).clamp(min=equations.SMALLEST_RATIO).log()
     return measures | {
         "ratio_l1": float(equations.ratio_distance(log_w)),

@@ -1,4 +1,4 @@
-"""SMODICE: a classifier of the expert's states, and the ratios of the policy that visits them most nearly."""
+"""SMODICE: classifier of the expert's states, and ratios of the policy that imitates them best."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from .training_data import Problem
 
 @dataclass(frozen=True)
 class Expert:
-    """What SMODICE found, for every transition of the data."""
+    """The recovered expert, for every transition of the data."""
 
-    logit: Tensor  # (N,) log(d_E / d_O) of the state, scaled
-    log_w: Tensor  # (N,) log weights of the recovered expert, double precision
+    logit: Tensor
+    """Scaled log(d_E / d_O) of the state, (N,)."""
+    log_w: Tensor
+    """Log weights, in double precision, (N,)."""
 
 
 def recover_expert(
     problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance
 ) -> Expert:
-    """Train classifier and dual value; `advance` is called after each of `updates(config)` updates."""
+    """Train classifier and dual value; call `advance` after each of `updates(config)` updates."""
     logit = train_classifier(problem, config, generator, advance)
     value = DualValue(problem, 1, config, generator)
     for number in range(config.value.expert_updates):
@@ -36,25 +38,24 @@ def recover_expert(
         advance(finite({"loss/expert_value": loss}, f"update {number + 1}"))
     with torch.no_grad():
         values = state_values(problem.states, value.network)
-        delta = equations.td_error(
-            logit, values[:, problem.here], values[:, problem.there], config.gamma
-        )
+        here = values[:, problem.here]
+        there = values[:, problem.there]
+        delta = equations.td_error(logit, here, there, config.gamma)
         return Expert(logit, normalised(delta, config)[0])
 
 
 def updates(config: TrainConfig) -> int:
-    """How many updates `recover_expert` makes."""
+    """Return the number of updates that `recover_expert` makes."""
     return config.classifier.updates + config.value.expert_updates
 
 
 def train_classifier(
     problem: Problem, config: TrainConfig, generator: torch.Generator, advance: Advance
 ) -> Tensor:
-    """Return the reward log(d_E / d_O), scaled, of every transition's state, (N,)."""
+    """Return the scaled reward log(d_E / d_O) of every transition's state, (N,)."""
     options = config.classifier
-    classifier = Classifier(problem.classifier_input.shape[1], options.hidden, generator).to(
-        problem.device
-    )
+    inputs = problem.classifier_input.shape[1]
+    classifier = Classifier(inputs, options.hidden, generator).to(problem.device)
     optimiser = torch.optim.Adam(classifier.parameters(), lr=options.lr)
     for number in range(options.updates):
         expert = _draw(problem.expert_input, options.batch, generator)
@@ -76,10 +77,12 @@ def train_classifier(
 
 @dataclass(frozen=True)
 class Minibatch:
-    """What one step of the dual problem works on."""
+    """Data of one step of the dual problem."""
 
     windows: Windows
-    initial: Tensor  # (I,) states that trajectories start from
+    """Trajectory pieces."""
+    initial: Tensor
+    """Numbers of initial states, (I,)."""
 
     @property
     def rows(self) -> Tensor:
@@ -88,13 +91,15 @@ class Minibatch:
 
 
 class DualValue:
-    """A value network for Z skills and its optimiser: one method is one step of the dual problem."""
+    """Value network for Z skills, with its optimiser."""
 
     def __init__(
         self, problem: Problem, skills: int, config: TrainConfig, generator: torch.Generator
     ) -> None:
         """Draw weights from `generator`, which also draws minibatches."""
-        self.problem, self.config, self._generator = problem, config, generator
+        self.problem = problem
+        self.config = config
+        self._generator = generator
         options = config.value
         network = SkillNetwork(problem.states.shape[1], options.hidden, 1, skills, generator)
         self.network = network.to(problem.device)
@@ -103,8 +108,9 @@ class DualValue:
         )
 
     def draw(self) -> Minibatch:
-        """Draw what one step works on."""
-        options, problem = self.config.value, self.problem
+        """Draw the minibatch of one step."""
+        options = self.config.value
+        problem = self.problem
         windows = sample_windows(problem, options.windows, options.window, self._generator)
         chosen = torch.randint(
             len(problem.first), (options.initial_batch,), generator=self._generator
@@ -112,16 +118,17 @@ class DualValue:
         return Minibatch(windows, problem.here[problem.first[chosen.to(problem.device)]])
 
     def step(self, batch: Minibatch, reward: Tensor) -> tuple[float, Tensor]:
-        """Minimise the dual loss, given rewards (Z, B) of the transitions; return the loss and their delta (Z, B)."""
+        """Make one step on the dual loss with rewards (Z, B); return the loss and delta (Z, B)."""
         windows = batch.windows
         states = self.problem.states[torch.cat([windows.states.flatten(), batch.initial])]
         values = self.network(states)[..., 0]
-        here, there = windows.split(values[:, : windows.states.numel()])
+        in_windows = windows.states.numel()
+        here, there = windows.split(values[:, :in_windows])
         delta = equations.td_error(reward, here, there, self.config.gamma)
-        dual = (
-            equations.chi_square_loss if self.config.divergence == "chi2" else equations.dual_loss
-        )
-        loss = dual(values[:, windows.states.numel() :], delta, self.config.gamma).sum()
+        dual_loss = equations.dual_loss
+        if self.config.divergence == "chi2":
+            dual_loss = equations.chi_square_loss
+        loss = dual_loss(values[:, in_windows:], delta, self.config.gamma).sum()
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         self.optimiser.step()

@@ -151,7 +151,7 @@ class Training:
         summary: dict[str, Any] = describe(log_w, expert, self.problem)
         for text in health.observe_full(summary["effective_share"], self.problem.num_rows):
             log.warn(text)
-        for name, values in doi.weighing().items():
+        for name, values in doi.imitation_weights().items():
             summary |= {name: values.tolist(), f"{name}_mean": float(values.mean())}
         if isinstance(doi.diversity, Discriminator):
             summary["held_out_accuracy"] = doi.diversity.held_out_accuracy(log_w)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.doi import hold_left
+from solo_doi.algorithm.doi import hold_remaining
 from solo_doi.algorithm.multipliers import Multipliers
 from solo_doi.algorithm.train_config import TrainConfig
 
@@ -212,7 +212,7 @@ def train_exactly(
         )
         occupancy = np.exp(log_eta + log_data)
         visited = torch.from_numpy(occupancy.reshape(config.skills, states, actions).sum(-1))
-        left = hold_left(outer, config)
+        left = hold_remaining(outer, config)
         if left == 1:
             log_q = torch.log(visited / visited.sum(0) + 1e-300)
         phi = (occupancy * (log_eta - log_eta_expert)).sum(-1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from solo_doi.algorithm.background import beside
+from solo_doi.algorithm.background import background_worker
 from solo_doi.algorithm.train_config import PolicyConfig
 from solo_doi.data.dataset import read_transitions
 from solo_doi.policies.skill_policy import SkillPolicy
@@ -41,8 +41,8 @@ def test_calls_are_made_in_their_order_and_all_are_waited_for(number: int) -> No
         made.append(index)
         return float(index)
 
-    with beside(number) as run:
-        calls = [run(partial(make, index)) for index in range(50)]
+    with background_worker(number) as submit:
+        calls = [submit(partial(make, index)) for index in range(50)]
     assert made == [call.result() for call in calls] == list(range(50))
 
 
@@ -55,11 +55,11 @@ def test_patient_calls_wait_for_others() -> None:
         begun.set()
         go.wait()
 
-    with beside(2) as run:
-        run(hold)
+    with background_worker(2) as submit:
+        submit(hold)
         begun.wait()
         for name, patient in (("late", True), ("first", False), ("last", True), ("second", False)):
-            run(partial(made.append, name), patient=patient)
+            submit(partial(made.append, name), low_priority=patient)
         go.set()
     assert made == ["first", "second", "late", "last"]
 
@@ -68,10 +68,10 @@ def test_what_waits_is_given_up_with_an_error() -> None:
     """Nobody will ask for it."""
     made: list[int] = []
     go = threading.Event()
-    with contextlib.suppress(KeyboardInterrupt), beside(2) as run:
-        run(go.wait)
+    with contextlib.suppress(KeyboardInterrupt), background_worker(2) as submit:
+        submit(go.wait)
         for index in range(50):
-            run(partial(made.append, index), patient=True)
+            submit(partial(made.append, index), low_priority=True)
         threading.Timer(0.1, go.set).start()
         raise KeyboardInterrupt
     assert not made
@@ -80,17 +80,17 @@ def test_what_waits_is_given_up_with_an_error() -> None:
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_call_that_fails_is_heard(number: int) -> None:
     """At the latest when its result is asked for."""
-    with pytest.raises(ZeroDivisionError), beside(number) as run:
-        run(lambda: 1 / 0).result()
+    with pytest.raises(ZeroDivisionError), background_worker(number) as submit:
+        submit(lambda: 1 / 0).result()
 
 
 def test_threads_are_given_back() -> None:
     """Also after an error."""
     torch.set_num_threads(2)
     meanwhile = []
-    with contextlib.suppress(ZeroDivisionError), beside(2) as run:
+    with contextlib.suppress(ZeroDivisionError), background_worker(2) as submit:
         meanwhile.append(torch.get_num_threads())
-        run(lambda: 1 / 0).result()
+        submit(lambda: 1 / 0).result()
     assert meanwhile == [1]
     assert torch.get_num_threads() == 2
 

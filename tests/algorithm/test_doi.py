@@ -67,14 +67,14 @@ def test_the_exponent_is_what_multiplies_log_odds_between_skills() -> None:
     """25 x (1 - 1/2) / 3 under a sigma of one half; 6 / 3 without constraint, whatever sigma and weight would be."""
     constrained = doi(
         small_config(**QUICK, multipliers="fixed:0.5", diversity_weight=25.0)
-    ).weighing()
+    ).imitation_weights()
     torch.testing.assert_close(constrained["exponent"], torch.full((3,), 25 / 6))
     free = doi(
         small_config(
             **QUICK, objective="unconstrained:6", multipliers="fixed:0.9", diversity_weight=99.0
         )
     )
-    torch.testing.assert_close(free.weighing()["exponent"], torch.full((3,), 2.0))
+    torch.testing.assert_close(free.imitation_weights()["exponent"], torch.full((3,), 2.0))
     log_q = torch.log_softmax(torch.randn(3, 2, generator=seeded(3)), dim=0)
     terms = equations.diversity_term(log_q, 3)
     # With all else equal, delta and so the log ratios of two skills differ by alpha times the difference of the terms.
