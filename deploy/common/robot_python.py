@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from solo_doi import __version__
 from solo_doi.common.child_python import child_environment, program_command
 from solo_doi.common.errors import SoloError
+from solo_doi.common.version import __version__
 
 ADVICE = "Make an environment: solo-deploy install-robot; then add: --robot-python .venv-robot/bin/python"
 PATIENCE = 60.0

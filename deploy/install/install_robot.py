@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.common.robot_python import ask, check_robot_python
-from solo_doi import __version__
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
+from solo_doi.common.version import __version__
 
 from .installed_wheel import write_wheel
 

@@ -7,7 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from solo_doi import __version__
+from solo_doi.common.version import __version__
 
 PACKAGES = ("numpy", "mujoco", "pybullet", "torch", "h5py", "onnx", "onnxruntime")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
+from solo_doi.runs.run_files import RunFiles
 
 from .cache import METRICS_JSON, REPORT_FILE, has_all, read_earlier, same_settings, with_earlier
 from .eval_config import EvalConfig, is_bundle
@@ -126,7 +127,7 @@ def default_folder(source: Path) -> Path:
     """Return the folder for the results of a run or a bundle."""
     if is_bundle(source):
         return source.with_suffix(".evaluation")
-    return source / "evaluation"
+    return RunFiles(source).evaluation
 
 
 def check_folder(folder: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from solo_doi.common.errors import SoloError
-from solo_doi.policies.bundle.reader import FILE, Bundle
+from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run_files import RunFiles
 
 from .run_record import read_made_from, read_skill_evaluations
 from .training_task import task_of_checkpoint, task_of_run
@@ -41,7 +42,7 @@ def export_bundle(
             raise SoloError(
                 f"{source}: a run records its task; --task is for checkpoints (.pt) alone."
             )
-        path = source / FILE if out is None else Path(out)
+        path = RunFiles(source).bundle if out is None else Path(out)
         _export_run(source, path)
     return Bundle(path)
 
@@ -59,5 +60,5 @@ def _export_run(run: Path, path: Path) -> None:
     if not run.is_dir():
         found = "not a directory" if run.exists() else "no such directory"
         raise SoloError(f"{run}: {found}. Expected a run of solo-train or a .pt checkpoint.")
-    policy = SkillPolicy.read(run / "policy.h5")
+    policy = SkillPolicy.read(RunFiles(run).policy)
     write_bundle(policy, task_of_run(run), path, read_made_from(run), read_skill_evaluations(run))

@@ -8,9 +8,8 @@ from typing import Any
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
 from solo_doi.policies.bundle.contract import digest, parse_json
+from solo_doi.runs.run_files import RunFiles
 
-METRICS_FILE = Path("evaluation", "metrics.json")
-"""File that solo-eval writes into a run."""
 QUOTED_MEASURES = (
     "return_pct",
     "vx",
@@ -25,7 +24,7 @@ QUOTED_MEASURES = (
 def read_made_from(run: Path) -> dict[str, Any]:
     """Return the run's name, its provenance and the rule by which its skills were selected."""
     made_from: dict[str, Any] = {"run": run.resolve().name}
-    provenance = run / "provenance.json"
+    provenance = RunFiles(run).provenance
     if provenance.is_file():
         made_from |= read_object(provenance)
     rule = _selection_rule(run)
@@ -40,12 +39,12 @@ def read_skill_evaluations(run: Path) -> tuple[dict[str, Any], ...]:
     Raises:
         SoloError: The evaluation is damaged, or describes another policy than the run's.
     """
-    path = run / METRICS_FILE
+    path = RunFiles(run).evaluation_metrics
     if not path.is_file():
         return ()
     metrics = read_object(path)
     found = metrics.get("made_from", {}).get("policy")
-    expected = digest((run / "policy.h5").read_bytes())
+    expected = digest(RunFiles(run).policy.read_bytes())
     if found != expected:
         raise SoloError(
             f"{path}: is about another policy ({str(found)[:12]} for {expected[:12]}). "
@@ -69,7 +68,7 @@ def _quoted(skill: dict[str, Any], selected: list[int] | None) -> dict[str, Any]
 
 def _selection_rule(run: Path) -> str | None:
     """Return the rule by which solo-eval selected skills; None if it selected none."""
-    path = run / METRICS_FILE
+    path = RunFiles(run).evaluation_metrics
     if not path.is_file():
         return None
     selection = read_object(path).get("selection")

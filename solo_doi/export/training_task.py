@@ -11,6 +11,7 @@ from typing import Any
 
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
+from solo_doi.runs.run_files import RunFiles
 from solo_doi.solo12.observation import LAYOUTS
 
 from .run_record import read_object
@@ -28,16 +29,17 @@ def task_of_run(run: Path) -> str:
         SoloError: The run was trained for a task that Solo12 does not have, or on observations
             other than those that the controller builds.
     """
-    path = run / CONFIG_FILE
+    files = RunFiles(run)
+    path = files.config
     if not path.is_file():
-        raise SoloError(f"{run}: not a run of solo-train, it has no {CONFIG_FILE}.")
+        raise SoloError(f"{run}: not a run of solo-train, it has no {path.name}.")
     config = settings.load(path)
     task = config.get("task")
     if task not in LAYOUTS:
         raise SoloError(
             f"{path}: trained for task {task!r}. Only policies for {_tasks()} run on Solo12. {REMEDY}"
         )
-    provenance = run / "provenance.json"
+    provenance = files.provenance
     recorded = None
     if provenance.is_file():
         recorded = read_object(provenance).get(OBSERVATION)

@@ -27,9 +27,12 @@ def read_provenance(run: Path) -> dict[str, Any]:
         ) from error
 
 
-def write_provenance(run: Path, fingerprints: Mapping[str, Mapping[str, int]]) -> None:
-    """Write the record; a continued run keeps the software that it began with."""
-    content: dict[str, Any] = dict(fingerprints)
+def write_provenance(run: Path, data: Mapping[str, Any]) -> None:
+    """Write the record of data and software.
+
+    A continued run keeps the software that it began with.
+    """
+    content = dict(data)
     began_with = read_provenance(run).get("software")
     if began_with is None:
         content["software"] = software()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from solo_doi.common.errors import SoloError
 
@@ -29,6 +29,15 @@ class RunData:
     def fingerprints(self) -> dict[str, Fingerprint]:
         """Return a fingerprint per dataset, under the names of provenance.json."""
         return {"data": fingerprint(self.coverage), "expert": fingerprint(self.expert)}
+
+    def observation_terms(self) -> list[dict[str, str | int]]:
+        """Return name and size of every observation term of the coverage data, in order."""
+        ordered = sorted(self.coverage.terms.items(), key=lambda item: item[1].start)
+        return [{"name": name, "size": place.stop - place.start} for name, place in ordered]
+
+    def record(self) -> dict[str, Any]:
+        """Return all that provenance.json says about the data."""
+        return {**self.fingerprints(), "observation": self.observation_terms()}
 
 
 def read_data(config: RunConfig) -> RunData:

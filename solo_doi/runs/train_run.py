@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from solo_doi.algorithm.training import Training, TrainingLog
 from solo_doi.common import settings
@@ -16,7 +17,7 @@ from solo_doi.common.lock import check_absent, exclusive, new_directory
 from .provenance import write_provenance
 from .run import Run
 from .run_config import RunConfig
-from .run_data import Fingerprint, RunData, check_same_data, read_data
+from .run_data import RunData, check_same_data, read_data
 from .run_files import RunFiles
 from .run_store import RunStore
 
@@ -48,9 +49,9 @@ def train_new(
     check_absent(run)
     config.check()
     # Refuses data that do not fit before anything is written.
-    training, fingerprints = _prepare(config, run, data)
+    training, record = _prepare(config, run, data)
     with new_directory(run):
-        return _train(training, run, fingerprints, make_log, announce)
+        return _train(training, run, record, make_log, announce)
 
 
 def resume_run(
@@ -72,25 +73,22 @@ def resume_run(
     with exclusive(run, WAIT):
         config = settings.read(RunConfig, files.config)
         config.check()
-        training, fingerprints = _prepare(config, run, data)
-        return _train(training, run, fingerprints, make_log, announce)
+        training, record = _prepare(config, run, data)
+        return _train(training, run, record, make_log, announce)
 
 
-def _prepare(
-    config: RunConfig, run: Path, data: RunData | None
-) -> tuple[Training, dict[str, Fingerprint]]:
-    """Read the data and make tensors of them; only the tensors stay in memory."""
+def _prepare(config: RunConfig, run: Path, data: RunData | None) -> tuple[Training, dict[str, Any]]:
+    """Read the data, make tensors of them and describe them; only the tensors stay in memory."""
     if data is None:
         data = read_data(config)
-    fingerprints = data.fingerprints()
-    check_same_data(run, fingerprints)
-    return Training(config, data.coverage, data.expert, RunStore(run)), fingerprints
+    check_same_data(run, data.fingerprints())
+    return Training(config, data.coverage, data.expert, RunStore(run)), data.record()
 
 
 def _train(
     training: Training,
     run: Path,
-    fingerprints: dict[str, Fingerprint],
+    record: dict[str, Any],
     make_log: LogFactory,
     announce: Announce,
 ) -> Run:
@@ -99,7 +97,7 @@ def _train(
     announce(run)
     # The configuration comes first: it alone makes the directory a run that can be continued.
     write_text(RunFiles(run).config, settings.to_yaml(config))
-    write_provenance(run, fingerprints)
+    write_provenance(run, record)
     try:
         with make_log(run, config.skills, done) as log:
             training.train(log)
