@@ -12,7 +12,7 @@ from deploy.common.faults import Cause, Fault
 from deploy.common.robot_constants import TICK
 from deploy.common.sensors import Sensors
 from deploy.common.state_machine import POWERED, ControllerEvent, ControllerState, next_state
-from deploy.messages.conversions import sensors_of
+from deploy.messages.conversions import sensors_from_message
 from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATUS, Mode, Request, blank, new_session
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import Array
@@ -162,7 +162,7 @@ class Controller:
 
     def _take(self, message: Any) -> None:  # noqa: ANN401
         before, self._heard = self._heard, message
-        sensors = sensors_of(message)
+        sensors = sensors_from_message(message)
         fault = self._safety.finite(sensors)
         if fault is not None:
             self._fail(fault)

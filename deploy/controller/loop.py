@@ -24,10 +24,12 @@ from deploy.recorder.recorder import Recorder
 from .controller import Controller
 
 STATUS_TICKS, FIRST_MINUTE = 100, 60_000
-STARTUP_SECONDS, LOST = 30.0, 10.0
-"""How long the loop waits for a first state, and in lock-step for any other [s]."""
-WAIT = 0.1
-"""How long one look for messages lasts in lock-step [s]."""
+FIRST_STATE_SECONDS = 30.0
+"""Timeout for the robot's first state [s]."""
+LOST_STATE_SECONDS = 10.0
+"""Timeout for any further state in lock-step [s]."""
+POLL_SECONDS = 0.1
+"""Duration of one poll for messages in lock-step [s]."""
 
 
 @dataclass
@@ -134,7 +136,7 @@ class Loop:
                     if left_out:  # what a replay cannot know otherwise
                         self._keep(STATUS, self._status(now_ns).encode())
                     self._tick(now_ns)
-                elif ticker.ticks > STARTUP_SECONDS / TICK:
+                elif ticker.ticks > FIRST_STATE_SECONDS / TICK:
                     return "no robot was heard of"
                 self._work.add(time.perf_counter() - begun)
         finally:
@@ -144,14 +146,18 @@ class Loop:
     def _lockstep(self, until: Callable[[], bool]) -> str:
         while not (until() or self._operator.done):
             # Looks are counted, not seconds: a machine that stands still takes nobody's patience.
-            silent, patience = 0, (STARTUP_SECONDS if self._newest is None else LOST) / WAIT
+            silent, patience = (
+                0,
+                (FIRST_STATE_SECONDS if self._newest is None else LOST_STATE_SECONDS)
+                / POLL_SECONDS,
+            )
             self._heard = 0.0
             while not self._news:
                 if until():
                     return "stopped"
                 if silent > patience:
                     return "no robot was heard of" if self._newest is None else "the robot is gone"
-                silent += self._link.receive(WAIT) == 0
+                silent += self._link.receive(POLL_SECONDS) == 0
             self._news = False
             assert self._newest is not None  # there was news
             begun = time.perf_counter()

@@ -12,11 +12,16 @@ import numpy as np
 from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
 from deploy.common.robot_constants import TICK
 from deploy.controller.controller import Controller
+from deploy.messages.generated import (
+    controller_status,
+    joint_command,
+    operator_command,
+    policy_input,
+    robot_state,
+)
 from deploy.messages.lcm_link import (
     COMMAND,
-    OBSERVATION,
     OPERATOR,
-    STATE,
     STATUS,
     WIRE_REQUESTS,
     Message,
@@ -72,7 +77,7 @@ class Replay:
         )
         return f"{self.ticks} ticks, {self.observations} observations, first difference at {self.difference}\n{most}"
 
-    def compare(self, logged: Message, replayed: Message) -> None:
+    def compare(self, logged: joint_command, replayed: joint_command) -> None:
         """Take a command of the log, and the one of now."""
         self.ticks += 1
         self.largest = max(
@@ -82,7 +87,9 @@ class Replay:
             names = [f"target of {name}" for name in JOINT_NAMES] if term == "position" else [term]
             self._note(logged.sequence, names, getattr(logged, term), getattr(replayed, term))
 
-    def compare_observations(self, layout: Layout, logged: Message, replayed: Message) -> None:
+    def compare_observations(
+        self, layout: Layout, logged: policy_input, replayed: policy_input
+    ) -> None:
         """Take what the policy saw in the log, and what it sees now."""
         self.observations += 1
         apart = np.abs(np.subtract(replayed.observation, logged.observation))
@@ -126,19 +133,21 @@ def replay(path: Path) -> Replay:
     layout, found, seen, timed = LAYOUTS[bundle.contract.task], Replay(), None, False
     for _, channel, data in read_log(log):
         message = _read(log, channel, data)
-        if channel in (STATUS, OPERATOR, COMMAND) and not timed:  # whichever comes first in a tick
+        # The first message of a tick is one of these.
+        if channel in (STATUS, OPERATOR, COMMAND) and not timed:
             timed = True
-            controller.on_late_ticks(
-                round(message.lateness / TICK * 1e6) // 10**6 if channel == STATUS else 0
-            )
-        if channel == STATE:
+            late_ticks = 0
+            if isinstance(message, controller_status):
+                late_ticks = round(message.lateness / TICK * 1e6) // 10**6
+            controller.on_late_ticks(late_ticks)
+        if isinstance(message, robot_state):
             controller.on_robot_state(message)
-        elif channel == OPERATOR:
+        elif isinstance(message, operator_command):
             wish = operator_request_of(message)
             controller.on_operator_request(wish.request, message.time_ns, wish.skill, wish.velocity)
-        elif channel == OBSERVATION:
+        elif isinstance(message, policy_input):
             seen = message
-        elif channel == COMMAND:
+        elif isinstance(message, joint_command):
             if found.ticks == 0 and message.sequence != 1:
                 raise SoloError(
                     f"{log}: begins at tick {message.sequence}; only a log from the start can be run again."
@@ -159,8 +168,8 @@ def replay(path: Path) -> Replay:
 
 def _read(log: Path, channel: str, data: bytes) -> Message:
     message = decode(channel, data)
-    unknown = channel == OPERATOR and message is not None and message.request not in WIRE_REQUESTS
-    untimed = channel == STATUS and message is not None and not 0.0 <= message.lateness < math.inf
+    unknown = isinstance(message, operator_command) and message.request not in WIRE_REQUESTS
+    untimed = isinstance(message, controller_status) and not 0.0 <= message.lateness < math.inf
     if message is None or unknown or untimed:
         raise SoloError(f"{log}: holds a message of {channel!r} that this version does not read.")
     return message

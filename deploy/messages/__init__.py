@@ -1,1 +1,1 @@
-"""Messages between robot, controller and operator: `.lcm` files, the classes made of them, channels."""
+"""Messages between robot, controller and operator: `.lcm` files, generated classes, LCM link."""

@@ -1,4 +1,4 @@
-"""Who may move the robot: messages that do carry a code that only holders of a secret can make."""
+"""Authentication of messages with a shared secret key: keyed BLAKE2 codes, key files."""
 
 from __future__ import annotations
 
@@ -13,24 +13,28 @@ from uuid import UUID
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
 
-MAC_SIZE, KEY_SIZE = 16, 32
+MAC_SIZE = 16
+"""Length of a message authentication code [bytes]."""
+KEY_SIZE = 32
+"""Length of a key [bytes]."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+"""Kernel file with an identifier of the current boot."""
 
 
 class Authority:
-    """Makes and checks codes; they stand in the last bytes of a message."""
+    """Signs messages and checks their codes, which are the last bytes of a message."""
 
     def __init__(self, key: bytes, boot: bytes = b"") -> None:
-        """Hold the secret; codes of another `boot` are not genuine."""
+        """Use a secret key; codes made in another `boot` of the host are refused."""
         self._start = hashlib.blake2b(key=key, digest_size=MAC_SIZE, person=boot)
 
     def sign(self, data: bytes) -> bytes:
-        """Return a message with its code in place."""
+        """Return a message with its code filled in."""
         body = data[:-MAC_SIZE]
         return body + self._code(body)
 
     def genuine(self, data: bytes) -> bool:
-        """Whether a message has the code that belongs to it."""
+        """Return True if the code of a message is correct."""
         return hmac.compare_digest(self._code(data[:-MAC_SIZE]), data[-MAC_SIZE:])
 
     def _code(self, body: bytes) -> bytes:
@@ -40,7 +44,7 @@ class Authority:
 
 
 def write_key(path: Path) -> None:
-    """Draw a secret that only this user can read."""
+    """Write a new key to a file that only this user can read."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -54,7 +58,7 @@ def write_key(path: Path) -> None:
 
 
 def read_key(path: Path) -> Authority:
-    """Read a secret; refuse one that others can read or that is none."""
+    """Read a key; refuse a file that other users can read, or one of another length."""
     try:
         rights = stat.S_IMODE(path.stat().st_mode)
         key = path.read_bytes()
@@ -68,11 +72,15 @@ def read_key(path: Path) -> Authority:
         )
     if len(key) != KEY_SIZE:
         raise SoloError(
-            f"{path}: holds {len(key)} bytes, a key has {KEY_SIZE}. Draw one with: solo-deploy keygen"
+            f"{path}: holds {len(key)} bytes, a key has {KEY_SIZE}. "
+            "Draw one with: solo-deploy keygen"
         )
     return Authority(key, boot_of_this_host())
 
 
 def boot_of_this_host() -> bytes:
-    """What tells this start of the host from others: its clock begins anew, and old messages would be fresh again."""
+    """Return the identifier of the current boot.
+
+    The monotonic clock restarts with every boot, so old messages could look fresh again.
+    """
     return UUID(BOOT_ID.read_text().strip()).bytes

@@ -1,24 +1,25 @@
-"""Between messages and the types everybody passes around."""
+"""Conversion between robot state messages and sensor readings."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 
 from deploy.common.sensors import Sensors
 from solo_doi.solo12.constants import NUM_JOINTS
 
+from .generated import robot_state
 from .lcm_link import STATE, blank
 
 
-def sensors_of(message: Any) -> Sensors:  # noqa: ANN401  # generated classes have no types
-    """Return what the robot measured."""
-    numbers = np.array(
-        message.joint_position + message.joint_velocity + message.joint_torque
-        + message.angular_velocity + message.acceleration + message.quaternion
-    )  # fmt: skip
+def sensors_from_message(message: robot_state) -> Sensors:
+    """Return the sensor readings in a message."""
+    # One array and views of it, which is faster than six conversions in every tick.
+    numbers = np.array((
+        *message.joint_position, *message.joint_velocity, *message.joint_torque,
+        *message.angular_velocity, *message.acceleration, *message.quaternion,
+    ))  # fmt: skip
     return Sensors(
         time=message.time_ns * 1e-9,
         joint_position=numbers[:12],
@@ -27,22 +28,22 @@ def sensors_of(message: Any) -> Sensors:  # noqa: ANN401  # generated classes ha
         angular_velocity_b=numbers[36:39],
         acceleration_b=numbers[39:42],
         quaternion=numbers[42:],
-        ready=joints_of(message.ready),
-        errors=joints_of(message.ready >> NUM_JOINTS),
+        ready=joint_flags(message.ready),
+        errors=joint_flags(message.ready >> NUM_JOINTS),
         voltage=message.voltage,
     )
 
 
 @functools.lru_cache(maxsize=16)
-def joints_of(bits: int) -> np.ndarray:
-    """Which joints have their bit set, (12,); kept, since bits change once in a walk."""
-    ready = (bits >> np.arange(NUM_JOINTS)) & 1 == 1
-    ready.setflags(write=False)
-    return ready
+def joint_flags(bits: int) -> np.ndarray:
+    """Return which joints have their bit set, (12,) bool; cached, since bits rarely change."""
+    flags = (bits >> np.arange(NUM_JOINTS)) & 1 == 1
+    flags.setflags(write=False)
+    return flags
 
 
-def state_of(sensors: Sensors) -> Any:  # noqa: ANN401  # generated classes have no types
-    """Return a message of what was measured; who sends it and what it did is left to fill in."""
+def state_message(sensors: Sensors) -> robot_state:
+    """Return a message with sensor readings; the caller adds sender, command and fault."""
     message = blank(STATE)
     message.time_ns = round(sensors.time * 1e9)
     message.joint_position = sensors.joint_position.tolist()

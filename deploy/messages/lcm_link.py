@@ -1,4 +1,4 @@
-"""What goes over LCM: channels, kinds of messages, and one strict way in and out."""
+"""LCM channels, their messages, and the one strict way to send and receive them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import secrets
 import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final, Literal, overload
 
 from deploy.common.deploy_config import DEFAULT_URL
 from solo_doi.common.errors import MissingPackageError, SoloError
@@ -14,28 +14,38 @@ from solo_doi.common.errors import MissingPackageError, SoloError
 from .authentication import MAC_SIZE, Authority
 from .generated import controller_status, joint_command, operator_command, policy_input, robot_state
 
-Message = Any
+Message = robot_state | joint_command | operator_command | controller_status | policy_input
 """An object of a generated class."""
 
-CHANNELS: dict[str, Any] = {
-    "SOLO_STATE": robot_state,
-    "SOLO_COMMAND": joint_command,
-    "SOLO_OPERATOR": operator_command,
-    "SOLO_STATUS": controller_status,
-    "SOLO_OBSERVATION": policy_input,
+STATE: Final = "SOLO_STATE"
+COMMAND: Final = "SOLO_COMMAND"
+OPERATOR: Final = "SOLO_OPERATOR"
+STATUS: Final = "SOLO_STATUS"
+OBSERVATION: Final = "SOLO_OBSERVATION"
+CHANNELS: dict[str, type[Message]] = {
+    STATE: robot_state,
+    COMMAND: joint_command,
+    OPERATOR: operator_command,
+    STATUS: controller_status,
+    OBSERVATION: policy_input,
 }
-STATE, COMMAND, OPERATOR, STATUS, OBSERVATION = CHANNELS
+"""Class of the messages on every channel. The order numbers the channels in the recorder's ring."""
 SIGNED = frozenset({STATE, COMMAND, OPERATOR, STATUS})
-"""What can move the robot is followed only with the code of somebody who may; who invents its state moves it, too.
+"""Channels whose messages carry an authentication code, since forging them could move the robot.
 
-So does who invents the controller's: a script that a person begins goes on by it."""
+Forged state moves it through the controller. Forged status moves it through the guided script,
+which continues when the controller reports the end of a step.
+"""
 HASH_SIZE = 32
-MOST_MESSAGES = 64
-"""Handled in one look: a flood must not hold up the loop. More than the full queues of two channels."""
+"""Length of a bundle's hash [bytes]."""
+LARGEST_BATCH = 64
+"""Messages handled in one call of `receive`, more than the full queues of two channels.
+
+The limit keeps a flood of messages from delaying the loop."""
 
 
 class Mode(IntEnum):
-    """What a joint command is part of."""
+    """Kind of a joint command. Numbers go over LCM and into logs."""
 
     DAMP = 0
     MOVE = 1
@@ -57,10 +67,24 @@ class Request(IntEnum):
     """Local to the operator's console: lie down, then end the program. Never sent."""
 
 
-WIRE_REQUESTS = frozenset(request for request in Request if request is not Request.QUIT)
+WIRE_REQUESTS: frozenset[int] = frozenset(
+    request for request in Request if request is not Request.QUIT
+)
 """Requests that a message can hold."""
 
 
+@overload
+def blank(channel: Literal["SOLO_STATE"]) -> robot_state: ...
+@overload
+def blank(channel: Literal["SOLO_COMMAND"]) -> joint_command: ...
+@overload
+def blank(channel: Literal["SOLO_OPERATOR"]) -> operator_command: ...
+@overload
+def blank(channel: Literal["SOLO_STATUS"]) -> controller_status: ...
+@overload
+def blank(channel: Literal["SOLO_OBSERVATION"]) -> policy_input: ...
+@overload
+def blank(channel: str) -> Message: ...
 def blank(channel: str) -> Message:
     """Return a message of a channel with its byte fields at full length."""
     message = CHANNELS[channel]()
@@ -71,11 +95,11 @@ def blank(channel: str) -> Message:
 
 
 SIZES = {channel: len(blank(channel).encode()) for channel in CHANNELS}
-"""Every message has fixed-size fields only: another length is another message."""
+"""Length of the messages on every channel [bytes]; all fields have a fixed size."""
 
 
 def decode(channel: str, data: bytes) -> Message | None:
-    """Read a message; None if it is not one of this channel, bit for bit, or the channel is none of ours."""
+    """Decode a message; None if size or type fingerprint differ, or the channel is unknown."""
     if len(data) != SIZES.get(channel):
         return None
     try:
@@ -85,30 +109,33 @@ def decode(channel: str, data: bytes) -> Message | None:
 
 
 def new_session() -> int:
-    """Draw a number that no other process of this robot has."""
+    """Draw a number that identifies one process of this robot."""
     return secrets.randbits(62) + 1
 
 
-class Freshness:
-    """Tells an operator's new messages from old ones that somebody kept and sends again."""
+class ReplayFilter:
+    """Accepts new operator messages, and refuses recorded ones that are sent again."""
 
     def __init__(self) -> None:
-        """Nothing was heard yet."""
-        self._time_ns = 0
+        """Start without a message."""
+        self._newest_ns = 0
 
-    def take(self, command: Message, now_ns: int) -> bool:
-        """Whether a message is newer than all before and not expired; all operators of a host share its clock."""
-        fresh = self._time_ns < command.time_ns <= now_ns < command.expires_ns
+    def accept(self, command: operator_command, now_ns: int) -> bool:
+        """Return True if a message is newer than all before it and not expired.
+
+        All operators of a host share its clock, so their messages can be ordered by time.
+        """
+        fresh = self._newest_ns < command.time_ns <= now_ns < command.expires_ns
         if fresh:
-            self._time_ns = command.time_ns
+            self._newest_ns = command.time_ns
         return fresh
 
 
 class LcmLink:
-    """An LCM connection that hands over whole, genuine messages and counts the others."""
+    """An LCM connection that delivers complete, authentic messages and counts the others."""
 
     def __init__(self, authority: Authority, url: str = DEFAULT_URL) -> None:
-        """Join the multicast group; `authority` makes and checks the codes of messages that move the robot."""
+        """Join the multicast group; `authority` signs and checks messages of signed channels."""
         try:
             import lcm
         except ImportError as error:
@@ -121,17 +148,21 @@ class LcmLink:
             self._lcm = lcm.LCM(url)
         except RuntimeError as error:
             raise SoloError(
-                f"LCM cannot use {url} ({error}). A host without a default route needs: ip route add 224.0.0.0/4 dev lo"
+                f"LCM cannot use {url} ({error}). "
+                "A host without a default route needs: ip route add 224.0.0.0/4 dev lo"
             ) from error
         self._authority = authority
-        self.malformed = self.forged = 0
+        self.malformed = 0
+        """Messages dropped for a wrong size or type."""
+        self.forged = 0
+        """Messages dropped for a wrong authentication code."""
         self.unsent = 0
-        """Messages that could not leave, as when a network card or its route is gone."""
+        """Messages that could not be sent, for example without a network card or route."""
 
     def subscribe(
-        self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30
+        self, channel: str, handler: Callable[[Any, bytes], None], queue: int = 30
     ) -> None:
-        """Call `handler` with every genuine message and its bytes."""
+        """Call `handler` with every authentic message of the channel's class, and its bytes."""
 
         def receive(_: str, data: bytes) -> None:
             message = decode(channel, data)
@@ -145,8 +176,11 @@ class LcmLink:
         self._lcm.subscribe(channel, receive).set_queue_capacity(queue)
 
     def publish(self, channel: str, message: Message) -> bytes:
-        """Send a message; return its bytes. One that cannot leave is counted: who misses it damps for want of it."""
-        data: bytes = message.encode()
+        """Send a message and return its bytes.
+
+        A failure is only counted: the receiver's watchdog damps when messages stop.
+        """
+        data = message.encode()
         if channel in SIGNED:
             data = self._authority.sign(data)
         try:
@@ -156,15 +190,17 @@ class LcmLink:
         return data
 
     def receive(self, timeout: float = 0.0) -> int:
-        """Handle what has arrived, waiting up to `timeout` seconds for the first message; return how many.
+        """Handle the messages that have arrived, and return their number.
 
-        No more than `MOST_MESSAGES`, forged and malformed ones included: the others wait for the next look.
+        Waits up to `timeout` seconds for the first one. Handles at most `LARGEST_BATCH`, dropped
+        ones included; the rest stays in the queue for the next call.
         """
         count = 0
-        wait = int(1000 * timeout)
+        wait_ms = int(1000 * timeout)
         try:
-            while count < MOST_MESSAGES and self._lcm.handle_timeout(wait) > 0:
-                count, wait = count + 1, 0
-        except OSError:  # a signal woke it; its handler has run
+            while count < LARGEST_BATCH and self._lcm.handle_timeout(wait_ms) > 0:
+                count += 1
+                wait_ms = 0
+        except OSError:  # interrupted by a signal, after its handler has run
             pass
         return count

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from solo_doi.solo12.constants import Array
 
+from .generated import operator_command
 from .lcm_link import OPERATOR, WIRE_REQUESTS, Request, blank
 
 OPERATOR_MESSAGE_LIFETIME_NS = 200_000_000
@@ -26,7 +26,7 @@ class OperatorRequest:
     """Velocity command, (3,) [m/s, m/s, rad/s]; None keeps the current one."""
 
 
-def operator_message(request: OperatorRequest, sequence: int, now_ns: int) -> Any:  # noqa: ANN401  # generated, without types
+def operator_message(request: OperatorRequest, sequence: int, now_ns: int) -> operator_command:
     """Return a request as it goes over LCM and into logs.
 
     Raises:
@@ -47,8 +47,8 @@ def operator_message(request: OperatorRequest, sequence: int, now_ns: int) -> An
     return message
 
 
-def operator_request_of(message: Any) -> OperatorRequest:  # noqa: ANN401  # generated classes have no types
-    """Return the request that a message holds."""
+def operator_request_of(message: operator_command) -> OperatorRequest:
+    """Return the request in a message."""
     request = OperatorRequest(Request(message.request), message.skill)
     velocity = np.array(message.velocity)
     if np.isfinite(velocity).all():

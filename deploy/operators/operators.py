@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from deploy.common.clock import CLOCK, Clock
 from deploy.common.state_machine import ControllerState
-from deploy.messages.lcm_link import OPERATOR, WIRE_REQUESTS, Freshness, LcmLink, Request
+from deploy.messages.lcm_link import OPERATOR, WIRE_REQUESTS, LcmLink, ReplayFilter, Request
 from deploy.messages.operator_request import OperatorRequest, operator_request_of
 from solo_doi.solo12.constants import Array
 
@@ -117,7 +117,7 @@ class Remote:
         """Listen to operator commands."""
         self._clock = clock
         self._wishes: list[OperatorRequest] = []
-        self._fresh = Freshness()
+        self._fresh = ReplayFilter()
         self.dropped = 0
         link.subscribe(OPERATOR, self._hear)
 
@@ -127,7 +127,7 @@ class Remote:
 
     def _hear(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
         known = command.request in WIRE_REQUESTS
-        if known and self._fresh.take(command, self._clock.now_ns()):
+        if known and self._fresh.accept(command, self._clock.now_ns()):
             self._wishes.append(operator_request_of(command))
         else:
             self.dropped += 1

@@ -14,7 +14,7 @@ from deploy.common.robot_constants import TICK
 from deploy.common.sensors import Sensors
 from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
-from deploy.messages.conversions import state_of
+from deploy.messages.conversions import state_message
 from deploy.messages.lcm_link import COMMAND, STATE, Message, Request
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import RobotProcess
@@ -81,7 +81,7 @@ class Stage:
     def message(self, **changes: Any) -> Message:  # any field
         """The next state message, with other measurements."""
         self.sequence += 1
-        message = state_of(
+        message = state_message(
             sensors(self.now_ns * 1e-9, **({"joint_position": self.position} | changes))
         )
         message.time_ns = self.now_ns

@@ -19,13 +19,13 @@ from deploy.common.faults import Cause, Fault
 from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.robot_error import RobotError
 from deploy.common.sensors import Sensors
-from deploy.messages.conversions import state_of
+from deploy.messages.conversions import state_message
 from deploy.messages.lcm_link import (
     COMMAND,
     OPERATOR,
     STATE,
-    Freshness,
     LcmLink,
+    ReplayFilter,
     Request,
     new_session,
 )
@@ -76,7 +76,7 @@ class RobotProcess:
         self._now = self._acting = 0.0
         self._person = person
         gate.operator_time = -inf if person else None
-        self._fresh = Freshness()
+        self._fresh = ReplayFilter()
         self._delay = 0.0
         self._delays = Samples(10_000)
         self.dropped = 0
@@ -165,7 +165,7 @@ class RobotProcess:
             self.robot.stop(str(fault))  # during bring-up the gate does not control the motors
 
     def _publish(self, sensors: Sensors) -> None:
-        message = state_of(sensors)
+        message = state_message(sensors)
         self._sequence += 1
         message.sequence = self._sequence
         message.session = self._session
@@ -209,7 +209,7 @@ class RobotProcess:
             self.gate.offer(command, self.robot.largest_gains)
 
     def _on_operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
-        if not self._fresh.take(command, self._clock.now_ns()):
+        if not self._fresh.accept(command, self._clock.now_ns()):
             self.dropped += 1
             return
         if self._person:

@@ -11,7 +11,7 @@ from deploy.common.faults import Cause, Fault
 from deploy.common.state_machine import ControllerState
 from deploy.controller import loop as module
 from deploy.controller.loop import STATUS_TICKS, Loop
-from deploy.messages.conversions import state_of
+from deploy.messages.conversions import state_message
 from deploy.messages.lcm_link import COMMAND, STATE, STATUS, Request
 from deploy.messages.operator_request import OperatorRequest
 from deploy.robots.simulated.mock_solo import MockSolo
@@ -64,7 +64,7 @@ def states(count: int, start: float = 0.0) -> list[Any]:
     """States of a robot that lies."""
     robot, messages = MockSolo(epoch=start), []
     for number in range(count):
-        message = state_of(robot.sense())
+        message = state_message(robot.sense())
         message.sequence, message.session, message.time_ns = (
             number + 1,
             5,
@@ -104,7 +104,7 @@ def test_a_robot_that_never_comes_is_told() -> None:
     talk = Talk()
     loop, _ = make(talk)
     assert loop.run(lambda: False, lockstep=True).ended == "no robot was heard of"
-    assert talk.looks == pytest.approx(module.START / module.WAIT, abs=2)
+    assert talk.looks == pytest.approx(module.FIRST_STATE_SECONDS / module.POLL_SECONDS, abs=2)
 
 
 def test_a_robot_that_leaves_is_told() -> None:
@@ -114,7 +114,7 @@ def test_a_robot_that_leaves_is_told() -> None:
     loop, _ = make(talk)
     report = loop.run(lambda: False, lockstep=True)
     assert (report.ended, report.ticks) == ("the robot is gone", 5)
-    assert talk.looks == pytest.approx(5 + module.LOST / module.WAIT, abs=2)
+    assert talk.looks == pytest.approx(5 + module.LOST_STATE_SECONDS / module.POLL_SECONDS, abs=2)
 
 
 @pytest.mark.parametrize("heard", [0, 3])
@@ -131,7 +131,7 @@ def test_nobody_answers_on_the_wall_clock_either() -> None:
     loop, _ = make(Talk(), clock=World())
     report = loop.run(lambda: False)
     assert (report.ended, report.ticks) == ("no robot was heard of", 0)
-    assert len(report.lateness) == pytest.approx(module.START * 1000, abs=2)
+    assert len(report.lateness) == pytest.approx(module.FIRST_STATE_SECONDS * 1000, abs=2)
 
 
 def test_read_only_publishes_no_command() -> None:

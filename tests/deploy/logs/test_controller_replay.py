@@ -17,7 +17,7 @@ from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.logs.controller_replay import replay
 from deploy.logs.mcap_log import export
-from deploy.messages.conversions import state_of
+from deploy.messages.conversions import state_message
 from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, STATUS, Request, blank
 from deploy.messages.operator_request import OperatorRequest, operator_message
 from deploy.recorder.recorder import LOG_FILE, write_log
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     controller = Controller(shipped(), config.skill, config.controller)
     events = []
     for tick in range(TICKS):
-        state = state_of(sensors(1.0 + tick / 1000))
+        state = state_message(sensors(1.0 + tick / 1000))
         state.sequence, state.session = tick + 1, 7
         controller.on_robot_state(state)
         events.append((tick, STATE, state.encode()))
@@ -134,7 +134,7 @@ def test_a_log_that_cannot_be_run_again_can_be_looked_at(
 
 def test_what_is_no_number_is_null_to_viewers(folder: Path) -> None:
     """The bare word NaN is no JSON, and an incident may well be about one."""
-    state = state_of(sensors(1.0))
+    state = state_message(sensors(1.0))
     state.joint_velocity = [math.nan, math.inf, *state.joint_velocity[2:]]
     write_log([(0, STATE, state.encode())], folder / LOG_FILE)
     assert export(folder / LOG_FILE, folder / "log.mcap") == 1

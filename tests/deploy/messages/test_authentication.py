@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deploy.messages import authentication as auth
 from deploy.messages.authentication import KEY_SIZE, MAC_SIZE, Authority, read_key, write_key
-from deploy.messages.lcm_link import COMMAND, OPERATOR, SIGNED, STATE, STATUS, Freshness, blank
+from deploy.messages.lcm_link import COMMAND, OPERATOR, SIGNED, STATE, STATUS, ReplayFilter, blank
 from solo_doi.common.errors import SoloError
 from tests.deploy.world import KEY, WRONG_KEY, Wire, WireLink, World
 
@@ -142,11 +142,11 @@ class Operator:
 
 def test_freshness_takes_each_message_once_and_in_order() -> None:
     """Replayed and reordered messages of an operator are old, whoever sends them."""
-    fresh, now = Freshness(), 100_000_000
-    assert fresh.take(Operator(90, 200), now)
-    assert not fresh.take(Operator(90, 200), now)  # replayed
-    assert not fresh.take(Operator(89, 200), now)  # reordered
-    assert fresh.take(Operator(91, 200), now)
+    fresh, now = ReplayFilter(), 100_000_000
+    assert fresh.accept(Operator(90, 200), now)
+    assert not fresh.accept(Operator(90, 200), now)  # replayed
+    assert not fresh.accept(Operator(89, 200), now)  # reordered
+    assert fresh.accept(Operator(91, 200), now)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,6 @@ def test_freshness_takes_each_message_once_and_in_order() -> None:
 )
 def test_freshness_refuses_other_times(time_ms: int, expires_ms: int) -> None:
     """Only what was sent before now and expires after now is taken; what is refused does not hold up the next."""
-    fresh, now = Freshness(), 100_000_000
-    assert not fresh.take(Operator(time_ms, expires_ms), now)
-    assert fresh.take(Operator(50, 101), now)
+    fresh, now = ReplayFilter(), 100_000_000
+    assert not fresh.accept(Operator(time_ms, expires_ms), now)
+    assert fresh.accept(Operator(50, 101), now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.messages.lcm_link import MOST_MESSAGES, STATE, blank
+from deploy.messages.lcm_link import LARGEST_BATCH, STATE, blank
 from tests.deploy.world import Wire, WireLink, World
 
 
@@ -38,5 +38,5 @@ def test_a_flood_does_not_hold_up_a_tick() -> None:
     """A look ends, however many messages still wait: they are the next look's."""
     link, flood = WireLink(Wire(World())), Flooded()
     link._lcm = flood
-    assert [link.receive(), link.receive(0.1)] == [MOST_MESSAGES, MOST_MESSAGES]
-    assert flood.handled == 2 * MOST_MESSAGES
+    assert [link.receive(), link.receive(0.1)] == [LARGEST_BATCH, LARGEST_BATCH]
+    assert flood.handled == 2 * LARGEST_BATCH

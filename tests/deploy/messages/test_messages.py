@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from deploy.common.sensors import Sensors
 from deploy.messages import generated
 from deploy.messages.authentication import MAC_SIZE
-from deploy.messages.conversions import sensors_of, state_of
+from deploy.messages.conversions import sensors_from_message, state_message
 from deploy.messages.lcm_link import CHANNELS, SIGNED, SIZES, STATE, blank, decode, new_session
 from tests.fuzz import decoders_hold
 
@@ -33,6 +34,36 @@ def test_regeneration_is_identical(tmp_path: Path) -> None:
     made = {path.name: path.read_bytes() for path in (tmp_path / "generated").glob("*.py")}
     kept = {path.name: path.read_bytes() for path in (MESSAGES / "generated").glob("*.py")}
     assert made == kept
+
+
+PYTHON_TYPES = {"byte": "bytes", "double": "float"} | {
+    f"int{bits}_t": "int" for bits in (8, 16, 32, 64)
+}
+
+
+def _expected_annotation(typename: str, dimensions: list[int] | None) -> str:
+    python = PYTHON_TYPES[typename]
+    if dimensions is None or python == "bytes":
+        return python
+    return f"Sequence[{python}]"
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_stubs_declare_the_fields_of_the_generated_classes(channel: str) -> None:
+    """Same names, same order, same types; a regenerated class needs a new stub."""
+    kind = CHANNELS[channel]
+    stub = ast.parse((MESSAGES / "generated" / f"{kind.__name__}.pyi").read_text())
+    (body,) = (node.body for node in stub.body if isinstance(node, ast.ClassDef))
+    declared = {
+        ast.unparse(node.target): ast.unparse(node.annotation)
+        for node in body
+        if isinstance(node, ast.AnnAssign)
+    }
+    fields = zip(kind.__slots__, kind.__typenames__, kind.__dimensions__, strict=True)
+    expected = [(name, _expected_annotation(kind, size)) for name, kind, size in fields]
+    assert [item for item in declared.items() if not item[0].startswith("__")] == expected
+    methods = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    assert all(callable(getattr(kind, name)) for name in methods)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -101,9 +132,9 @@ def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) 
         angular_velocity_b=row[36:39], acceleration_b=row[39:42], quaternion=row[42:46], voltage=float(row[46]),
         ready=(bits >> np.arange(12)) & 1 == 1, errors=15 * ((bits >> np.arange(12, 24)) & 1),
     )  # fmt: skip
-    message = decode(STATE, state_of(sensors).encode())
+    message = decode(STATE, state_message(sensors).encode())
     assert message is not None
-    found = sensors_of(message)
+    found = sensors_from_message(message)
     assert abs(found.time - sensors.time) <= 1e-9 + 1e-15 * sensors.time
     for name in (
         "joint_position",

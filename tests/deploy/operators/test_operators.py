@@ -10,7 +10,7 @@ import pytest
 
 from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
-from deploy.messages.lcm_link import OPERATOR, Freshness, Message, Request, blank
+from deploy.messages.lcm_link import OPERATOR, Message, ReplayFilter, Request, blank
 from deploy.messages.operator_request import OperatorRequest
 from deploy.operators.operators import REST, SETTLE, Remote, Script
 from tests.deploy.stage import QUICK, Stage, Wire, shipped
@@ -150,10 +150,10 @@ def test_old_wishes_are_dropped() -> None:
 
 def test_freshness_is_exact() -> None:
     """Newer than all before, not from the future, and not expired at this very nanosecond."""
-    fresh = Freshness()
+    fresh = ReplayFilter()
     message = said(time_ns=100, expires_ns=200)
-    assert not fresh.take(message, 99)
-    assert not fresh.take(message, 200)
-    assert fresh.take(message, 100)
-    assert not fresh.take(message, 150)
-    assert fresh.take(said(time_ns=101, expires_ns=200), 199)
+    assert not fresh.accept(message, 99)
+    assert not fresh.accept(message, 200)
+    assert fresh.accept(message, 100)
+    assert not fresh.accept(message, 150)
+    assert fresh.accept(said(time_ns=101, expires_ns=200), 199)
