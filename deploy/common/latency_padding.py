@@ -1,4 +1,4 @@
-"""What is missing to the delay that policies were trained with, added on the way to the motors."""
+"""Padding of the latency from sensor to torque to the delay that policies were trained with."""
 
 from __future__ import annotations
 
@@ -9,54 +9,58 @@ from typing import NamedTuple
 from deploy.common.robot_constants import TICK
 from solo_doi.solo12.state import JointCommand
 
-MOST = 64
-"""Commands that may wait: four times as many as the trained delay makes at one per tick."""
+MOST_WAITING = 64
+"""Largest number of waiting commands: four times the trained delay at one command per tick."""
 
 
-class _Taken(NamedTuple):
+class _DelayedCommand(NamedTuple):
+    """A command and its times on the robot's clock [s]."""
+
     command: JointCommand
     observed: float
     due: float
-    taken: float
+    pushed: float
 
 
-class Lag:
-    """Commands act when the measurements behind them are as old as in training; damping acts at once.
+class LatencyPadding:
+    """Delays commands until the measurements behind them are as old as in training.
 
-    Whatever is said of measurements, and however irregularly this is called: none waits for longer than the lag, as
-    one with a measurement that is yet to come counts from when it was taken; and none acts for longer than the lag
-    after it was last taken, if another waits. So with a gate that follows commands for 20 ms, what acts came to the
-    robot no longer ago than the lag, these 20 ms and a tick.
+    Damping acts at once. Two bounds hold for any times of measurements and any call rate:
+
+    - No command waits longer than the lag. A measurement from the future counts as one of now.
+    - No command acts longer than the lag and a tick after it was pushed while another one waits.
+
+    With a gate that follows commands for 20 ms, the acting command reached the robot at most the
+    lag, 20 ms and a tick ago.
     """
 
     def __init__(self, lag: float, first: JointCommand) -> None:
-        """Let `first` act until another one does."""
+        """Set the delay [s]; `first` acts until another command does."""
         self._lag = lag
-        self._waiting: deque[_Taken] = deque()
-        self._acting = _Taken(first, 0.0, 0.0, inf)
+        self._waiting: deque[_DelayedCommand] = deque()
+        self._acting = _DelayedCommand(first, 0.0, 0.0, inf)
 
     @property
     def waiting(self) -> int:
-        """How many commands do not act yet."""
+        """Number of commands that do not act yet."""
         return len(self._waiting)
 
-    def take(
+    def push(
         self, command: JointCommand, observed: float, now: float
     ) -> tuple[JointCommand, float]:
-        """Take a command; return the one that acts now, and the time of the measurement behind it."""
+        """Add a command; return the one that acts now and the time of its measurement [s]."""
         if command.kp == 0.0:
             self._waiting.clear()
-            self._acting = _Taken(command, observed, now, inf)  # damping never grows old
+            self._acting = _DelayedCommand(command, observed, now, inf)  # damping never expires
         else:
-            self._waiting.append(_Taken(command, observed, min(observed, now) + self._lag, now))
+            due = min(observed, now) + self._lag
+            self._waiting.append(_DelayedCommand(command, observed, due, now))
         while self._waiting and self._next_acts(now):
             self._acting = self._waiting.popleft()
         return self._acting.command, self._acting.observed
 
     def _next_acts(self, now: float) -> bool:
-        """Whether the oldest that waits is due, or what acts may act no longer."""
-        due, grown_old = (
-            self._waiting[0].due <= now + TICK / 2,
-            now - self._acting.taken > self._lag + TICK,
-        )
-        return due or grown_old or len(self._waiting) > MOST
+        """Return True if the oldest waiting command is due, or the acting one has expired."""
+        is_due = self._waiting[0].due <= now + TICK / 2
+        is_expired = now - self._acting.pushed > self._lag + TICK
+        return is_due or is_expired or len(self._waiting) > MOST_WAITING

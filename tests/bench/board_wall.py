@@ -25,7 +25,7 @@ from deploy.common.sensors import Sensors
 from deploy.messages.authentication import Authority
 from deploy.messages.lcm_link import LcmLink
 from deploy.robots.odri.drivers.board_sensors import sensors_of
-from deploy.robots.odri.drivers.board_session import Session
+from deploy.robots.odri.drivers.board_session import BoardSession
 from deploy.robots.odri.drivers.motors import motors_off
 from deploy.robots.odri.drivers.native_board import NativeBoard
 from deploy.robots.odri.wire.ethernet_link import EthernetLink
@@ -160,7 +160,7 @@ class _MotorsOff:
     def __init__(self, board: _Stamping) -> None:
         """Take a board that is connected."""
         self.board = board
-        self._session = Session(board)
+        self._session = BoardSession(board)
 
     @property
     def time(self) -> float:

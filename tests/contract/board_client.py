@@ -49,7 +49,7 @@ class Client:
 
     def __init__(self, driver: str, protocol: int) -> None:
         """Listen to the wire, then open the board."""
-        self._ear = open_socket(INTERFACE, ALL_TYPES)
+        self._listener = open_socket(INTERFACE, ALL_TYPES)
         self.sent: list[str] = []
         self.measured = hashlib.sha256()
         self.board = make_board(driver)
@@ -68,7 +68,7 @@ class Client:
         frames = []
         while True:
             try:
-                data = self._ear.recv(2000)
+                data = self._listener.recv(2000)
             except BlockingIOError:
                 return frames
             if data[6:12] == PC_MAC:

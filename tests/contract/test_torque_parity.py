@@ -11,7 +11,7 @@ from deploy.robots.odri.drivers import motors
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire.protocol import CommandPacket
 from deploy.robots.virtual_board.body import Wiring
-from deploy.robots.virtual_board.motor_drivers import ALIGNMENT_TICKS, Drivers
+from deploy.robots.virtual_board.motor_drivers import ALIGNMENT_TICKS, MotorDrivers
 from solo_doi.sim import Domain
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING
@@ -38,7 +38,7 @@ def board_torque(target: Array, position: Array, velocity: Array, protocol: int)
     )
     packet = codec.decode_command(codec.encode_command(command, 1, 1, protocol))
     assert isinstance(packet, CommandPacket)
-    drivers = Drivers(np.full(NUM_JOINTS, 1e6), to_motors(position))
+    drivers = MotorDrivers(np.full(NUM_JOINTS, 1e6), to_motors(position))
     for _ in range(ALIGNMENT_TICKS + 1):
         drivers.tick(packet)
     current = drivers.currents(to_motors(position), to_motors(velocity))

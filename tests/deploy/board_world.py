@@ -71,7 +71,7 @@ class WatchedBody(Body):
 
 
 class Cable:
-    """Between a PC and a board that ticks by itself, as `serve_by_clock` does on a real cable; an `odri.link.Link`."""
+    """Between a PC and a board that ticks by itself, as `serve_by_clock` does on a real cable; a `BoardLink`."""
 
     malformed = 0
 

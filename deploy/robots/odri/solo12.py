@@ -1,11 +1,11 @@
-"""The real Solo12: a master board, its calibration and its bring-up as one `Robot`."""
+"""Solo12 behind a master board, with calibration and bring-up, as a `Robot`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from deploy.common.clock import CLOCK, Clock
-from deploy.common.latency_padding import Lag
+from deploy.common.latency_padding import LatencyPadding
 from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, damping_command
 from deploy.common.robot_error import RobotError
 from deploy.common.sensors import Sensors
@@ -17,11 +17,11 @@ from .bring_up.calibration import Calibration
 from .drivers import motors
 from .drivers.board import LARGEST_LAG, Board
 from .drivers.board_sensors import sensors_of, without_errors
-from .drivers.board_session import Session
+from .drivers.board_session import BoardSession
 from .wire.protocol import SensorPacket
 
 LAST_COMMANDS = 5
-"""Damping commands that `close` sends."""
+"""Number of damping commands that `close` sends."""
 ALL = np.ones(NUM_JOINTS, dtype=bool)
 ALL.setflags(write=False)
 
@@ -29,8 +29,8 @@ ALL.setflags(write=False)
 class Solo12:
     """Sensors and motors of the robot.
 
-    After construction, which is a person's act, each `sense` and `drive` advances bring-up by a tick; until it is
-    done `drive` sends what bring-up wants, whatever it is told. Nothing here ever begins a second session.
+    A person starts it. Each `sense` and `drive` then advances bring-up by a tick. Until bring-up is
+    done, `drive` ignores its command and sends that of bring-up. A second session is never opened.
     """
 
     paces = True
@@ -44,36 +44,34 @@ class Solo12:
         lag: float = MOTOR_LAG,
         clock: Clock = CLOCK,
     ) -> None:
-        """Take a board that is not connected yet; one in lock-step has its own time, in place of the clock's.
+        """Wrap a board that is not connected yet; a board in lock-step replaces the clock.
 
-        Commands wait until the measurements behind them are `lag` seconds old: policies were trained with that.
+        Commands wait until the measurements behind them are as old as in training, `lag` [s].
         """
-        self._lag = Lag(lag, damping_command())
-        self._session, self._calibration = (
-            Session(board, lock_step=lock_step, clock=clock),
-            calibration,
-        )
+        self._lag = LatencyPadding(lag, damping_command())
+        self._session = BoardSession(board, lock_step=lock_step, clock=clock)
+        self._calibration = calibration
         self._bring_up: BringUp | None = None
         self._failed_at: float | None = None
-        self._stopped = ""  # why, if bring-up must not begin any more
+        self._stopped = ""  # reason, if bring-up must not begin any more
         self._packet: SensorPacket | None = None
-        self._sound: Sensors | None = None
+        self._last_valid: Sensors | None = None
 
     @property
     def stage(self) -> str:
-        """What the robot is doing, for people."""
-        return (
-            "waiting for the master board" if self._bring_up is None else self._bring_up.stage.value
-        )
+        """Present stage of bring-up, as text."""
+        if self._bring_up is None:
+            return "waiting for the master board"
+        return self._bring_up.stage.value
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether joints follow `drive`."""
+        """True if joints follow `drive`."""
         return self._bring_up is not None and self._bring_up.is_done
 
     @property
     def time(self) -> float:
-        """The robot's clock: this machine's, or in lock-step that of the packets [s]."""
+        """Time on the robot's clock: the host's, or in lock-step that of the packets [s]."""
         return self._session.now
 
     def start_clock(self, first_tick: float) -> None:
@@ -81,16 +79,17 @@ class Solo12:
 
     @property
     def largest_gains(self) -> tuple[float, float]:
-        """What the board's protocol carries, once it is known."""
-        board = self._session.board
-        return motors.largest_gains(board.protocol) if self._session.is_open else LARGEST_GAINS
+        """Largest gains that the board's protocol carries, once it is known."""
+        if not self._session.is_open:
+            return LARGEST_GAINS
+        return motors.largest_gains(self._session.board.protocol)
 
     def sense(self) -> Sensors | None:
-        """Return what was measured in this tick; nothing if no news came in time.
+        """Return the measurement of this tick; None if nothing new came in time.
 
         Raises:
-            RobotError: No board answers, a driver is missing, the calibration is another board's, it was stopped
-                before bring-up, or that has failed: nothing more will come of it, and who waits must know.
+            RobotError: No board answers, a driver is missing, the calibration is of another board,
+                or bring-up was stopped or has failed. The robot then needs a new start.
         """
         session = self._session
         if self._bring_up is None:
@@ -103,8 +102,11 @@ class Solo12:
                 self._bring_up = BringUp(self._calibration)
             return None
         if self._bring_up.is_over:
-            failed = f"Bring-up failed while {self._bring_up.cause}. Put all joints to zero and start again."
-            raise RobotError(failed, since=self._failed_at)
+            raise RobotError(
+                f"Bring-up failed while {self._bring_up.cause}. "
+                "Put all joints to zero and start again.",
+                since=self._failed_at,
+            )
         self._packet = session.receive()
         if self._packet is None:
             return None
@@ -115,12 +117,12 @@ class Solo12:
             follows=self._bring_up.is_done,
             faults=(self._bring_up.cause,) if self._bring_up.cause else (),
         )
-        sound = without_errors(measured, self._sound)
-        self._sound = sound or self._sound
-        return sound
+        valid = without_errors(measured, self._last_valid)
+        self._last_valid = valid or self._last_valid
+        return valid
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Send what the motors shall do until the next call."""
+        """Send the command that the motors follow until the next call."""
         bring_up = self._bring_up
         if bring_up is None:
             return observed
@@ -134,21 +136,21 @@ class Solo12:
                 self._failed_at = self.time
             return observed
         motors.check(command, self._session.board.protocol)
-        command, observed = self._lag.take(command, observed, self.time)
+        command, observed = self._lag.push(command, observed, self.time)
         self._session.send(
             motors.motor_command(command, bring_up.offset, enabled=ALL, compensate_index=ALL)
         )
         return observed
 
     def stop(self, cause: str = STOPPED) -> None:
-        """Give up bring-up: it never begins, or its motors are only damped from now on."""
+        """Abort bring-up: it does not begin, or its motors are only damped."""
         if self._bring_up is None:
             self._stopped = self._stopped or cause
         elif not self._bring_up.is_done:
             self._bring_up.give_up(cause)
 
     def close(self) -> None:
-        """Damp the motors and stop talking: the board switches them off 20 ms later."""
+        """Damp the motors and end the session; the board switches them off 20 ms later."""
         if self.is_calibrated:
             for _ in range(LAST_COMMANDS):
                 self.drive(damping_command(), self.time)

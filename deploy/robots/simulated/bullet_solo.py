@@ -1,4 +1,4 @@
-"""Solo12 in PyBullet as a robot at 1 kHz: the dry run's, and the one that CI walks."""
+"""Solo12 in PyBullet as a robot at 1 kHz, for dry runs and tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deploy.common.latency_padding import Lag
+from deploy.common.latency_padding import LatencyPadding
 from deploy.common.poses import LYING, LYING_HEIGHT
 from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, TICK, damping_command
 from deploy.common.sensors import Sensors
@@ -25,7 +25,10 @@ UP_W = np.array([0.0, 0.0, GRAVITY])
 
 
 class BulletSolo:
-    """One simulated robot, lying on the ground at first. `sense` shows the state that `drive` last led to."""
+    """One simulated robot that starts lying on the ground.
+
+    `sense` measures the state after the last `drive`.
+    """
 
     paces = False
     largest_gains = LARGEST_GAINS
@@ -39,9 +42,9 @@ class BulletSolo:
         seed: int = 0,
         gui: bool = False,
     ) -> None:
-        """Load the robot into a physics client of its own; its clock starts at `epoch`."""
+        """Load the robot into a separate physics client; its clock starts at `epoch` [s]."""
         self.epoch = epoch
-        self._lag = Lag(lag, damping_command())
+        self._lag = LatencyPadding(lag, damping_command())
         self._noise = noise or Noise()
         self._rng = np.random.default_rng(seed)
         config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)
@@ -58,7 +61,7 @@ class BulletSolo:
 
     @property
     def time(self) -> float:
-        """The robot's own clock [s]."""
+        """Time on the simulated clock [s]."""
         return self.epoch + self._ticks * TICK
 
     def start_clock(self, first_tick: float) -> None:
@@ -67,7 +70,7 @@ class BulletSolo:
 
     @property
     def motion(self) -> Motion:
-        """Where the robot truly is."""
+        """True motion of the robot."""
         return self._motion
 
     @property
@@ -76,9 +79,11 @@ class BulletSolo:
         return self._torque
 
     def sense(self) -> Sensors:
-        """Return what the robot's sensors show, noise included."""
-        noise, rng, motion = self._noise, self._rng, self._motion
-        # A small turn, to first order.
+        """Return the measurement of this tick, with sensor noise."""
+        noise = self._noise
+        rng = self._rng
+        motion = self._motion
+        # A small random rotation, to first order.
         wobble = right_matrix(np.array([1.0, *(noise.attitude / 2 * rng.standard_normal(3))]))
         return Sensors(
             time=self.time,
@@ -95,12 +100,12 @@ class BulletSolo:
         )
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Let a tick pass; a command acts when its measurement is as old as in training."""
-        acting, observed = self._lag.take(command, observed, self.time)
-        self._let_pass(acting)
+        """Simulate one tick; a command acts when its measurement is as old as in training."""
+        acting, observed = self._lag.push(command, observed, self.time)
+        self._step(acting)
         return observed
 
-    def _let_pass(self, command: JointCommand) -> None:
+    def _step(self, command: JointCommand) -> None:
         before_w = self._linear_w
         self._torque = self._body.step(
             command.position[None], float(command.kp), float(command.kd), None
@@ -110,15 +115,12 @@ class BulletSolo:
         self._acceleration_w = (self._linear_w - before_w) / TICK
 
     def belly_on_ground(self) -> bool:
-        """Whether anything but a foot touches the ground."""
-        return bool(
-            (
-                np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1) > CONTACT_THRESHOLD
-            ).any()
-        )
+        """Return True if anything but a foot touches the ground."""
+        forces = np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1)
+        return bool((forces > CONTACT_THRESHOLD).any())
 
     def stop(self, cause: str = STOPPED) -> None:
-        """It does nothing by itself."""
+        """Do nothing: the robot has no motions of its own."""
 
     def close(self) -> None:
         """Free the physics client."""

@@ -1,4 +1,4 @@
-"""What only a simulator can tell about a walk: how far, how fast, whether it fell."""
+"""True figures of a simulated walk: distance, velocity, falls, energy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from solo_doi.solo12.state import mechanical_power
 from .bullet_solo import BulletSolo
 
 CONTACT_TICKS = 10
-"""Contacts are looked at every so many ticks."""
+"""Ticks between two checks of contacts, which are slow."""
 
 
 class GroundTruth:
-    """Watches one simulated robot; counts while a policy has the motors."""
+    """Measures the walk of one simulated robot while a skill drives the motors."""
 
     def __init__(self, robot: BulletSolo) -> None:
-        """Start where the robot is."""
+        """Start at the robot's present position."""
         self._robot = robot
         self._ticks = self._moving = self.falls = 0
         self._velocity = self._energy = self._distance = 0.0
@@ -27,7 +27,7 @@ class GroundTruth:
         self._before = robot.motion.base_position_w
 
     def update(self, skill: int) -> None:
-        """Take a tick into account; `skill` is below 0 if none has the motors."""
+        """Add one tick; `skill` is below 0 if none drives the motors."""
         motion = self._robot.motion
         step = motion.base_position_w - self._before
         self._before = motion.base_position_w

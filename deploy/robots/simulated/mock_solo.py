@@ -1,10 +1,10 @@
-"""A robot without physics: joints go where they are sent, the base floats. For trying the plumbing anywhere."""
+"""Robot without physics, to test processes and messages: joints follow commands, the base rests."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from deploy.common.latency_padding import Lag
+from deploy.common.latency_padding import LatencyPadding
 from deploy.common.poses import LYING
 from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, TICK, damping_command
 from deploy.common.sensors import Sensors
@@ -14,26 +14,27 @@ from solo_doi.solo12.state import JointCommand
 
 UP = np.array([0.0, 0.0, GRAVITY])
 FOLLOWING = 0.05
-"""Share of the way to its target that a joint goes in a tick."""
+"""Fraction of the distance to its target that a joint moves in one tick."""
 
 
 class MockSolo:
-    """Twelve joints that follow, an IMU that rests but for its noise."""
+    """Twelve joints that follow their targets, and an IMU at rest with noise."""
 
     paces = False
     largest_gains = LARGEST_GAINS
 
     def __init__(self, *, epoch: float = 0.0, seed: int = 0) -> None:
-        """Start lying; the clock starts at `epoch`."""
-        self.epoch, self._ticks = epoch, 0
+        """Start lying; the clock starts at `epoch` [s]."""
+        self.epoch = epoch
+        self._ticks = 0
         self._rng = np.random.default_rng(seed)
         self._position = LYING.copy()
         self._velocity = np.zeros(NUM_JOINTS)
-        self._lag = Lag(MOTOR_LAG, damping_command())
+        self._lag = LatencyPadding(MOTOR_LAG, damping_command())
 
     @property
     def time(self) -> float:
-        """The robot's own clock [s]."""
+        """Time on the simulated clock [s]."""
         return self.epoch + self._ticks * TICK
 
     def start_clock(self, first_tick: float) -> None:
@@ -41,7 +42,7 @@ class MockSolo:
         self.epoch = first_tick
 
     def sense(self) -> Sensors:
-        """Return joints as they are, and an IMU at rest."""
+        """Return the joint states and an IMU at rest."""
         noise = 0.01 * self._rng.standard_normal(6)
         return Sensors(
             time=self.time,
@@ -55,19 +56,17 @@ class MockSolo:
         )
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Move the joints a little towards their targets."""
-        acting, observed = self._lag.take(command, observed, self.time)
+        """Move the joints a fraction of the distance to their targets."""
+        acting, observed = self._lag.push(command, observed, self.time)
         share = FOLLOWING if acting.kp else 0.0
-        before, self._position = (
-            self._position,
-            self._position + share * (acting.position - self._position),
-        )
-        self._velocity = (self._position - before) / TICK
+        step = share * (acting.position - self._position)
+        self._position = self._position + step
+        self._velocity = step / TICK
         self._ticks += 1
         return observed
 
     def stop(self, cause: str = STOPPED) -> None:
-        """It does nothing by itself."""
+        """Do nothing: the robot has no motions of its own."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""

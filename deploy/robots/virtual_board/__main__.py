@@ -25,11 +25,11 @@ from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
 from .board_server import serve_by_clock, serve_lock_step
 from .body import Body, BodyConfig
-from .fault_switches import SWITCHES, Event, KilledError, Schedule
+from .fault_switches import SWITCHES, FaultEvent, FaultSchedule, KilledError
 from .master_board import MasterBoard
 from .memory_link import LockStep
 from .simulated_person import PersonConfig
-from .true_path import Track
+from .true_path import TruePath
 from .veth import BOARD_END, PC_END, veth_pair
 from .virtual_robot import BOARD_MAC
 
@@ -105,7 +105,7 @@ def main() -> int:
         lower_after=arguments.lower_after,
         seed=arguments.seed,
     )
-    schedule = Schedule([Event.parse(text) for text in arguments.event])
+    schedule = FaultSchedule([FaultEvent.parse(text) for text in arguments.event])
     board = MasterBoard(Body(config), arguments.protocol, waits=arguments.clock == "lock-step")
     lock_step = LockStep(board, arguments.seed)
     with ExitStack() as stack:
@@ -113,7 +113,7 @@ def main() -> int:
             stack.enter_context(veth_pair(PC_END, arguments.interface))
         link = EthernetLink(arguments.interface, BOARD_MAC)
         stack.callback(link.close)
-        track = Track(board, lock_step=arguments.clock == "lock-step")
+        track = TruePath(board, lock_step=arguments.clock == "lock-step")
         code = _run(arguments, lock_step, link, schedule, track, parent)
     if arguments.report is not None:
         write_text(arguments.report, json.dumps(report(lock_step, track)) + "\n")
@@ -142,7 +142,7 @@ class _Command:
 
 
 def _run(
-    arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: Schedule, track: Track,
+    arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: FaultSchedule, track: TruePath,
     parent: Parent,
 ) -> int:  # fmt: skip
     sys.stdout.write(
@@ -156,7 +156,7 @@ def _run(
             sys.stdout.write(f"{refusal}\n")
 
     def ended() -> bool:
-        track.look()
+        track.update()
         return command.over
 
     try:
@@ -170,7 +170,7 @@ def _run(
     return command.process.wait() if command.process is not None else 0
 
 
-def report(lock_step: LockStep, track: Track) -> dict[str, object]:
+def report(lock_step: LockStep, track: TruePath) -> dict[str, object]:
     """Return the true state of robot and board, now and when a PC was last obeyed."""
     board = lock_step.board
     motion = board.body.plant.motion()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from deploy.common.robot_constants import TICK
 from deploy.robots.odri.wire.ethernet_link import EthernetLink
 
-from .fault_switches import Schedule
+from .fault_switches import FaultSchedule
 from .memory_link import LockStep
 
 REPEAT = 0.02
@@ -20,7 +20,7 @@ LARGEST_DELAY = 5 * TICK
 
 
 def serve_lock_step(
-    lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]
+    lock_step: LockStep, link: EthernetLink, schedule: FaultSchedule, stop: Callable[[], bool]
 ) -> None:
     """Make one tick per frame that comes, as fast as they come.
 
@@ -42,7 +42,7 @@ def serve_lock_step(
 
 
 def serve_by_clock(
-    lock_step: LockStep, link: EthernetLink, schedule: Schedule, stop: Callable[[], bool]
+    lock_step: LockStep, link: EthernetLink, schedule: FaultSchedule, stop: Callable[[], bool]
 ) -> None:
     """Make one tick per millisecond; those left out because this machine was late are counted."""
     board = lock_step.board

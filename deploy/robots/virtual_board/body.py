@@ -18,9 +18,9 @@ from solo_doi.solo12.rotations import IDENTITY
 
 from .crane_timing import HANGING
 from .imu import Imu
-from .motor_drivers import Drivers
+from .motor_drivers import MotorDrivers
 from .plant import Plant
-from .simulated_person import Person, PersonConfig
+from .simulated_person import PersonConfig, SimulatedPerson
 from .virtual_robot import INDEX_ANGLES
 
 FULL_BATTERY = 24.0
@@ -90,13 +90,15 @@ class Body:
         self.plant = Plant(config.start_pose, config.height)
         self.imu = Imu(np.random.default_rng(config.seed), config.imu_mounting)
         to_motors = config.wiring.to_motors
-        self.drivers = Drivers(to_motors(config.index_angles), to_motors(self.plant.joint_position))
+        self.drivers = MotorDrivers(
+            to_motors(config.index_angles), to_motors(self.plant.joint_position)
+        )
         self.battery = FULL_BATTERY
         """Voltage without load [V]."""
         self._energy = self._calibrated_for = 0.0
         self._power = self._read_power()
         self._felt = self.imu.read(self.plant.body())
-        self._person = Person(self.plant, config.person)
+        self._person = SimulatedPerson(self.plant, config.person)
 
     def tick(self, command: CommandPacket | None) -> None:
         """Advance by a millisecond, the drivers having got a packet or not."""

@@ -67,7 +67,7 @@ def _push(lock_step: LockStep, value: float) -> None:
 
 
 @dataclass(frozen=True)
-class Switch:
+class FaultSwitch:
     """Something that can be made to happen."""
 
     meaning: str
@@ -77,31 +77,31 @@ class Switch:
 
 
 SWITCHES = {
-    "drop": Switch("fraction of packets lost, both ways", _wires("drop")),
-    "duplicate": Switch("fraction of packets that come twice, both ways", _wires("duplicate")),
-    "corrupt": Switch("fraction of packets with changed bytes, both ways", _wires("corrupt")),
-    "delay": Switch(
+    "drop": FaultSwitch("fraction of packets lost, both ways", _wires("drop")),
+    "duplicate": FaultSwitch("fraction of packets that come twice, both ways", _wires("duplicate")),
+    "corrupt": FaultSwitch("fraction of packets with changed bytes, both ways", _wires("corrupt")),
+    "delay": FaultSwitch(
         "packets by which all others come late, both ways", _wires("delay"), largest=1000
     ),
-    "kill": Switch("end the board's program without a word", _kill),
-    "power-cycle": Switch("electronics off and on", _power_cycle),
-    "stall": Switch("1: the board hangs, 0: it goes on", _stall),
-    "link-down": Switch("1: cable out, 0: cable in", _link),
-    "dead-driver": Switch(
+    "kill": FaultSwitch("end the board's program without a word", _kill),
+    "power-cycle": FaultSwitch("electronics off and on", _power_cycle),
+    "stall": FaultSwitch("1: the board hangs, 0: it goes on", _stall),
+    "link-down": FaultSwitch("1: cable out, 0: cable in", _link),
+    "dead-driver": FaultSwitch(
         "number of a driver that stops answering", _dead_driver, largest=NUM_DRIVERS - 1
     ),
-    "encoder-error": Switch(
+    "encoder-error": FaultSwitch(
         "number of a motor whose encoder fails", _encoder, largest=NUM_MOTORS - 1
     ),
-    "imu-freeze": Switch("1: the IMU's values stay as they are, 0: not", _imu_freeze),
-    "battery": Switch("voltage of the battery without load", _battery, largest=100),
-    "lower": Switch("put the robot on the ground", _lower),
-    "push": Switch("sideways velocity given to the base [m/s]", _push, largest=10),
+    "imu-freeze": FaultSwitch("1: the IMU's values stay as they are, 0: not", _imu_freeze),
+    "battery": FaultSwitch("voltage of the battery without load", _battery, largest=100),
+    "lower": FaultSwitch("put the robot on the ground", _lower),
+    "push": FaultSwitch("sideways velocity given to the base [m/s]", _push, largest=10),
 }
 
 
 @dataclass(frozen=True)
-class Event:
+class FaultEvent:
     """A switch, its value, and when."""
 
     tick: int
@@ -109,7 +109,7 @@ class Event:
     value: float
 
     @classmethod
-    def parse(cls, text: str) -> Event:
+    def parse(cls, text: str) -> FaultEvent:
         """Read `name=value@seconds`; the value is 1 if not given."""
         what, _, when = text.partition("@")
         name, _, value = what.partition("=")
@@ -128,10 +128,10 @@ class Event:
         return event
 
 
-class Schedule:
+class FaultSchedule:
     """Events in the order of time, counted in the board's ticks, so that lock-step repeats them exactly."""
 
-    def __init__(self, events: list[Event]) -> None:
+    def __init__(self, events: list[FaultEvent]) -> None:
         """Keep the events that are still to come."""
         self._events = sorted(events, key=lambda event: event.tick)
 

@@ -20,7 +20,7 @@ class WireFaults:
     """Payloads that must follow before one arrives."""
 
 
-class Wire:
+class FaultyWire:
     """One direction of the cable."""
 
     def __init__(self, faults: WireFaults, seed: int = 0) -> None:

@@ -27,7 +27,7 @@ CONTROL_TIMEOUT = 20
 """Ticks without a command after which the motors are switched off."""
 
 
-class State(Enum):
+class BoardState(Enum):
     """What the board waits for."""
 
     WAITING_FOR_INIT = "waiting for init"
@@ -38,9 +38,9 @@ class State(Enum):
     ERROR = "error"
 
 
-PATIENCE = {State.SENDING_ACK: ACK_TIMEOUT, State.ACTIVE: CONTROL_TIMEOUT}
+COMMAND_TIMEOUT_TICKS = {BoardState.SENDING_ACK: ACK_TIMEOUT, BoardState.ACTIVE: CONTROL_TIMEOUT}
 """Ticks without a command that a state allows."""
-SENDS_SENSORS = frozenset({State.AUTODETECT, State.ACTIVE, State.ERROR})
+SENDS_SENSORS = frozenset({BoardState.AUTODETECT, BoardState.ACTIVE, BoardState.ERROR})
 
 
 class MasterBoard:
@@ -57,13 +57,13 @@ class MasterBoard:
         """A board that hangs: takes nothing, sends nothing, and leaves its drivers without packets."""
         self.ticks = 0
         """Of the robot's time."""
-        self.told = 0
+        self.sensors_sent = 0
         """Measurements sent since the PC was acknowledged: the time that a PC in lock-step knows [ticks]."""
         self._waits = waits
         self._power_up()
 
     def _power_up(self) -> None:
-        self.state = self._next = State.WAITING_FOR_INIT
+        self.state = self._next = BoardState.WAITING_FOR_INIT
         self._session = 0  # of the last init
         self._answered_session = 0  # in sensor packets, from the acknowledgement on
         self._drivers = p.ALL_DRIVERS
@@ -78,16 +78,22 @@ class MasterBoard:
 
     def set_link(self, *, up: bool) -> None:
         """Plug or unplug the cable; the board notices, and demands a new session afterwards."""
-        if self.state is not State.WAITING_FOR_INIT:
-            self._next = State.ERROR if up else State.LINK_DOWN
+        if self.state is not BoardState.WAITING_FOR_INIT:
+            self._next = BoardState.ERROR if up else BoardState.LINK_DOWN
 
     def receive(self, payload: bytes) -> bytes | None:
         """Take a payload; return what is answered at once, outside the ticks."""
-        if self.stalled or self.state is State.LINK_DOWN:
+        if self.stalled or self.state is BoardState.LINK_DOWN:
             return None
-        if len(payload) == p.INIT.itemsize and self.state in (State.WAITING_FOR_INIT, State.ERROR):
+        if len(payload) == p.INIT.itemsize and self.state in (
+            BoardState.WAITING_FOR_INIT,
+            BoardState.ERROR,
+        ):
             return self._receive_init(payload)
-        if len(payload) == p.COMMAND.itemsize and self.state in (State.SENDING_ACK, State.ACTIVE):
+        if len(payload) == p.COMMAND.itemsize and self.state in (
+            BoardState.SENDING_ACK,
+            BoardState.ACTIVE,
+        ):
             self._receive_command(payload)
         return None
 
@@ -99,7 +105,7 @@ class MasterBoard:
         self._change_state()
         self._in_state += 1
         self._advance(self._next_command())
-        if self.state is State.SENDING_ACK:
+        if self.state is BoardState.SENDING_ACK:
             return codec.encode_ack(
                 Ack(self.protocol, self._answered_session, self._drivers), self.protocol
             )
@@ -122,15 +128,15 @@ class MasterBoard:
                 else None
             )
         self._session = init.session
-        self._next = State.AUTODETECT
+        self._next = BoardState.AUTODETECT
         return None
 
     def _receive_command(self, payload: bytes) -> None:
         command = codec.decode_command(payload)
         if isinstance(command, Malformed) or command.session != self._session:
             return
-        if self.state is State.SENDING_ACK:
-            self._next = State.ACTIVE
+        if self.state is BoardState.SENDING_ACK:
+            self._next = BoardState.ACTIVE
             self._last_command = (command.index - 1) % WORD
         self._commands_lost = (self._commands_lost + command.index - self._last_command - 1) % WORD
         self._last_command = command.index
@@ -141,32 +147,32 @@ class MasterBoard:
         if self._next is self.state:
             return
         self.state, self._in_state = self._next, 0
-        if self.state is State.AUTODETECT:
+        if self.state is BoardState.AUTODETECT:
             self._drivers = 0
-        elif self.state is State.SENDING_ACK:
+        elif self.state is BoardState.SENDING_ACK:
             self._answered_session = self._session
             self._drivers = self.body.drivers.answering
-            self._sensor_index = self._commands_lost = self._silent = self.told = 0
+            self._sensor_index = self._commands_lost = self._silent = self.sensors_sent = 0
 
     def _next_command(self) -> CommandPacket:
         """What the drivers get in this tick: the PC's last command as long as it is young, else motors off."""
-        if self.state is State.AUTODETECT and self._in_state > AUTODETECT_TICKS:
-            self._next = State.SENDING_ACK
-        limit = PATIENCE.get(self.state)
+        if self.state is BoardState.AUTODETECT and self._in_state > AUTODETECT_TICKS:
+            self._next = BoardState.SENDING_ACK
+        limit = COMMAND_TIMEOUT_TICKS.get(self.state)
         if limit is None:
             self._silent = 0
             return MOTORS_OFF
         if self._silent > limit:
-            self._next = State.ERROR
+            self._next = BoardState.ERROR
             return MOTORS_OFF
         self._silent += 1
-        if self.state is State.SENDING_ACK or self._command is None:
+        if self.state is BoardState.SENDING_ACK or self._command is None:
             return MOTORS_OFF
         return self._command
 
     def _sensor_payload(self) -> bytes:
         self._sensor_index = (self._sensor_index + 1) % WORD
-        self.told += 1
+        self.sensors_sent += 1
         sensor = SensorPacket(
             session=self._answered_session,
             index=self._sensor_index,

@@ -6,7 +6,7 @@ from collections import deque
 
 from deploy.robots.odri.wire.ethernet import Frame
 
-from .faulty_wire import Wire, WireFaults
+from .faulty_wire import FaultyWire, WireFaults
 from .master_board import MasterBoard
 from .virtual_robot import BOARD_MAC
 
@@ -19,7 +19,10 @@ class LockStep:
         self.board = board
         self.left_out = 0
         """Ticks of the wall clock that the board did not make, as this machine was late."""
-        self.to_board, self.to_pc = Wire(WireFaults(), seed), Wire(WireFaults(), seed + 1)
+        self.to_board, self.to_pc = (
+            FaultyWire(WireFaults(), seed),
+            FaultyWire(WireFaults(), seed + 1),
+        )
 
     def exchange(self, payload: bytes) -> list[bytes]:
         """Send a payload; return all that comes back."""
@@ -33,7 +36,7 @@ class LockStep:
 
 
 class MemoryLink:
-    """The PC's end of a cable to a board in lock-step; see `odri.link.Link`."""
+    """The PC's end of a cable to a board in lock-step; a `BoardLink`."""
 
     malformed = 0
     """There are no frames, so none can be."""

@@ -36,7 +36,7 @@ def some(flags: Flags) -> bool:
     return bool(np.count_nonzero(flags))
 
 
-class Drivers:
+class MotorDrivers:
     """State of the drivers; angles and velocities are the rotors' true ones, in the board's order."""
 
     def __init__(self, index_angle: Array, angle: Array) -> None:

@@ -31,7 +31,7 @@ class PersonConfig:
     """When, after a PC has connected, every joint is turned once, in our order, and then the nose is lifted [s]."""
 
 
-class Person:
+class SimulatedPerson:
     """Acts once per tick. Motors that are on are left alone."""
 
     def __init__(self, plant: Plant, config: PersonConfig) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 from deploy.common.robot_constants import TICK
 from solo_doi.solo12.rotations import tilt
 
-from .master_board import MasterBoard, State
+from .master_board import BoardState, MasterBoard
 
 EVERY = 10
 """Ticks between two rows."""
 
 
-class Track:
+class TruePath:
     """Rows of time [s], base position [m], forward velocity [m/s], tilt [rad], belly on ground or not, energy [J]."""
 
     def __init__(self, board: MasterBoard, *, lock_step: bool) -> None:
@@ -26,16 +26,16 @@ class Track:
         self.obeyed_at: np.ndarray | None = None
         """Joint positions [rad] while the PC was last obeyed: when it has left, the motors let go."""
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Add a row if it is time for one."""
         if self._board.ticks < self._seen + EVERY:
             return
         passed, self._seen = self._board.ticks - self._seen, self._board.ticks
         plant = self._board.body.plant
         motion = plant.motion()
-        if self._board.state is State.ACTIVE:
+        if self._board.state is BoardState.ACTIVE:
             self.obeyed_at = motion.joint_position.copy()
-        now = self._board.told * TICK if self._lock_step else time.monotonic()
+        now = self._board.sensors_sent * TICK if self._lock_step else time.monotonic()
         velocity, angle = float(motion.linear_velocity_b[0]), tilt(motion.base_quaternion)
         energy = plant.power * passed * TICK
         self.rows.append(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deploy.common.latency_padding import MOST, Lag
+from deploy.common.latency_padding import MOST_WAITING, LatencyPadding
 from deploy.common.robot_constants import TICK, damping_command
 from deploy.robots.process.gate import GateConfig
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
@@ -25,8 +25,8 @@ def holding(kp: float = 5.0) -> JointCommand:
 
 def test_commands_act_when_their_measurement_is_as_old_as_in_training() -> None:
     """The damping before acts until then."""
-    lag = Lag(MOTOR_LAG, damping_command())
-    found = [lag.take(holding(k + 1), k * TICK, k * TICK) for k in range(40)]
+    lag = LatencyPadding(MOTOR_LAG, damping_command())
+    found = [lag.push(holding(k + 1), k * TICK, k * TICK) for k in range(40)]
     assert [command.kp for command, _ in found] == [0.0] * 15 + list(range(1, 26))
     np.testing.assert_allclose([observed for _, observed in found[15:]], np.arange(25) * TICK)
 
@@ -34,39 +34,39 @@ def test_commands_act_when_their_measurement_is_as_old_as_in_training() -> None:
 @pytest.mark.parametrize("ahead", [0.001, 1.0, 1e6, inf])
 def test_no_command_waits_for_a_measurement_that_is_yet_to_come(ahead: float) -> None:
     """It counts from when it was taken; those behind it act in time, too."""
-    lag = Lag(MOTOR_LAG, damping_command())
+    lag = LatencyPadding(MOTOR_LAG, damping_command())
     for k in range(100):
-        acting, _ = lag.take(holding(k + 1), k * TICK + ahead, k * TICK)
+        acting, _ = lag.push(holding(k + 1), k * TICK + ahead, k * TICK)
         assert acting.kp == max(0, k - 14)
 
 
 def test_damping_acts_at_once_and_forgets_what_waits() -> None:
     """Nothing that was wanted before comes back."""
-    lag = Lag(MOTOR_LAG, damping_command())
+    lag = LatencyPadding(MOTOR_LAG, damping_command())
     for k in range(20):
-        lag.take(holding(), k * TICK, k * TICK)
+        lag.push(holding(), k * TICK, k * TICK)
     for k in range(20, 60):
-        acting, _ = lag.take(damping_command(), k * TICK, k * TICK)
+        acting, _ = lag.push(damping_command(), k * TICK, k * TICK)
         assert (acting.kp, lag.waiting) == (0.0, 0)
-    assert lag.take(holding(), 0.2, 0.2)[0].kp == 0.0  # damping does not grow old
+    assert lag.push(holding(), 0.2, 0.2)[0].kp == 0.0  # damping does not grow old
 
 
 @pytest.mark.parametrize(("stall", "acts"), [(0.0155, 1.0), (0.0165, 2.0), (0.05, 2.0)])
 def test_after_a_stall_the_newest_acts_at_once(stall: float, acts: float) -> None:
     """What was wanted before it may be older than anything that motors may follow."""
-    lag = Lag(MOTOR_LAG, damping_command())
+    lag = LatencyPadding(MOTOR_LAG, damping_command())
     for k in range(30):
-        lag.take(holding(1.0), k * TICK, k * TICK)
+        lag.push(holding(1.0), k * TICK, k * TICK)
     now = 29 * TICK + stall
-    assert lag.take(holding(2.0), now, now)[0].kp == acts
+    assert lag.push(holding(2.0), now, now)[0].kp == acts
 
 
 def test_a_clock_that_stands_still_fills_no_memory() -> None:
     """The oldest acts when too many wait: later than it should, but before those that came later."""
-    lag = Lag(MOTOR_LAG, damping_command())
-    found = [lag.take(holding(k + 1), 1.0, 1.0)[0].kp for k in range(200)]
-    assert found[MOST - 1 : MOST + 3] == [0.0, 1.0, 2.0, 3.0]
-    assert lag.waiting == MOST
+    lag = LatencyPadding(MOTOR_LAG, damping_command())
+    found = [lag.push(holding(k + 1), 1.0, 1.0)[0].kp for k in range(200)]
+    assert found[MOST_WAITING - 1 : MOST_WAITING + 3] == [0.0, 1.0, 2.0, 3.0]
+    assert lag.waiting == MOST_WAITING
 
 
 CALLS = st.lists(
@@ -88,13 +88,19 @@ def test_what_acts_is_never_older_than_lag_and_expiry(
     calls: list[tuple[float, bool, float]],
 ) -> None:
     """Whatever a controller says, however late this process is: what acts came within 15 ms, 20 ms and a tick."""
-    lag, now, kp, came, observed = Lag(MOTOR_LAG, damping_command()), 0.0, 0.0, {0.0: inf}, 0.0
+    lag, now, kp, came, observed = (
+        LatencyPadding(MOTOR_LAG, damping_command()),
+        0.0,
+        0.0,
+        {0.0: inf},
+        0.0,
+    )
     for gap, fresh, ahead in calls:
         now += gap
         if fresh:
             kp, observed = kp + 1.0, now + ahead
             came[kp] = now
         followed = kp if now - came[kp] < EXPIRY else 0.0  # as the gate does
-        acting, _ = lag.take(holding(followed), observed, now)
+        acting, _ = lag.push(holding(followed), observed, now)
         assert acting.kp == 0.0 or now - came[float(acting.kp)] < MOTOR_LAG + EXPIRY + TICK + 1e-9
-        assert lag.waiting <= MOST
+        assert lag.waiting <= MOST_WAITING

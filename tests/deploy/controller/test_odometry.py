@@ -11,7 +11,7 @@ from deploy.common.robot_constants import TICK
 from deploy.common.state_machine import ControllerState
 from deploy.common.walk_summary import FALL_TILT, STARTUP_SECONDS
 from deploy.controller.odometry import Odometry
-from deploy.robots.virtual_board.true_path import Track
+from deploy.robots.virtual_board.true_path import TruePath
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.estimator import Estimate
 from tests.deploy.robots.odri.robots import Session
@@ -95,6 +95,6 @@ def test_the_track_counts_the_energy_of_every_joint() -> None:
     plant.tick(lambda *_: np.abs(torque), lambda *_: None)
     powers = np.abs(torque) * plant.joint_velocity
     assert powers.min() < 0 < powers.max()
-    track = Track(session.board, lock_step=True)
-    track.look()
+    track = TruePath(session.board, lock_step=True)
+    track.update()
     assert track.rows[0][-1] == pytest.approx(np.abs(powers).sum() * session.board.ticks * TICK)

@@ -20,11 +20,11 @@ from deploy.common.clock import CLOCK, Clock
 from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.robot_error import RobotError
 from deploy.robots.odri.bring_up.bring_up import REST_TIME, SILENCE_LIMIT, BringUp, Stage
-from deploy.robots.odri.bring_up.bring_up_guard import Guard
+from deploy.robots.odri.bring_up.bring_up_guard import BringUpGuard
 from deploy.robots.odri.bring_up.calibration import Calibration, CalibrationError, nearest
 from deploy.robots.odri.drivers.board import LARGEST_LAG, Board
 from deploy.robots.odri.drivers.board_sensors import driver_faults
-from deploy.robots.odri.drivers.board_session import Session
+from deploy.robots.odri.drivers.board_session import BoardSession
 from deploy.robots.odri.drivers.motors import (
     MOTOR_OF_JOINT,
     joint_position,
@@ -70,7 +70,7 @@ class Calibrator:
         self, board: Board, *, lock_step: bool = False, yes: bool = False, clock: Clock = CLOCK
     ) -> None:
         """Take a board that is not connected yet; with `yes` nobody is asked."""
-        self._session = Session(board, lock_step=lock_step, clock=clock)
+        self._session = BoardSession(board, lock_step=lock_step, clock=clock)
         self._yes = yes
         self.phase, self.failure = Phase.CONNECT, ""
         self._time = self._silence = 0.0
@@ -81,7 +81,7 @@ class Calibrator:
         self._bring_up = BringUp(None)
         self._watch = IndexWatch()
         self._still = Stillness()
-        self._guard = Guard()
+        self._guard = BringUpGuard()
         self._packet: SensorPacket | None = None
         self._powered = False
 
@@ -196,7 +196,7 @@ class Calibrator:
             joint = int(np.argmin(packet.ready[MOTOR_OF_JOINT]))
             self._fail(f"the motor of {JOINT_NAMES[joint]} is no longer ready")
             return
-        wrong = self._guard.look(packet) if self._silence == 0.0 else ""
+        wrong = self._guard.check(packet) if self._silence == 0.0 else ""
         if self.phase is Phase.SHOW:
             wrong = wrong or self._bring_up.blocked(packet)
         if wrong:
@@ -247,7 +247,7 @@ class Calibrator:
         bring_up = self._bring_up
         try:
             if self._packet is not None:  # and no joint begins to count anew
-                self._watch.look(
+                self._watch.check(
                     self._packet, bring_up.resolved & (bring_up.stage is not Stage.SETTLE)
                 )
             if not bring_up.is_done:

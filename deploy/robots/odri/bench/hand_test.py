@@ -23,7 +23,7 @@ BACK = 0.1
 """Angle within which it was put back [rad]."""
 LIFTED = 0.2
 """Angle from which on the nose was lifted [rad]."""
-PATIENCE = 60.0
+ANSWER_SECONDS = 60.0
 """How long a person is waited for, per question [s]."""
 SMOOTH = 0.1
 """Time constant of the accelerometer's direction: hands shake [s]."""
@@ -105,7 +105,7 @@ class HandTest:
         back = (
             moved is None or self._start is None or abs(position[moved] - self._start[moved]) < BACK
         )
-        if self._still.rests(position) and (back or self._time > PATIENCE):
+        if self._still.rests(position) and (back or self._time > ANSWER_SECONDS):
             self._start, self._returning, self._time = position, None, 0.0
             self._level, self._attitude = self._up, packet.imu.attitude
 
@@ -117,7 +117,7 @@ class HandTest:
         if size[joint] >= TURNED and size[joint] >= CLEAR * others:
             self.answers.append(Answer(asked, joint, float(turned[joint])))
             self._returning = joint
-        elif self._time > PATIENCE:
+        elif self._time > ANSWER_SECONDS:
             self.answers.append(Answer(asked))
             self._start = None
         else:
@@ -134,4 +134,4 @@ class HandTest:
                 "filter": float(attitude[1]),
             }
             self.is_over = True
-        self.is_over = self.is_over or self._time > PATIENCE
+        self.is_over = self.is_over or self._time > ANSWER_SECONDS

@@ -23,7 +23,7 @@ class IndexWatch:
         self.passed = np.zeros(NUM_JOINTS, dtype=np.intp)
         """How often each joint has agreed."""
 
-    def look(self, packet: SensorPacket, counting: Flags) -> None:
+    def check(self, packet: SensorPacket, counting: Flags) -> None:
         """Compare joints that count from their index and have just passed one.
 
         Raises:

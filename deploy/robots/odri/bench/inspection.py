@@ -7,7 +7,7 @@ from typing import Any
 from deploy.common.clock import CLOCK, Clock
 from deploy.robots.odri.drivers.board import Board
 from deploy.robots.odri.drivers.board_sensors import driver_faults
-from deploy.robots.odri.drivers.board_session import Session
+from deploy.robots.odri.drivers.board_session import BoardSession
 from deploy.robots.odri.drivers.motors import (
     MOTOR_OF_JOINT,
     joint_position,
@@ -17,7 +17,7 @@ from deploy.robots.odri.drivers.motors import (
 from deploy.robots.odri.wire.protocol import SensorPacket
 
 from .hand_test import HandTest
-from .packet_statistics import AT_POWER_UP, Tally
+from .packet_statistics import AT_POWER_UP, PacketStatistics
 
 SILENCE_LIMIT = 1.0
 """Longest time without measurements before it gives up [s]."""
@@ -38,10 +38,10 @@ class Inspection:
         clock: Clock = CLOCK,
     ) -> None:
         """Take a board that is not connected yet; listen for `seconds`, then begin the hand test, if there is one."""
-        self._session = Session(board, lock_step=lock_step, needs_drivers=False, clock=clock)
+        self._session = BoardSession(board, lock_step=lock_step, needs_drivers=False, clock=clock)
         self._seconds = seconds
         self._hand_test = hand_test
-        self._tally: Tally | None = None
+        self._statistics: PacketStatistics | None = None
         self._packet: SensorPacket | None = None
         self._settling = SETTLE_TICKS
         self._stopped = False
@@ -83,8 +83,8 @@ class Inspection:
 
     def status(self) -> dict[str, Any]:
         """What people are shown, as plain values."""
-        packet, tally, board = self._packet, self._tally, self._session.board
-        if packet is None or tally is None:
+        packet, statistics, board = self._packet, self._statistics, self._session.board
+        if packet is None or statistics is None:
             return {
                 "phase": "waiting for the master board",
                 "question": "",
@@ -97,7 +97,7 @@ class Inspection:
             "acceleration": packet.imu.acceleration.tolist(),
             "voltage": packet.power.voltage, "current": packet.power.current,
             "faults": list(driver_faults(packet)), "protocol": board.protocol, "address": board.address,
-            "packets": tally.packets, "lost": tally.lost, "rejected": board.rejected, "seconds": tally.seconds,
+            "packets": statistics.packets, "lost": statistics.lost, "rejected": board.rejected, "seconds": statistics.seconds,
         }  # fmt: skip
 
     def result(self) -> dict[str, Any]:
@@ -107,20 +107,20 @@ class Inspection:
             "protocol": board.protocol, "driver": board.driver, "drivers": board.drivers, "address": board.address,
             "rejected": board.rejected, "failure": self.failure,
             "hands": None if self._hand_test is None else self._hand_test.result(),
-            **({"packets": 0} if self._tally is None else self._tally.result()),
+            **({"packets": 0} if self._statistics is None else self._statistics.result()),
         }  # fmt: skip
 
     @property
     def _listened(self) -> bool:
-        return self._tally is not None and self._tally.seconds >= self._seconds
+        return self._statistics is not None and self._statistics.seconds >= self._seconds
 
     def _take(self, packet: SensorPacket) -> None:
         self._packet = packet
         if self._settling > 0:
             self._settling -= 1
-        elif self._tally is None:
-            self._tally = Tally(self._session.board)
+        elif self._statistics is None:
+            self._statistics = PacketStatistics(self._session.board)
         elif not self._listened or self._hand_test is None:
-            self._tally.take(packet, self._session.time)
+            self._statistics.add(packet, self._session.time)
         else:
             self._hand_test.step(packet)

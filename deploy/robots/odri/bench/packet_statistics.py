@@ -19,7 +19,7 @@ AT_POWER_UP = np.zeros(NUM_JOINTS)
 """Offsets of joints that count from there."""
 
 
-class Tally:
+class PacketStatistics:
     """Takes packets as they come."""
 
     def __init__(self, board: Board) -> None:
@@ -36,7 +36,7 @@ class Tally:
         self._imu = np.zeros((3, 3))  # sums of acceleration, gyroscope, attitude
         self._voltage = self._current = float("nan")
 
-    def take(self, packet: SensorPacket, time: float) -> None:
+    def add(self, packet: SensorPacket, time: float) -> None:
         """Count a packet that came at a time [s]."""
         if self.last is None:
             self._since, self._first_commands_lost = time, packet.commands_lost

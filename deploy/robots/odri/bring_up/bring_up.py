@@ -28,7 +28,7 @@ from deploy.robots.odri.wire.protocol import Flags, MotorCommand, SensorPacket, 
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, symmetric_pose
 from solo_doi.solo12.state import JointCommand
 
-from .bring_up_guard import Guard
+from .bring_up_guard import BringUpGuard
 from .calibration import Calibration, CalibrationError
 from .index_search import IndexSearch
 
@@ -78,7 +78,7 @@ class BringUp:
         self._resolved: Flags = np.zeros(NUM_JOINTS, dtype=bool)
         self._time = 0.0  # in this stage
         self._silence = 0.0
-        self._guard = Guard()
+        self._guard = BringUpGuard()
         self._since_first = 0.0  # measurements
         self._group = 0
         self._search: IndexSearch | None = None
@@ -173,7 +173,7 @@ class BringUp:
         elif (
             self._silence == 0.0
             and self._packet is not None
-            and (wrong := self._guard.look(self._packet))
+            and (wrong := self._guard.check(self._packet))
         ):
             self._fail(wrong)
         elif self.stage not in (Stage.CHECK, Stage.ALIGN):

@@ -12,7 +12,7 @@ from deploy.common.robot_constants import FROZEN_AFTER, LARGEST_TILT, LEAST_VOLT
 from deploy.robots.odri.wire.protocol import SensorPacket
 
 
-class Guard:
+class BringUpGuard:
     """Fed with every packet."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Guard:
         self._imu = b""
         self._same = 0
 
-    def look(self, packet: SensorPacket) -> str:
+    def check(self, packet: SensorPacket) -> str:
         """Return what is wrong, in words; nothing if all is well."""
         imu = packet.imu.gyroscope.tobytes() + packet.imu.acceleration.tobytes()
         self._same = self._same + 1 if imu == self._imu else 0

@@ -1,4 +1,4 @@
-"""The one interface of both ways to a master board: our own (`native`) and the vendor's library (`sdk`)."""
+"""Interface of the drivers of a master board: our own (`native`), the vendor's library (`sdk`)."""
 
 from __future__ import annotations
 
@@ -8,68 +8,70 @@ from deploy.common.robot_error import RobotError
 from deploy.robots.odri.wire.protocol import ALL_DRIVERS, NUM_DRIVERS, MotorCommand, SensorPacket
 
 WORD = 2**16
+"""Range of the 16-bit counters in packets, which wrap."""
 LARGEST_LAG = 10
-"""Commands that a board may leave unconfirmed; one that has switched the motors off confirms none."""
+"""Largest number of unconfirmed commands; a board with motors switched off confirms none."""
 
 
 class BoardError(RobotError):
-    """A board that does not answer, or not as it must."""
+    """A board that does not answer, or violates the protocol."""
 
 
 class Board(Protocol):
-    """A session with a board. No call waits longer than it was told to."""
+    """Session with a board. No call blocks longer than its timeout."""
 
     driver: str
-    """Name of this way to the board."""
+    """Name of the driver."""
     protocol: int
-    """Which the board speaks; known once connected."""
+    """Protocol version of the board; known once connected."""
     drivers: int
-    """Which driver boards answered, as bits; known once connected."""
+    """Bit mask of the driver boards that answered; known once connected."""
     address: str
-    """Of the board's network card: tells one robot from another."""
+    """Address of the board's network card, which identifies the robot."""
 
     @property
     def lost(self) -> int:
-        """How many sensor packets were sent but did not come."""
+        """Number of sensor packets that the board sent but that did not arrive."""
 
     @property
     def rejected(self) -> int | None:
-        """How many frames of the board's type were no news of it; None where a driver does not tell."""
+        """Number of frames that were malformed, foreign, duplicate or late; None if unknown."""
 
     def connect(self) -> bool:
-        """Ask for a session once, and return whether the board has acknowledged it. Call once per tick."""
+        """Request a session; return True once the board has acknowledged it. Call once per tick."""
 
     def receive(self, timeout: float) -> SensorPacket | None:
-        """Return the newest measurements that were not returned before, waiting for them at most so long [s].
+        """Return the newest measurements that were not returned before.
 
-        Nothing before it is connected.
+        Wait at most `timeout` [s]. Return None before the session is open.
         """
 
     def send(self, command: MotorCommand) -> None:
-        """Send a command, or refuse it if the wire cannot carry it."""
+        """Send a command; refuse it if the protocol cannot carry it."""
 
     @property
     def command_lag(self) -> int:
-        """How many commands were sent after the last one the board has confirmed: above 10 it ignores us."""
+        """Number of commands sent after the last one that the board has confirmed."""
 
     def close(self) -> None:
-        """Stop talking; the board switches the motors off 20 ms later."""
+        """End the session; the board switches the motors off 20 ms later."""
 
 
 def check_drivers(drivers: int) -> None:
-    """Refuse a board on which a driver is missing.
+    """Refuse a board with missing motor drivers.
 
     Raises:
-        BoardError: Naming them.
+        BoardError: With the numbers of the missing drivers.
     """
     missing = [str(driver) for driver in range(NUM_DRIVERS) if not drivers >> driver & 1]
     if missing:
         raise BoardError(
-            f"Of {NUM_DRIVERS} motor drivers, number {', '.join(missing)} did not answer the master board "
-            f"(mask {drivers:#04x}, expected {ALL_DRIVERS:#04x}): check its power and SPI cable, then start again."
+            f"Of {NUM_DRIVERS} motor drivers, number {', '.join(missing)} did not answer the "
+            f"master board (mask {drivers:#04x}, expected {ALL_DRIVERS:#04x}): check its power and "
+            "SPI cable, then start again."
         )
 
 
 def lag(sent: int, confirmed: int) -> int:
-    """Commands from a confirmed index to a sent one; indices wrap."""
+    """Return the number of commands after the confirmed index; indices wrap."""
     return (sent - confirmed) % WORD

@@ -1,4 +1,4 @@
-"""A board's packet as the `Sensors` that every robot gives: our joint order, base frame, words for faults."""
+"""Conversion of a board's packet to `Sensors`: our joint order, base frame, texts of faults."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from deploy.robots.odri.wire.protocol import Flags, SensorPacket, error_text
 from solo_doi.solo12.constants import JOINT_NAMES, Array
 
 from . import motors
-from .board_session import Session
+from .board_session import BoardSession
 
 
 def sensors_of(
     packet: SensorPacket,
-    session: Session,
+    session: BoardSession,
     *,
     offset: Array,
     follows: bool,
     faults: tuple[str, ...] = (),
 ) -> Sensors:
-    """Translate a session's last packet.
+    """Convert a session's last packet.
 
-    `follows` says whether the robot obeys commands at all, `faults` what else is wrong.
-    The IMU's axes are those of the base, as the vendor's driver file has them.
+    `follows` is False while the robot ignores commands, as in bring-up. `faults` are further texts.
+    The IMU's axes are those of the base, as in the vendor's driver file.
     """
     return Sensors(
         time=session.time,
@@ -46,27 +46,31 @@ def sensors_of(
 
 
 def without_errors(sensors: Sensors, before: Sensors | None) -> Sensors | None:
-    """Put what was last measured in the place of what a driver in error says of its joints, which means nothing.
+    """Replace the measurements of drivers in error, which are not valid, by the last valid ones.
 
-    Such joints are not ready; where nothing sound was measured before, nothing was measured.
+    Such joints are not ready. Return None if there is no valid measurement before.
     """
     if not any(sensors.errors.tolist()):
         return sensors
     if before is None:
         return None
-    bad, names = sensors.errors != 0, ("joint_position", "joint_velocity", "joint_torque")
-    kept = {name: np.where(bad, getattr(before, name), getattr(sensors, name)) for name in names}
-    return replace(sensors, **kept)
+    bad = sensors.errors != 0
+    return replace(
+        sensors,
+        joint_position=np.where(bad, before.joint_position, sensors.joint_position),
+        joint_velocity=np.where(bad, before.joint_velocity, sensors.joint_velocity),
+        joint_torque=np.where(bad, before.joint_torque, sensors.joint_torque),
+    )
 
 
 def ready_joints(packet: SensorPacket) -> Flags:
-    """Joints whose motor is ready and whose driver reports no error, (12,)."""
+    """Return True for joints with a ready motor and a driver without error, (12,)."""
     good = packet.error == 0
     return packet.ready[motors.MOTOR_OF_JOINT] & good[motors.DRIVER_OF_JOINT]
 
 
 def driver_faults(packet: SensorPacket) -> tuple[str, ...]:
-    """What drivers complain about, naming the joints they move."""
+    """Return texts of driver errors, with the joints they move."""
     return tuple(
         f"driver {driver} ({_joints_of(driver)}): {error_text(code)}"
         for driver, code in enumerate(packet.error.tolist())
@@ -75,7 +79,10 @@ def driver_faults(packet: SensorPacket) -> tuple[str, ...]:
 
 
 def quaternion(roll: float, pitch: float, yaw: float) -> Array:
-    """`rotations.from_rpy` of one robot, written out: 20 times faster, and it runs every millisecond."""
+    """Convert attitude angles of one robot [rad].
+
+    Written out because it runs every millisecond: 20 times faster than `rotations.from_rpy`.
+    """
     cr, sr, cp, sp, cy, sy = (f(angle / 2) for angle in (roll, pitch, yaw) for f in (cos, sin))
     return np.array(
         [

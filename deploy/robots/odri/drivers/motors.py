@@ -1,4 +1,4 @@
-"""Joints to motors and back: numbers, polarities, gear and motor constant of the Solo12, by joint name.
+"""Conversion between joints and motors: numbers, signs, gear and motor constant of the Solo12.
 
 joint = sign motor / gear + offset,   torque = sign current motor_constant gear,
 kp_motor = kp_joint / (gear^2 motor_constant).
@@ -33,24 +33,26 @@ JOINT_OF_MOTOR = np.argsort(MOTOR_OF_JOINT)
 DRIVER_OF_JOINT = MOTOR_OF_JOINT // 2
 SIGN = constant([MOTORS[name][1] for name in JOINT_NAMES])
 GAIN_PER_AMPERE = GEAR_RATIO**2 * MOTOR_CONSTANT
-"""Joint gain that one ampere per radian of the motor makes [N m/A]."""
+"""Joint gain for a motor gain of one ampere per radian [N m/A]."""
 SATURATION = TRAINING.current
-"""Current that drivers clip to: what policies were trained with, 2.5 N m [A]."""
+"""Current limit of the drivers: the torque limit of training, 2.5 N m [A]."""
 _TURNS = SIGN * GEAR_RATIO
 _TORQUES = SIGN * TORQUE_PER_AMPERE
 _NOTHING = constant(np.zeros(NUM_JOINTS))
 
 
 def largest_gains(protocol: int) -> tuple[float, float]:
-    """Largest kp [N m/rad] and kd [N m s/rad] at a joint that a protocol can carry."""
+    """Return the largest kp [N m/rad] and kd [N m s/rad] at a joint that a protocol can carry."""
     return LIMITS[protocol].kp * GAIN_PER_AMPERE, LIMITS[protocol].kd * GAIN_PER_AMPERE
 
 
 def check(command: JointCommand, protocol: int) -> None:
-    """Refuse what the wire cannot carry: the vendor's library would clamp gains, and send NaN as the lowest position.
+    """Refuse commands that the protocol cannot carry.
+
+    The vendor's library would clamp gains and send NaN as the lowest position.
 
     Raises:
-        RobotError: Naming the joint, and the gain with the largest one.
+        RobotError: With the joint, the value and the largest gain.
     """
     finite = np.isfinite(command.position)
     worst = int(finite.argmin())
@@ -62,14 +64,14 @@ def check(command: JointCommand, protocol: int) -> None:
         ("kp", "kd"), (command.kp, command.kd), largest_gains(protocol), strict=True
     ):
         if not isinstance(gain, np.ndarray) and 0.0 <= gain <= limit:
-            continue  # one for all joints, as every policy has it
+            continue  # fast path: one gain for all joints, as in every policy
         values = np.broadcast_to(gain, NUM_JOINTS)
         good = (values >= 0.0) & (values <= limit)
         if not good.all():
             joint = int(np.argmin(good))
             raise RobotError(
-                f"{JOINT_NAMES[joint]}: {name} is {values[joint]}, protocol {protocol} carries 0 to {limit:.3f}: "
-                "use a policy with lower gains."
+                f"{JOINT_NAMES[joint]}: {name} is {values[joint]}, protocol {protocol} carries "
+                f"0 to {limit:.3f}: use a policy with lower gains."
             )
 
 
@@ -81,7 +83,7 @@ def motor_command(
     compensate_index: Flags,
     saturation: float = SATURATION,
 ) -> MotorCommand:
-    """Return what the motors must do for the joints (12,) to do this; flags are per joint, too."""
+    """Convert a joint command to a motor command; flags are per joint, (12,)."""
     return MotorCommand(
         enabled=enabled[JOINT_OF_MOTOR],
         compensate_index=compensate_index[JOINT_OF_MOTOR],
@@ -95,30 +97,31 @@ def motor_command(
 
 
 def motors_off() -> MotorCommand:
-    """Return the command that only keeps the session alive: no motor is enabled."""
-    nothing, none = np.zeros(NUM_JOINTS), np.zeros(NUM_JOINTS, dtype=bool)
+    """Return the command that keeps the session alive with all motors disabled."""
+    nothing = np.zeros(NUM_JOINTS)
+    none = np.zeros(NUM_JOINTS, dtype=bool)
     return motor_command(
         JointCommand(position=nothing, kp=0.0, kd=0.0), nothing, enabled=none, compensate_index=none
     )
 
 
 def joint_position(packet: SensorPacket, offset: Array) -> Array:
-    """Joint angles, (12,) [rad]."""
+    """Return joint angles, (12,) [rad]."""
     return packet.position[MOTOR_OF_JOINT] / _TURNS + offset
 
 
 def joint_velocity(packet: SensorPacket) -> Array:
-    """Joint velocities, (12,) [rad/s]."""
+    """Return joint velocities, (12,) [rad/s]."""
     return packet.velocity[MOTOR_OF_JOINT] / _TURNS
 
 
 def joint_torque(packet: SensorPacket) -> Array:
-    """Joint torques from measured currents, (12,) [N m]."""
+    """Return joint torques from measured currents, (12,) [N m]."""
     return packet.current[MOTOR_OF_JOINT] * _TORQUES
 
 
 def driver_of_joint(joint: int) -> int:
-    """Return the number of the driver board that a joint's motor is wired to."""
+    """Return the number of the driver board of a joint's motor."""
     return int(DRIVER_OF_JOINT[joint])
 
 

@@ -1,4 +1,4 @@
-"""Choose the way to a master board."""
+"""Choice of the driver of a master board."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ Driver = Literal["native", "sdk"]
 
 
 def open_board(interface: str, driver: Driver, *, lock_step: bool = False) -> Board:
-    """Open a network card by one of the drivers; nothing is sent yet."""
-    return (
-        SdkBoard(interface, lock_step=lock_step)
-        if driver == "sdk"
-        else NativeBoard(EthernetLink(interface))
-    )
+    """Open a network card with one of the drivers; nothing is sent yet."""
+    if driver == "sdk":
+        return SdkBoard(interface, lock_step=lock_step)
+    return NativeBoard(EthernetLink(interface))

@@ -1,4 +1,8 @@
-"""Bytes to packets and back. Decoders never raise: they accept exactly what the layout allows, or say why not."""
+"""Encoders and decoders of packets.
+
+Decoders never raise: they return a packet that fits the layout exactly, or `Malformed` with the
+reason.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from deploy.common.robot_error import RobotError
 from solo_doi.solo12.constants import Array, constant
 
 from . import protocol as p
-from .packet_row import Row
+from .packed_fields import PackedFields
 from .protocol import (
     Ack,
     CommandPacket,
@@ -24,23 +28,23 @@ from .protocol import (
 )
 
 _TARGETS = ("position", "velocity", "current", "kp", "kd", "saturation")
-_COMMAND = Row(p.COMMAND, "session", "index", "mode", *_TARGETS)
+_COMMAND = PackedFields(p.COMMAND, "session", "index", "mode", *_TARGETS)
 _MOTION = ("position", "velocity", "current")
 _IMU = ("acceleration", "gyroscope", "attitude", "linear_acceleration")
 _SENSOR = ("session", "index", "commands_lost", "last_command", "status", *_MOTION, *_IMU)
 _SENSORS = {
-    3: Row(p.SENSORS[3], *_SENSOR),
-    4: Row(p.SENSORS[4], *_SENSOR, "voltage", "shunt", "energy"),
+    3: PackedFields(p.SENSORS[3], *_SENSOR),
+    4: PackedFields(p.SENSORS[4], *_SENSOR, "voltage", "shunt", "energy"),
 }
 
 
 def _per_motor(*values: float) -> Array:
-    """Each twelve times: a row of one number per field becomes one per motor."""
+    """Repeat each value twelve times: one number per field becomes one per motor."""
     return constant(np.repeat(values, p.NUM_MOTORS))
 
 
 def _words_of_flags(bits: np.ndarray) -> np.ndarray:
-    """Matrix from flags of twelve motors, one kind after another, to the words of their six drivers."""
+    """Return the matrix from flags of twelve motors, kind by kind, to six driver words."""
     drivers = np.eye(p.NUM_DRIVERS, dtype=np.int64)
     return np.concatenate([np.kron(drivers, pair[:, None]) for pair in bits])
 
@@ -53,8 +57,8 @@ _HIGHEST = {
     protocol: _per_motor(*(getattr(most, name) for name in _TARGETS))
     for protocol, most in p.LIMITS.items()
 }
-# What makes counts of targets in the vendor's order of operations: the last bit must not depend on who computed it.
-# Powers of two may stand anywhere, as they round nothing.
+# Factors from targets to counts, in the vendor's order of operations, so that the last bit is the
+# same. Powers of two may stand anywhere: they do not round.
 _TIMES = _per_motor(
     2**24, 60.0 * 2**11, 2**10, 2.0 * np.pi * 2**11, (2.0 * np.pi * 1000.0) / 60.0 * 2**10, 2**3
 )
@@ -72,18 +76,19 @@ _STATUS_BITS = np.array(
     [p.STATUS_ENABLED, p.STATUS_READY, p.STATUS_INDEX_SEEN, p.STATUS_INDEX_TOGGLE], np.uint16
 )
 _MODE_BITS = np.array([p.MODE_MOTOR, p.MODE_INDEX], np.uint16)
-_STATUS_OF_FLAGS, _MODE_OF_FLAGS = _words_of_flags(_STATUS_BITS), _words_of_flags(_MODE_BITS)
+_STATUS_OF_FLAGS = _words_of_flags(_STATUS_BITS)
+_MODE_OF_FLAGS = _words_of_flags(_MODE_BITS)
 _MODE = p.MODE_SYSTEM | p.MODE_ROLLOVER_ERROR | p.DRIVER_TIMEOUT_MS
 
 
-# --- Sessions --------------------------------------------------------------------------------------
+# --- Sessions ------------------------------------------------------------------------------------
 def encode_init(init: Init) -> bytes:
-    """Pack a request for a session."""
+    """Encode a request for a session."""
     return np.array((init.protocol, init.session), p.INIT).tobytes()
 
 
 def decode_init(payload: bytes) -> Init | Malformed:
-    """Read a request for a session; any version is a well-formed one."""
+    """Decode a request for a session; any version is well-formed."""
     record = _record(payload, p.INIT, "init")
     if isinstance(record, Malformed):
         return record
@@ -91,13 +96,13 @@ def decode_init(payload: bytes) -> Init | Malformed:
 
 
 def encode_ack(ack: Ack, layout: int) -> bytes:
-    """Pack an acknowledgement in the layout of a protocol; a board of version 4 names its own version in it."""
+    """Encode an acknowledgement in the layout of a protocol; layout 4 contains the version."""
     head = (ack.session,) if layout == 3 else (ack.protocol, ack.session)
     return np.array((*head, ack.drivers), p.ACKS[layout]).tobytes()
 
 
 def decode_ack(payload: bytes) -> Ack | Malformed:
-    """Read an acknowledgement; its length tells the layout."""
+    """Decode an acknowledgement; its length determines the layout."""
     layout = 3 if len(payload) == p.ACKS[3].itemsize else 4
     record = _record(payload, p.ACKS[layout], "acknowledgement")
     if isinstance(record, Malformed):
@@ -106,28 +111,26 @@ def decode_ack(payload: bytes) -> Ack | Malformed:
     return Ack(protocol, int(record["session"]), int(record["drivers"]))
 
 
-# --- Commands --------------------------------------------------------------------------------------
+# --- Commands ------------------------------------------------------------------------------------
 def check_command(command: MotorCommand, protocol: int) -> None:
-    """Refuse what the wire cannot carry.
+    """Refuse commands that the protocol cannot carry.
 
     Raises:
-        RobotError: A value is not finite or beyond the wire's range, or a saturation of 0, which drivers take for no
-            limit at all.
+        RobotError: A value is not finite or out of range, or a saturation is 0, which drivers read
+            as no limit.
     """
     _checked(command, protocol)
 
 
 def encode_command(command: MotorCommand, session: int, index: int, protocol: int) -> bytes:
-    """Pack a command, or refuse it as `check_command` does."""
-    counts = (_checked(command, protocol) * _TIMES / _OVER).astype(
-        np.int64
-    )  # cut off behind the point
+    """Encode a command, or refuse it as `check_command` does."""
+    counts = (_checked(command, protocol) * _TIMES / _OVER).astype(np.int64)  # rounds to zero
     mode = _MODE + np.concatenate((command.enabled, command.compensate_index)) @ _MODE_OF_FLAGS
     return _COMMAND.write((session, index, *mode.tolist(), *counts.tolist()))
 
 
 def decode_command(payload: bytes) -> CommandPacket | Malformed:
-    """Read a command, as the board does."""
+    """Decode a command, as the board does."""
     if len(payload) != p.COMMAND.itemsize:
         return _wrong_length(payload, p.COMMAND, "command")
     session, index, *numbers = _COMMAND.read(payload)
@@ -152,9 +155,12 @@ def decode_command(payload: bytes) -> CommandPacket | Malformed:
     )
 
 
-# --- Sensors ---------------------------------------------------------------------------------------
+# --- Sensors -------------------------------------------------------------------------------------
 def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
-    """Pack measurements as the firmware does: an unread driver is all zero, the IMU's numbers wrap, all else clips."""
+    """Encode measurements as the firmware does.
+
+    A driver that was not read is all zero, IMU values wrap, all other values are clipped.
+    """
     flags = np.concatenate((sensor.enabled, sensor.ready, sensor.index_seen, sensor.index_toggle))
     status = sensor.error + sensor.system_on * p.STATUS_SYSTEM + flags @ _STATUS_OF_FLAGS
     motion = np.rint(
@@ -167,20 +173,20 @@ def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
         motion[np.tile(np.repeat(unread, 2), len(_MOTION))] = 0.0
     imu = sensor.imu
     axes = np.concatenate((imu.acceleration, imu.gyroscope, imu.attitude, imu.linear_acceleration))
-    overloaded = np.rint(axes / _IMU_LSB).astype(np.int64)
+    imu_counts = np.rint(axes / _IMU_LSB).astype(np.int64)
     head = sensor.session, sensor.index, sensor.commands_lost, sensor.last_command
     return _SENSORS[protocol].write((
         *head,
         *status.tolist(),
         *motion[:12].astype(np.int32).tolist(),
         *motion[12:].astype(np.int16).tolist(),
-        *overloaded.astype(np.int16).tolist(),  # cast without clamping: it wraps
+        *imu_counts.astype(np.int16).tolist(),  # cast without clipping: it wraps
         *(_meters(sensor.power) if protocol >= 4 else ()),
     ))  # fmt: skip
 
 
 def decode_sensor(payload: bytes, protocol: int) -> SensorPacket | Malformed:
-    """Read measurements."""
+    """Decode measurements."""
     if len(payload) != p.SENSORS[protocol].itemsize:
         return _wrong_length(payload, p.SENSORS[protocol], f"sensor packet of protocol {protocol}")
     row = _SENSORS[protocol].read(payload)
@@ -217,7 +223,7 @@ def _wrong_length(payload: bytes, kind: np.dtype, what: str) -> Malformed:
 
 
 def _checked(command: MotorCommand, protocol: int) -> Array:
-    """Return all targets in a row if the wire can carry them."""
+    """Return all targets in one array if the protocol can carry them."""
     targets = np.concatenate(
         (
             command.position,
@@ -228,21 +234,25 @@ def _checked(command: MotorCommand, protocol: int) -> Array:
             command.saturation,
         )
     )
-    lowest, highest = _LOWEST[protocol], _HIGHEST[protocol]
-    good = (targets >= lowest) & (targets <= highest)  # false for NaN, too
+    lowest = _LOWEST[protocol]
+    highest = _HIGHEST[protocol]
+    good = (targets >= lowest) & (targets <= highest)  # also False for NaN
     worst = int(good.argmin())
     if not good[worst]:
         field, motor = divmod(worst, p.NUM_MOTORS)
         raise RobotError(
-            f"Motor {motor}: {_TARGETS[field]} is {targets[worst]}, the wire carries {lowest[worst]:.4g} to "
-            f"{highest[worst]:.4g}. Nothing was sent; ask for less."
+            f"Motor {motor}: {_TARGETS[field]} is {targets[worst]}, the wire carries "
+            f"{lowest[worst]:.4g} to {highest[worst]:.4g}. Nothing was sent; ask for less."
         )
     return targets
 
 
 @lru_cache(maxsize=256)
 def _flags(status: tuple[int, ...]) -> dict[str, Any]:
-    """What six status words say; kept, since they change a few times in a second, and nobody can write into it."""
+    """Decode six status words.
+
+    Cached because they change only a few times per second; the arrays are read-only.
+    """
     words = np.array(status, np.uint16)
     found = {
         "system_on": (words & p.STATUS_SYSTEM) != 0,
@@ -259,7 +269,7 @@ def _flags(status: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _from_bits(words: np.ndarray, bits: np.ndarray) -> np.ndarray:
-    """Flags of twelve motors, a row for each pair of bits."""
+    """Return flags of twelve motors, one row for each pair of bits."""
     return ((words[:, None] & bits[:, None]) != 0).reshape(-1, p.NUM_MOTORS)
 
 
@@ -270,7 +280,7 @@ def _meters(power: Power) -> tuple[int, int, float]:
 
 
 def _clipped(counts: float, least: int, most: int) -> int:
-    """Return whole counts that fit their field: a meter shows its end, whatever is beyond."""
+    """Round counts and clip them to the range of their field."""
     return min(max(round(counts), least), most)
 
 

@@ -1,4 +1,4 @@
-"""The frame around a payload: broadcast in both directions, an ethertype of its own, and a length."""
+"""Ethernet frame of a payload: broadcast in both directions, own ethertype, length field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .protocol import Malformed
 ETHERTYPE = 0x88B5
 BROADCAST = b"\xff" * 6
 PC_MAC = bytes.fromhex("a01d4812a0c5")
-"""The vendor's library always sends from this address, so boards may have been set up for it."""
+"""Source address of the vendor's library; boards may be set up for it."""
 HEADER = struct.Struct("<6s6s2sH")
 SHORTEST = 64
 """Frames are padded with zeros to this length [bytes]."""
@@ -20,21 +20,20 @@ _TYPE = ETHERTYPE.to_bytes(2, "big")
 
 @dataclass(frozen=True)
 class Frame:
-    """Who sent what."""
+    """Source address and payload of a frame."""
 
     source: bytes
     payload: bytes
 
 
 def pack_frame(payload: bytes, source: bytes = PC_MAC, kind: int = ETHERTYPE) -> bytes:
-    """Put a header before a payload."""
-    return (HEADER.pack(BROADCAST, source, kind.to_bytes(2, "big"), len(payload)) + payload).ljust(
-        SHORTEST, b"\0"
-    )
+    """Build the frame of a payload."""
+    header = HEADER.pack(BROADCAST, source, kind.to_bytes(2, "big"), len(payload))
+    return (header + payload).ljust(SHORTEST, b"\0")
 
 
 def unpack_frame(data: bytes) -> Frame | Malformed:
-    """Take a frame apart: ethertype and length must fit, padding is dropped."""
+    """Parse a frame: check ethertype and length, remove the padding."""
     if len(data) < HEADER.size:
         return Malformed(f"{len(data)} bytes, a header has {HEADER.size}")
     _, source, kind, length = HEADER.unpack_from(data)
@@ -46,5 +45,5 @@ def unpack_frame(data: bytes) -> Frame | Malformed:
 
 
 def mac_text(address: bytes) -> str:
-    """Write an address as people do."""
+    """Return an address as text, such as `02:30:12:00:00:01`."""
     return address.hex(":")

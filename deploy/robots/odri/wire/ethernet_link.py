@@ -1,4 +1,4 @@
-"""The cable to the board: raw Ethernet on one interface, which needs CAP_NET_RAW but not root."""
+"""Link to the board: raw Ethernet on one interface, which needs CAP_NET_RAW but not root."""
 
 from __future__ import annotations
 
@@ -19,60 +19,63 @@ from .protocol import Malformed
 GET_FLAGS = 0x8913
 """Linux' SIOCGIFFLAGS."""
 ALL_TYPES = 0x0003
-"""Linux' ETH_P_ALL: also what this machine itself sends."""
+"""Linux' ETH_P_ALL: includes frames that this host sends."""
 MOST_MALFORMED = 64
-"""So many malformed frames are passed over in one look: who floods the cable must not hold up a tick."""
+"""Largest number of malformed frames skipped in one read: a flood must not stall a tick."""
+NOTHING_TO_READ = (errno.EAGAIN, errno.EINTR, errno.ENETDOWN, errno.ENODEV, errno.ENXIO)
+"""Errors of an empty socket, or of an interface that went down, which appears as silence."""
 PRIORITY = 7
-"""Highest that needs no further rights."""
+"""Highest socket priority that needs no further rights."""
 
 
-class Link(Protocol):
-    """A way to send payloads to a board and to receive its frames."""
+class BoardLink(Protocol):
+    """Sends payloads to a board and receives its frames."""
 
     malformed: int
-    """Frames of the board's type that were not accepted."""
+    """Number of frames of the board's type that were not accepted."""
 
     def send(self, payload: bytes) -> None:
-        """Send a payload; one that cannot leave now is dropped, as the next comes in a millisecond."""
+        """Send a payload; drop it if the socket is busy, as the next follows in 1 ms."""
 
     def receive(self, timeout: float) -> Frame | None:
-        """Return the oldest well-formed frame, waiting for it at most so long [s]."""
+        """Return the oldest well-formed frame; wait at most `timeout` [s]."""
 
     def close(self) -> None:
-        """Unplug."""
+        """Release the link."""
 
 
 class EthernetLink:
-    """A network interface, held for itself."""
+    """Raw socket on one network interface."""
 
     def __init__(self, interface: str, source: bytes = PC_MAC) -> None:
         """Open an interface.
 
         Raises:
-            RobotError: It does not exist, is down or no cable to a board, or this program lacks the right.
+            RobotError: It does not exist, is down or not wired, or this program lacks the right.
         """
         check_interface(interface)
-        self._interface, self._source = interface, source
+        self._interface = interface
+        self._source = source
         self._socket = open_socket(interface, ETHERTYPE)
         self.malformed = 0
-        """Frames of the board's type that were not accepted."""
+        """Number of frames of the board's type that were not accepted."""
 
     def send(self, payload: bytes, kind: int = ETHERTYPE) -> None:
-        """Send a payload; one that cannot leave now is dropped, as the next comes in a millisecond."""
+        """Send a payload; drop it if the socket is busy, as the next follows in 1 ms."""
         try:
             self._socket.send(pack_frame(payload, self._source, kind))
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            # A cable that is pulled out shows as silence; the caller's watch over sensor age finds it.
+            # An unplugged cable appears as silence; the check of the sensors' age finds it.
             if error.errno not in (errno.ENETDOWN, errno.ENOBUFS, errno.ENXIO, errno.ENODEV):
                 raise RobotError(f"{self._interface}: cannot send ({error.strerror}).") from error
 
     def receive(self, timeout: float) -> Frame | None:
-        """Return the oldest well-formed frame, waiting for it at most so long [s]."""
+        """Return the oldest well-formed frame; wait at most `timeout` [s]."""
         deadline = time.monotonic() + timeout
         while True:
-            frame = self._take()
+            frame = self._read()
             if frame is not None:
                 return frame
             remaining = deadline - time.monotonic()
@@ -83,18 +86,12 @@ class EthernetLink:
         """Close the socket."""
         self._socket.close()
 
-    def _take(self) -> Frame | None:
+    def _read(self) -> Frame | None:
         for _ in range(MOST_MALFORMED):
             try:
                 data = self._socket.recv(LONGEST_PAYLOAD + 16)
-            except OSError as error:  # nothing there, or the interface went down: silence, as above
-                if error.errno in (
-                    errno.EAGAIN,
-                    errno.EINTR,
-                    errno.ENETDOWN,
-                    errno.ENODEV,
-                    errno.ENXIO,
-                ):
+            except OSError as error:
+                if error.errno in NOTHING_TO_READ:
                     return None
                 raise RobotError(
                     f"{self._interface}: cannot receive ({error.strerror})."
@@ -107,10 +104,10 @@ class EthernetLink:
 
 
 def check_interface(interface: str) -> None:
-    """Refuse an interface that cannot be the cable to a board.
+    """Refuse an interface that cannot be the link to a board.
 
     Raises:
-        RobotError: Naming those that could be.
+        RobotError: With the interfaces that are possible.
     """
     present = sorted(name for _, name in socket.if_nameindex())
     usable = [name for name in present if name.startswith("e")] or ["none"]
@@ -118,11 +115,11 @@ def check_interface(interface: str) -> None:
         raise RobotError(
             f"There is no network interface {interface!r}. Wired ones here: {', '.join(usable)}."
         )
-    if not interface.startswith(
-        "e"
-    ):  # the vendor's library tells cable from WiFi by the name, and crashes on `lo`
+    # The vendor's library recognises wired interfaces by the name, and crashes on `lo`.
+    if not interface.startswith("e"):
         raise RobotError(
-            f"{interface!r} is not a wired interface by its name, which must begin with 'e'. Here: {', '.join(usable)}."
+            f"{interface!r} is not a wired interface by its name, which must begin with 'e'. "
+            f"Here: {', '.join(usable)}."
         )
     if not _is_up(interface):
         raise RobotError(
@@ -131,7 +128,7 @@ def check_interface(interface: str) -> None:
 
 
 def _is_up(interface: str) -> bool:
-    # Not from /sys, which shows the interfaces of the namespace it was mounted in.
+    # /sys would show the interfaces of another network namespace.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         answer = fcntl.ioctl(any_socket, GET_FLAGS, struct.pack("16sH14x", interface.encode(), 0))
     return bool(struct.unpack("16xH14x", answer)[0] & 1)
@@ -141,7 +138,7 @@ def open_socket(interface: str, kind: int) -> socket.socket:
     """Open a raw, non-blocking socket for frames of one type.
 
     Raises:
-        RobotError: This program lacks CAP_NET_RAW; the message holds the command that gives it.
+        RobotError: This program lacks CAP_NET_RAW; the message contains the command to add it.
     """
     try:
         raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(kind))

@@ -1,7 +1,7 @@
-"""What travels between PC and master board: sizes, layouts and units of protocols 3 and 4, and nothing that acts.
+"""Packets between PC and master board: layouts and units of protocols 3 and 4.
 
-Motors are numbered as the board numbers them, driver n // 2, side n % 2; `motors` maps joints to them. Values are
-SI at the motor shaft. All fields are little-endian and packed.
+Motors are numbered as on the board: motor n is on driver n // 2, side n % 2. `motors` maps joints
+to motors. Values are SI at the motor shaft. All fields are little-endian and packed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALL_DRIVERS = (1 << NUM_DRIVERS) - 1
 PROTOCOLS = (4, 3)
 """Newest first: the order in which an unknown board is tried."""
 DRIVER_TIMEOUT_MS = 5
-"""After how long without a packet from its board a motor driver shuts down; what the vendor sends."""
+"""Time without a packet after which a motor driver shuts down; the vendor's value [ms]."""
 
 
 _Field = tuple[str, str] | tuple[str, str | np.dtype, int] | tuple[str, np.dtype]
@@ -71,15 +71,15 @@ SENSORS = {
     4: _packed(*_SENSOR_HEAD, ("power", _POWER), *_SENSOR_TAIL),
 }
 
-# --- Value of the least significant bit ------------------------------------------------------------
+# --- Value of the least significant bit ----------------------------------------------------------
 POSITION_LSB = tau / 2**24
 """[rad]"""
 VELOCITY_LSB = (1000 * tau / 60) / 2**11
-"""Thousands of turns per minute on the wire [rad/s]."""
+"""The wire counts thousands of turns per minute [rad/s]."""
 CURRENT_LSB = 2.0**-10
 """[A]"""
 KP_LSB = 2.0**-11 / tau
-"""Per turn on the wire [A/rad]."""
+"""The wire counts per turn [A/rad]."""
 KD_LSB = 2.0**-10 / (1000 * tau / 60)
 """[A s/rad]"""
 SATURATION_LSB = 2.0**-3
@@ -96,14 +96,17 @@ ATTITUDE_LSB = 2.0**-13
 VOLTAGE_LSB = 3.125e-3
 """[V]"""
 BUS_CURRENT_LSB = 5e-6 / 4e-3
-"""Voltage over a shunt of 4 milliohms [A]."""
+"""The wire counts the voltage at a shunt of 4 milliohms [A]."""
 ENERGY_UNIT = VOLTAGE_LSB * BUS_CURRENT_LSB
 """[J]"""
 
 
 @dataclass(frozen=True)
 class WireLimits:
-    """Largest magnitudes a command may carry, at the motor. More is refused: a clamped gain makes another robot."""
+    """Largest magnitudes in a command, at the motor.
+
+    Larger values are refused, not clamped: a clamped gain would change the behaviour of the robot.
+    """
 
     kp: float
     kd: float
@@ -117,14 +120,14 @@ LIMITS = {
     3: WireLimits(
         kp=(2**16 - 1) * KP_LSB, kd=(2**16 - 1) * KD_LSB, saturation=(2**8 - 1) * SATURATION_LSB
     ),
-    # Firmware 4 declares these fields unsigned, but the vendor's own version 4 writes them signed: nobody has sent
-    # the upper half, so neither do we.
+    # Firmware 4 declares these fields unsigned, but the vendor's version 4 writes them signed. The
+    # upper half was never used in practice, so it is not used here.
     4: WireLimits(
         kp=(2**15 - 1) * KP_LSB, kd=(2**15 - 1) * KD_LSB, saturation=(2**7 - 1) * SATURATION_LSB
     ),
 }
 
-# --- Bits ------------------------------------------------------------------------------------------
+# --- Bits ----------------------------------------------------------------------------------------
 MODE_SYSTEM = 1 << 15
 MODE_MOTOR = (1 << 14, 1 << 13)
 MODE_ROLLOVER_ERROR = 1 << 12
@@ -139,7 +142,7 @@ STATUS_ERROR = 0xF
 ERROR_ENCODER = (1, 6)
 ERROR_TIMEOUT = 2
 ERROR_NO_ANSWER = 15
-"""The board could not read that driver: its whole record is zero and must be thrown away."""
+"""The board could not read that driver: its record is zero and must be discarded."""
 ERRORS = {
     1: "encoder 1 error",
     2: "no packet from the board in time",
@@ -153,13 +156,13 @@ ERRORS = {
 
 
 def error_text(code: int) -> str:
-    """Say in words what a driver's error code means."""
+    """Return the meaning of a driver's error code."""
     return ERRORS.get(code, f"unknown error {code}")
 
 
 @dataclass(frozen=True)
 class Malformed:
-    """A packet that was not accepted, and why."""
+    """A packet that was not accepted, with the reason."""
 
     reason: str
 
@@ -183,10 +186,13 @@ class Ack:
 
 @dataclass(frozen=True, kw_only=True)
 class MotorCommand:
-    """What twelve motors shall do: current = current + kp (position - p) + kd (velocity - v), within saturation."""
+    """Targets of twelve motors.
+
+    Motor current = current + kp (position - p) + kd (velocity - v), clipped to the saturation.
+    """
 
     enabled: Flags  # (12,)
-    compensate_index: Flags  # (12,) positions count from the encoder's index, once it was seen
+    compensate_index: Flags  # (12,) count positions from the index, once it was passed
     position: Array  # (12,) [rad]
     velocity: Array  # (12,) [rad/s]
     current: Array  # (12,) [A]
@@ -202,13 +208,13 @@ class CommandPacket:
     session: int
     index: int
     system_on: Flags  # (6,)
-    timeout_ms: NDArray[np.intp]  # (6,) 0 is never
+    timeout_ms: NDArray[np.intp]  # (6,) 0: no timeout
     motors: MotorCommand
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImuReading:
-    """What the IMU says, in its own axes."""
+    """Measurements of the IMU, in its own axes."""
 
     acceleration: Array  # (3,) with gravity [m/s^2]
     gyroscope: Array  # (3,) [rad/s]
@@ -218,7 +224,7 @@ class ImuReading:
 
 @dataclass(frozen=True, kw_only=True)
 class Power:
-    """What the power board says; protocol 3 does not carry it, then all is NaN."""
+    """Measurements of the power board; NaN in protocol 3, which does not carry them."""
 
     voltage: float = float("nan")
     current: float = float("nan")
@@ -227,7 +233,7 @@ class Power:
 
 @dataclass(frozen=True, kw_only=True)
 class SensorPacket:
-    """Everything the board measured in one tick."""
+    """All measurements of one tick."""
 
     session: int
     index: int

@@ -1,7 +1,7 @@
-"""Listen to the cable and write down every frame, both ways, in the format of packet captures (pcap, nanoseconds).
+"""Record every frame between PC and board, both ways, as a packet capture (pcap, nanoseconds).
 
-The file is complete up to its last whole record however the program ends, and other tools can open it. Listening
-disturbs nobody: `python -m deploy.robots.odri.wire.wire_recorder INTERFACE FILE`.
+Usage: `python -m deploy.robots.odri.wire.wire_recorder INTERFACE FILE`. The recorder only listens.
+The file is valid up to its last whole record however the program ends; Wireshark can open it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ RECORD_HEADER = struct.Struct("<IIII")
 LONGEST = 65535
 ETHERNET = 1
 SECOND = 1_000_000_000
-PATIENCE = 0.1
+POLL_SECONDS = 0.1
+"""Longest wait for a frame before the request to stop is checked [s]."""
 STAMPED = 35
 """Linux' SO_TIMESTAMPNS."""
 STAMP = struct.Struct("@ll")
@@ -51,7 +52,7 @@ Packet = Init | Ack | CommandPacket | SensorPacket | Malformed
 
 @dataclass(frozen=True)
 class Record:
-    """A frame, when it passed [ns since 1970], and what it says."""
+    """A frame, its time [ns since 1970], and its decoded packet."""
 
     time_ns: int
     frame: bytes
@@ -59,44 +60,42 @@ class Record:
 
     @property
     def from_pc(self) -> bool:
-        """Whether the PC sent it."""
+        """True if the PC sent it."""
         return self.frame[6:12] == PC_MAC
 
 
 def record(interface: str, path: Path, stop: Callable[[], bool]) -> int:
-    """Write all frames into a new file until told to stop; return how many."""
+    """Write all frames to a new file until `stop` is true; return their number."""
     check_interface(interface)
     if path.exists():
         raise RobotError(f"{path} exists: recordings are never overwritten. Choose another name.")
     count = 0
-    with path.open("xb", buffering=0) as file, open_socket(interface, ALL_TYPES) as ear:
-        ear.setsockopt(socket.SOL_SOCKET, STAMPED, 1)
+    with path.open("xb", buffering=0) as file, open_socket(interface, ALL_TYPES) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, STAMPED, 1)
         file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, LONGEST, ETHERNET))
         while not stop():
-            if not select.select([ear], [], [], PATIENCE)[0]:
+            if not select.select([listener], [], [], POLL_SECONDS)[0]:
                 continue
-            batch = list(_waiting(ear))
+            batch = list(_waiting(listener))
             file.write(b"".join(batch))
             count += len(batch)
     return count
 
 
-def _waiting(ear: socket.socket) -> Iterator[bytes]:
+def _waiting(listener: socket.socket) -> Iterator[bytes]:
     while True:
         try:
-            data, notes, *_ = ear.recvmsg(LONGEST, socket.CMSG_SPACE(STAMP.size))
+            data, notes, *_ = listener.recvmsg(LONGEST, socket.CMSG_SPACE(STAMP.size))
         except OSError as error:
-            if error.errno in (
-                errno.EAGAIN,
-                errno.ENETDOWN,
-            ):  # a cable that was pulled out may come back
+            # An unplugged cable may be plugged in again.
+            if error.errno in (errno.EAGAIN, errno.ENETDOWN):
                 return
             raise
         yield pack_record(_stamp(notes), data)
 
 
 def _stamp(notes: list[tuple[int, int, bytes]]) -> int:
-    """When the kernel saw a frame [ns since 1970], however late this program reads it; now if it does not say."""
+    """Return the kernel's time of a frame [ns since 1970]; the present time if there is none."""
     for level, kind, data in notes:
         if (level, kind) == (socket.SOL_SOCKET, STAMPED):
             seconds, nanoseconds = STAMP.unpack(data)
@@ -105,15 +104,15 @@ def _stamp(notes: list[tuple[int, int, bytes]]) -> int:
 
 
 def pack_record(time_ns: int, frame: bytes) -> bytes:
-    """Put a record's header before a frame."""
+    """Return the record of a frame."""
     return RECORD_HEADER.pack(time_ns // SECOND, time_ns % SECOND, len(frame), len(frame)) + frame
 
 
 def replay(path: Path) -> Iterator[Record]:
-    """Read a recording through the decoders; a last record that was cut off is left out.
+    """Decode a recording; skip a last record that is incomplete.
 
     Raises:
-        RobotError: The file is no recording.
+        RobotError: The file is not a recording.
     """
     data = path.read_bytes()
     if len(data) < FILE_HEADER.size or FILE_HEADER.unpack_from(data)[0] != MAGIC:
@@ -132,7 +131,7 @@ def replay(path: Path) -> Iterator[Record]:
 
 
 def decode(data: bytes) -> Packet:
-    """Read a frame of any kind; its length tells which."""
+    """Decode a frame of any kind; its length determines the kind."""
     frame = unpack_frame(data)
     if isinstance(frame, Malformed):
         return frame

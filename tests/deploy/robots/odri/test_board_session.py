@@ -10,7 +10,7 @@ from deploy.common.robot_constants import damping_command
 from deploy.robots.odri.bench.calibrator import Calibrator, Phase
 from deploy.robots.odri.bench.inspection import Inspection
 from deploy.robots.odri.bring_up.bring_up import Stage
-from deploy.robots.odri.drivers.board_session import LOCK_STEP_SILENCE, LOCK_STEP_WAIT, Session
+from deploy.robots.odri.drivers.board_session import LOCK_STEP_SILENCE, LOCK_STEP_WAIT, BoardSession
 from deploy.robots.odri.drivers.motors import motors_off
 from deploy.robots.odri.drivers.native_board import NativeBoard
 from deploy.robots.odri.solo12 import Solo12
@@ -37,16 +37,16 @@ def lock_step() -> LockStep:
 
 
 @pytest.fixture
-def session(lock_step: LockStep) -> Session:
+def session(lock_step: LockStep) -> BoardSession:
     """Return an open session that has measured once."""
-    session = Session(Waits(MemoryLink(lock_step), 77), lock_step=True)
+    session = BoardSession(Waits(MemoryLink(lock_step), 77), lock_step=True)
     while not session.open():
         pass
     exchange(session, 1)
     return session
 
 
-def exchange(session: Session, times: int) -> None:
+def exchange(session: BoardSession, times: int) -> None:
     """Send and receive."""
     for _ in range(times):
         session.send(motors_off())
@@ -54,7 +54,7 @@ def exchange(session: Session, times: int) -> None:
 
 
 def test_time_goes_on_when_a_board_in_lock_step_is_silent(
-    session: Session, lock_step: LockStep
+    session: BoardSession, lock_step: LockStep
 ) -> None:
     """Or nobody would find out; it is waited for a few times, and goes on without a jump when it is back."""
     begun = session.time
@@ -73,7 +73,9 @@ def test_time_goes_on_when_a_board_in_lock_step_is_silent(
     assert session.board.waited == LOCK_STEP_WAIT  # type: ignore[attr-defined]
 
 
-def test_a_packet_that_was_lost_takes_its_time_once(session: Session, lock_step: LockStep) -> None:
+def test_a_packet_that_was_lost_takes_its_time_once(
+    session: BoardSession, lock_step: LockStep
+) -> None:
     """The tick is counted when nothing comes, not again when the next index shows it."""
     begun = session.time
     lock_step.to_pc.faults.drop = 1.0
@@ -83,7 +85,7 @@ def test_a_packet_that_was_lost_takes_its_time_once(session: Session, lock_step:
     assert session.time == pytest.approx(begun + 0.002)
 
 
-def test_losses_of_both_ways_are_counted(session: Session, lock_step: LockStep) -> None:
+def test_losses_of_both_ways_are_counted(session: BoardSession, lock_step: LockStep) -> None:
     """Three commands and two measurements; a command that comes twice is none."""
     lock_step.to_board.faults.duplicate = 1.0
     exchange(session, 5)
@@ -145,7 +147,7 @@ def test_silence_is_timed_by_the_clock(job: str, limit: float, lock_step: LockSt
 def test_nothing_is_silent_before_the_first_command(lock_step: LockStep) -> None:
     """The board tells nothing until then, however long somebody takes for it."""
     clock = Simulated()
-    session = Session(Waiting(lock_step, clock), clock=clock)
+    session = BoardSession(Waiting(lock_step, clock), clock=clock)
     while not session.open():
         pass
     clock.sleep(5.0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.robots.odri.bring_up.bring_up_guard import Guard
+from deploy.robots.odri.bring_up.bring_up_guard import BringUpGuard
 from deploy.robots.odri.wire.protocol import Power, SensorPacket
 
 from .packets import sensor
@@ -28,25 +28,25 @@ def hanging(
 def test_a_robot_on_its_side_is_not_brought_up(turn: tuple[int, int]) -> None:
     """It may swing and hang crookedly, up to the limit of the last line, whatever its heading."""
     roll, pitch = turn
-    assert Guard().look(hanging(attitude=(1.19 * roll, 1.19 * pitch, 2.0))) == ""
+    assert BringUpGuard().check(hanging(attitude=(1.19 * roll, 1.19 * pitch, 2.0))) == ""
     assert (
-        Guard()
-        .look(hanging(attitude=(1.21 * roll, 1.21 * pitch, 2.0)))
+        BringUpGuard()
+        .check(hanging(attitude=(1.21 * roll, 1.21 * pitch, 2.0)))
         .startswith("the base is tilted by 1.21 rad")
     )
 
 
 def test_a_frozen_imu_is_found() -> None:
     """After more than 20 ms of the very same numbers; one that changes is never."""
-    guard = Guard()
-    assert not any(guard.look(hanging(number)) for number in range(100))
-    found = [guard.look(hanging()) for _ in range(22)]
+    guard = BringUpGuard()
+    assert not any(guard.check(hanging(number)) for number in range(100))
+    found = [guard.check(hanging()) for _ in range(22)]
     assert found[:21] == [""] * 21
     assert found[21] == "the IMU shows the same numbers for 21 ms"
 
 
 def test_a_flat_battery_is_found() -> None:
     """An unknown one is none."""
-    assert Guard().look(hanging(voltage=float("nan"))) == ""
-    assert Guard().look(hanging(voltage=20.0)) == ""
-    assert Guard().look(hanging(voltage=19.9)) == "the battery gives 19.9 V"
+    assert BringUpGuard().check(hanging(voltage=float("nan"))) == ""
+    assert BringUpGuard().check(hanging(voltage=20.0)) == ""
+    assert BringUpGuard().check(hanging(voltage=19.9)) == "the battery gives 19.9 V"

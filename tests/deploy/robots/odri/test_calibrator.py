@@ -285,9 +285,9 @@ def at(joint: int, angle: float, *, toggled: bool) -> RobotError | None:
     position[MOTOR_OF_JOINT[joint]] = SIGN[joint] * GEAR_RATIO * angle
     toggle[MOTOR_OF_JOINT[joint]] = toggled
     watch, counting = IndexWatch(), np.ones(12, dtype=bool)
-    watch.look(sensor(), counting)
+    watch.check(sensor(), counting)
     try:
-        watch.look(replace(sensor(), position=position, index_toggle=toggle), counting)
+        watch.check(replace(sensor(), position=position, index_toggle=toggle), counting)
     except RobotError as error:
         return error
     assert watch.passed[joint] == toggled

@@ -146,7 +146,7 @@ def test_other_files_are_no_recordings(tmp_path: Path) -> None:
 CLIENT = """
 import sys, threading, time
 from pathlib import Path
-from deploy.robots.odri import recorder
+from deploy.robots.odri.wire import wire_recorder as recorder
 from deploy.robots.odri.wire.ethernet_link import EthernetLink
 from deploy.robots.odri.drivers.motors import motors_off
 from deploy.robots.odri.drivers.native_board import NativeBoard

@@ -230,7 +230,7 @@ def test_a_joint_that_nobody_turns_is_not_waited_for_for_ever(
 ) -> None:
     """Rows then say that nothing moved."""
     monkeypatch.setattr(stillness, "DURATION", 0.05)
-    monkeypatch.setattr(hand_test, "PATIENCE", 0.1)
+    monkeypatch.setattr(hand_test, "ANSWER_SECONDS", 0.1)
     test = HandTest()
     for _ in range(14 * 200):
         test.step(sensor())

@@ -21,7 +21,7 @@ import libodri_control_interface_pywrap as vendor
 import numpy as np
 
 from deploy.robots.odri.drivers import motors
-from deploy.robots.odri.drivers.sdk_board import LATE, await_repetition
+from deploy.robots.odri.drivers.sdk_board import LONGEST_SILENCE, await_repetition
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire.ethernet import PC_MAC, unpack_frame
 from deploy.robots.odri.wire.ethernet_link import ALL_TYPES, open_socket
@@ -56,7 +56,7 @@ class VendorRobot:
     def cycle(self) -> None:
         """Send what was set, and wait for the answer."""
         board = self.robot.robot_interface
-        if time.monotonic() - self.heard > LATE:
+        if time.monotonic() - self.heard > LONGEST_SILENCE:
             await_repetition(board)
         before, start = board.GetSensorsSent(), time.monotonic()
         sent = self.robot.send_command()

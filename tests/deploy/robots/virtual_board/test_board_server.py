@@ -13,10 +13,10 @@ from deploy.common.robot_constants import TICK
 from deploy.robots.virtual_board import board_server as server
 from deploy.robots.virtual_board.__main__ import report
 from deploy.robots.virtual_board.body import Body, BodyConfig
-from deploy.robots.virtual_board.fault_switches import Schedule
+from deploy.robots.virtual_board.fault_switches import FaultSchedule
 from deploy.robots.virtual_board.master_board import MasterBoard
 from deploy.robots.virtual_board.memory_link import LockStep
-from deploy.robots.virtual_board.true_path import Track
+from deploy.robots.virtual_board.true_path import TruePath
 from tests.contract.board_runs import ROOT, need_namespace
 
 TICKS = 20
@@ -48,8 +48,8 @@ def test_ticks_that_a_late_machine_left_out_are_reported(
     machine = LateMachine(stall * TICK)
     monkeypatch.setattr(server, "time", SimpleNamespace(monotonic=lambda: machine.now))
     board = LockStep(MasterBoard(Body(BodyConfig()), 4))
-    server.serve_by_clock(board, machine, Schedule([]), machine.stop)
-    found = report(board, Track(board.board, lock_step=False))
+    server.serve_by_clock(board, machine, FaultSchedule([]), machine.stop)
+    found = report(board, TruePath(board.board, lock_step=False))
     assert (found["ticks"], found["left_out"]) == (TICKS, left_out)
 
 

@@ -13,8 +13,13 @@ from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire import protocol as p
 from deploy.robots.odri.wire.protocol import Ack, Init, Malformed, SensorPacket
 from deploy.robots.virtual_board.body import Body, BodyConfig
-from deploy.robots.virtual_board.fault_switches import SWITCHES, Event, KilledError, Schedule
-from deploy.robots.virtual_board.master_board import MasterBoard, State
+from deploy.robots.virtual_board.fault_switches import (
+    SWITCHES,
+    FaultEvent,
+    FaultSchedule,
+    KilledError,
+)
+from deploy.robots.virtual_board.master_board import BoardState, MasterBoard
 from deploy.robots.virtual_board.motor_drivers import ALIGNMENT_TICKS
 from solo_doi.common.errors import SoloError
 from tests.deploy.robots.odri.robots import Session, joint_command
@@ -56,16 +61,16 @@ def test_a_wrong_version_is_told_by_version_4_and_ignored_by_version_3() -> None
     assert three.receive(codec.encode_init(Init(4, 9))) is None
     for board in (four, three):
         board.tick()
-        assert board.state is State.WAITING_FOR_INIT
+        assert board.state is BoardState.WAITING_FOR_INIT
 
 
 def test_an_acknowledged_session_expires_without_commands() -> None:
     """After a second the board is in error: measurements, but no control until the next init."""
     session = Session()
     session.idle(1000)
-    assert session.board.state is State.SENDING_ACK
+    assert session.board.state is BoardState.SENDING_ACK
     session.idle(5)
-    assert session.board.state is State.ERROR
+    assert session.board.state is BoardState.ERROR
 
 
 def test_measurements_start_with_the_first_command(session: Session) -> None:
@@ -89,7 +94,7 @@ def test_commands_of_another_session_are_ignored(session: Session) -> None:
     for _ in range(25):
         session.board.receive(foreign)
         session.board.tick()
-    assert session.board.state is State.ERROR
+    assert session.board.state is BoardState.ERROR
 
 
 def test_a_second_pc_cannot_take_a_live_robot(session: Session) -> None:
@@ -97,7 +102,7 @@ def test_a_second_pc_cannot_take_a_live_robot(session: Session) -> None:
     session.run(5, OFF)
     session.board.receive(codec.encode_init(Init(4, 1234)))
     assert session.run(5, OFF).session == 77  # type: ignore[union-attr]
-    assert session.board.state is State.ACTIVE
+    assert session.board.state is BoardState.ACTIVE
 
 
 def test_lost_commands_are_counted(session: Session) -> None:
@@ -123,9 +128,9 @@ def test_the_silent_disarm(session: Session) -> None:
     """A PC that stalls for 40 ms finds measurements as before, but motors off, and a lag that grows for ever."""
     assert session.run(ALIGNMENT_TICKS + 1, ON).ready.all()  # type: ignore[union-attr]
     session.idle(15)
-    assert session.board.state is State.ACTIVE
+    assert session.board.state is BoardState.ACTIVE
     session.idle(25)
-    assert session.board.state is State.ERROR
+    assert session.board.state is BoardState.ERROR
     packet = session.run(50, ON)
     assert packet is not None
     assert packet.session == 77
@@ -156,7 +161,7 @@ def test_a_power_cycled_board_does_not_move_under_a_running_controller(session: 
     session.run(ALIGNMENT_TICKS + 1, ON)
     SWITCHES["power-cycle"].act(session.lock_step, 1)
     assert session.run(100, joint_command(position=0.5, kp=3.0, kd=0.1)) is None
-    assert session.board.state is State.WAITING_FOR_INIT
+    assert session.board.state is BoardState.WAITING_FOR_INIT
     assert not session.board.body.drivers.reading()["enabled"].any()
 
 
@@ -182,7 +187,7 @@ def test_a_pulled_cable_ends_the_session(session: Session) -> None:
     assert session.run(3, ON) is None
     SWITCHES["link-down"].act(session.lock_step, 0)
     session.idle(1)
-    assert session.board.state is State.ERROR
+    assert session.board.state is BoardState.ERROR
 
 
 def test_a_dead_driver_is_missing_from_the_start_or_reports_nothing() -> None:
@@ -278,7 +283,7 @@ def test_a_bad_cable_is_survived_by_the_driver(session: Session) -> None:
         packet = session.run(1, OFF)
         if packet is not None:
             indices.append(packet.index)
-    assert session.board.state is State.ACTIVE
+    assert session.board.state is BoardState.ACTIVE
     assert (np.diff(indices) > 0).all()
     assert session.driver.lost == indices[-1] - indices[0] + 1 - len(indices)
     assert 50 < session.driver.lost < 160
@@ -301,8 +306,8 @@ def test_corrupt_packets_raise_nothing(session: Session) -> None:
 def test_events_happen_at_their_tick(session: Session) -> None:
     """In the order of time, once each."""
     start = session.board.ticks / 1000
-    schedule = Schedule(
-        [Event.parse(f"kill@{start + 0.02}"), Event.parse(f"battery=18.5@{start + 0.01}")]
+    schedule = FaultSchedule(
+        [FaultEvent.parse(f"kill@{start + 0.02}"), FaultEvent.parse(f"battery=18.5@{start + 0.01}")]
     )
     schedule.act(session.lock_step)
     assert session.board.body.battery == 24
@@ -321,7 +326,7 @@ def test_events_happen_at_their_tick(session: Session) -> None:
 def test_bad_events_are_refused(text: str) -> None:
     """Misspelt, without time, beyond the range."""
     with pytest.raises(SoloError, match=r"switch|event|expected"):
-        Event.parse(text)
+        FaultEvent.parse(text)
 
 
 def test_motor_numbers_reach_the_right_joint(session: Session) -> None:

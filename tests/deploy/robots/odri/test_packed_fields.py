@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deploy.robots.odri.wire.packet_row import Row
+from deploy.robots.odri.wire.packed_fields import PackedFields
 from deploy.robots.odri.wire.protocol import COMMAND, SENSORS
 
 INNER = np.dtype([("a", "<i2", 2), ("b", "u1"), ("c", "<f4")])
@@ -17,14 +17,14 @@ def test_fields_come_one_after_another() -> None:
     packet = np.zeros((), LAYOUT)
     packet["head"], packet["tail"] = 65535, -7
     packet["parts"]["a"], packet["parts"]["c"] = [[1, -2], [3, -4], [5, -6]], [0.5, np.inf, -1.5]
-    row = Row(LAYOUT, "tail", "a", "c", "head").read(packet.tobytes())
+    row = PackedFields(LAYOUT, "tail", "a", "c", "head").read(packet.tobytes())
     assert row == (-7, 1, -2, 3, -4, 5, -6, 0.5, np.inf, -1.5, 65535)
 
 
 def test_what_was_not_asked_for_is_written_as_zero() -> None:
     """All else comes back as it was."""
     payload = np.random.default_rng(0).bytes(LAYOUT.itemsize)
-    row = Row(LAYOUT, "c", "tail", "a")
+    row = PackedFields(LAYOUT, "c", "tail", "a")
     before, after = (
         np.frombuffer(data, LAYOUT)[0] for data in (payload, row.write(row.read(payload)))
     )
@@ -44,6 +44,6 @@ def test_numbers_are_those_that_numpy_reads(layout: np.dtype) -> None:
         payload = random.bytes(layout.itemsize)
         drivers = np.frombuffer(payload, layout)[0]["drivers"]
         for name in drivers.dtype.names:
-            assert Row(layout, name, "index").read(payload)[:-1] == tuple(
+            assert PackedFields(layout, name, "index").read(payload)[:-1] == tuple(
                 drivers[name].ravel().tolist()
             )
