@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from solo_doi.solo12.observation import LAYOUTS
+from tests.algorithm.runs import EXPERT_TERMS, write_made_up
+from tests.examples.test_examples import SMALL
+
 from .markdown import FENCE, ROOT, pages
 
 
@@ -18,8 +22,27 @@ def python_code(page: Path) -> str:
     return "\n".join(code for language, code in blocks if language == "python")
 
 
+SHORT = """
+full = solo_doi.EvalConfig
+solo_doi.EvalConfig = lambda **settings: full(**settings | {"episodes": 4, "steps": 100})
+"""
+"""Makes evaluation take seconds; `SMALL` does the same with training."""
 GUIDES = {"add_task.md", "add_simulator.md", "add_metric.md", "add_safety_check.md"}
-PAGES = [page for page in pages() if python_code(page)]
+README = ROOT / "README.md"
+PAGES = [page for page in pages() if python_code(page) and page != README]
+
+
+def run(code: str, folder: Path) -> None:
+    """Run code in a process of its own: what an example registers stays there."""
+    ended = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_every_guide_has_code() -> None:
@@ -28,14 +51,15 @@ def test_every_guide_has_code() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
-    """A process for each page: what an example registers stays there."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-c", python_code(page)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
+    run(python_code(page), tmp_path)
+
+
+def test_code_of_the_readme_runs(tmp_path: Path) -> None:
+    """On made-up data, with few updates and short rollouts."""
+    folder = tmp_path / "demo" / "locomotion"
+    terms = {term.name: term.size for term in LAYOUTS["locomotion"].terms}
+    write_made_up(folder / "coverage", terms=terms)
+    write_made_up(folder / "demonstrations", terms=EXPERT_TERMS, actions=False, seed=1)
+    code = python_code(README)
+    assert len(code.strip().splitlines()) <= 12
+    run(SMALL + SHORT + code, tmp_path)
