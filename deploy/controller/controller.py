@@ -1,8 +1,12 @@
-"""One tick of control: what was heard goes in, a joint command comes out. No clock, no socket: the loop has those."""
+"""The controller of one robot: messages in, joint commands out, without clock or socket.
+
+A tick takes two calls, in this order. The loop receives messages first, so `on_robot_state` runs
+the estimator and the safety checks on every new state of the robot. Then the loop calls `tick`,
+which re-arms if requested, checks ages, delay and operator, computes the joint targets, and returns
+the command. Any of these steps can latch a fault; the command of that tick is then damping.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -13,29 +17,38 @@ from deploy.common.robot_constants import TICK
 from deploy.common.sensors import Sensors
 from deploy.common.state_machine import POWERED, ControllerEvent, ControllerState, next_state
 from deploy.messages.conversions import sensors_from_message
+from deploy.messages.generated import controller_status, joint_command, policy_input, robot_state
 from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATUS, Mode, Request, blank, new_session
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.estimator import Estimate, Estimator
 
-from .motion import Mover
+from .motion import MotionGenerator
 from .odometry import Odometry
 from .safety import Safety
 
 COMMAND_LIFETIME_NS = 20_000_000
 """Time for which a joint command is valid, equal to the master board's own timeout [ns]."""
 REARM_NS = 500_000_000
-"""How long a request to re-arm waits for the robot, which hears it at the same time, to be without a fault."""
-MOVING = 0.5
-"""Joint velocity of a robot that does not rest: motors switched on meanwhile would find joints elsewhere [rad/s]."""
+"""Time for which a re-arm request stays pending.
+
+The robot receives the request at the same moment and needs some time to clear its own fault [ns]."""
+LARGEST_RESTING_VELOCITY = 0.5
+"""Joint velocity above which motors may not be switched on: the legs still move [rad/s]."""
+LARGEST_ESTIMATOR_STEP = 10 * TICK
+"""Longest time step of the estimator, also after a gap in the states [s]."""
 EVENTS = {
-    Request.STAND: ControllerEvent.STAND, Request.WALK: ControllerEvent.WALK, Request.STOP: ControllerEvent.STOP,
-    Request.SIT: ControllerEvent.SIT, Request.DAMP: ControllerEvent.DAMP,
-}  # fmt: skip
+    Request.STAND: ControllerEvent.STAND,
+    Request.WALK: ControllerEvent.WALK,
+    Request.STOP: ControllerEvent.STOP,
+    Request.SIT: ControllerEvent.SIT,
+    Request.DAMP: ControllerEvent.DAMP,
+}
+"""Requests that act at once. A re-arm request waits until the robot has no fault."""
 
 
 class Controller:
-    """State machine, estimator and safety of one robot; what its motors are told is the mover's."""
+    """State machine, estimator and safety checks of one robot."""
 
     def __init__(
         self,
@@ -45,7 +58,7 @@ class Controller:
         *,
         force: bool = False,
     ) -> None:
-        """Begin idle, with a skill to walk with; skills that evaluation rejected need `force`."""
+        """Start idle; `skill` is the skill to walk with, `force` allows rejected skills."""
         self.config = config or ControllerConfig()
         self.bundle = bundle
         self.state = ControllerState.IDLE
@@ -53,221 +66,238 @@ class Controller:
         self.fault: Fault | None = None
         self.session = new_session()
         self.estimate: Estimate | None = None
+        self.odometry = Odometry()
         self._contract = bundle.contract
-        self._allowed = bundle.allowed(force=force)
+        self._allowed_skills = bundle.allowed(force=force)
         self._estimator = Estimator()
         self._safety = Safety(self.config.safety)
-        self._mover = Mover(bundle, self.config, self._safety)
-        self._delayed = HoldTimer(self.config.safety.patience)
-        self.odometry = Odometry()
-        self._heard: Any = None
+        self._motion = MotionGenerator(bundle, self.config, self._safety)
+        self._delay_timer = HoldTimer(self.config.safety.patience)
+        self._newest: robot_state | None = None
         self._sensors: Sensors | None = None
-        self._missed = 0
+        self._missed_states = 0
         self._heartbeat_ns = 0
         self._observed_ns = 0
-        self._rearm_until = 0
+        self._rearm_until_ns = 0
         self._sequence = 0
 
-    # --- What is heard ---------------------------------------------------------------------------
+    # --- Inputs: messages and the loop's timing ---------------------------------------------------
 
-    def on_robot_state(self, message: Any) -> bool:  # noqa: ANN401  # generated classes have no types
-        """Take a state of the robot, and return whether it is news; older ones than the newest are dropped."""
-        if self._heard is not None and message.session == self._heard.session:
-            if message.sequence <= self._heard.sequence:
+    def on_robot_state(self, message: robot_state) -> bool:
+        """Estimate and check a state of the robot; return False if it is older than the newest."""
+        newest = self._newest
+        if newest is not None and message.session == newest.session:
+            if message.sequence <= newest.sequence:
                 return False
-            if not message.fault:  # one that damps by itself owes nothing more
-                self._missed += message.sequence - self._heard.sequence - 1
-        elif self._heard is not None:
-            self._fail(Fault(Cause.ROBOT_RESTARTED))
+            # A robot that damps because of its own fault may skip states.
+            if not message.fault:
+                self._missed_states += message.sequence - newest.sequence - 1
+        elif newest is not None:
+            self._latch(Fault(Cause.ROBOT_RESTARTED))
             self._estimator = Estimator()
-        self._take(message)
+        self._newest = message
+        self._estimate_and_check(message, newest)
         return True
 
     def on_operator_request(
         self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None
     ) -> None:
-        """Take a wish of the operator."""
+        """Handle a request of the operator; NOTHING is a heartbeat."""
         self.on_heartbeat(now_ns)
         if velocity is not None and np.isfinite(velocity).all():
-            self._mover.command_velocity(velocity)
+            self._motion.command_velocity(velocity)
         if request is Request.REARM:
-            self._rearm_until = now_ns + REARM_NS
-        elif request is Request.WALK and skill >= 0 and skill not in self._allowed:
-            return  # better no walk than with another skill than the one asked for
+            self._rearm_until_ns = now_ns + REARM_NS
+        elif request is Request.WALK and skill >= 0 and skill not in self._allowed_skills:
+            return  # refuse to walk rather than walk with another skill
         elif request in EVENTS:
             if request is Request.WALK and skill >= 0:
                 self.skill = skill
             self._handle(EVENTS[request])
 
     def on_heartbeat(self, now_ns: int) -> None:
-        """Learn that the operator is there."""
+        """Note that the operator is present."""
         self._heartbeat_ns = now_ns
+
+    def on_late_ticks(self, late_ticks: int) -> None:
+        """Check the loop's timing; `late_ticks` is the number of ticks just skipped, often 0."""
+        fault = self._safety.check_timing(late_ticks)
+        if fault is not None and self.state in POWERED:
+            self._latch(fault)
 
     @property
     def at_rest(self) -> bool:
-        """Whether motors follow and no joint moves, so that motors may be switched on."""
+        """True if all motors follow and no joint moves, so that motors may be switched on."""
         sensors = self._sensors
-        return sensors is not None and bool(
-            sensors.ready.all() and np.abs(sensors.joint_velocity).max() <= MOVING
-        )
+        if sensors is None or not sensors.ready.all():
+            return False
+        return bool(np.abs(sensors.joint_velocity).max() <= LARGEST_RESTING_VELOCITY)
 
-    def on_late_ticks(self, late: int) -> None:
-        """Learn from the loop by how many whole ticks this one was late: so many were left out."""
-        fault = self._safety.on_time(late)
-        if fault is not None and self.state in POWERED:
-            self._fail(fault)
+    # --- Outputs: one command per tick, status and policy input on demand -------------------------
 
-    # --- What is done ----------------------------------------------------------------------------
-
-    def tick(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
-        """Return the joint command of this tick."""
-        sensors, self._mover.seen = self._sensors, None
-        if now_ns < self._rearm_until and not self._still_bad():
-            self._rearm_until = 0
+    def tick(self, now_ns: int) -> joint_command:
+        """Return the joint command of this tick; see the module's docstring for the order."""
+        sensors = self._sensors
+        self._motion.observation = None
+        if now_ns < self._rearm_until_ns and self._robot_is_healthy():
+            self._rearm_until_ns = 0
             self._handle(ControllerEvent.REARM)
-        if sensors is not None and self._heard is not None:
-            self._watch(sensors, now_ns)
+        if sensors is not None and self._newest is not None:
+            self._check_watchdogs(self._newest, sensors, now_ns)
             if self.state in POWERED and self.estimate is not None:
-                self._act(sensors, self.estimate)
-        self.odometry.update(self.state, sensors, self.estimate, self._mover.commanded)
-        return self._message(now_ns)
+                self._move(self._newest, sensors, self.estimate)
+        self.odometry.update(self.state, sensors, self.estimate, self._motion.forward_command)
+        return self._command_message(now_ns)
 
-    def status(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
-        """Return what the controller does, for whoever watches."""
+    def status(self, now_ns: int) -> controller_status:
+        """Return the state, fault and estimate, for consoles and logs."""
         status = blank(STATUS)
-        status.sequence, status.time_ns, status.session = self._sequence, now_ns, self.session
-        status.state, status.skill = self.state, self.skill
+        status.sequence = self._sequence
+        status.time_ns = now_ns
+        status.session = self.session
+        status.state = self.state
+        status.skill = self.skill
         if self.fault is not None:
-            status.fault, status.fault_joint, status.fault_value = (
-                self.fault.cause,
-                self.fault.joint,
-                self.fault.value,
-            )
+            status.fault = self.fault.cause
+            status.fault_joint = self.fault.joint
+            status.fault_value = self.fault.value
             status.robot_fault = self.fault.behind
         if self.estimate is not None:
-            status.velocity, status.gravity = (
-                self.estimate.velocity_b.tolist(),
-                self.estimate.gravity_b.tolist(),
-            )
+            status.velocity = self.estimate.velocity_b.tolist()
+            status.gravity = self.estimate.gravity_b.tolist()
         return status
 
-    def policy_input(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
-        """Return what the policy saw in this tick, for the log; None if it was not its turn."""
-        if self._mover.seen is None:
+    def observation_message(self, now_ns: int) -> policy_input | None:
+        """Return the policy's observation for the log; None if no policy step was due."""
+        if self._motion.observation is None:
             return None
         message = blank(OBSERVATION)
-        message.sequence, message.time_ns, message.session = self._sequence, now_ns, self.session
-        message.skill, message.observation = self.skill, self._mover.seen.tolist()
+        message.sequence = self._sequence
+        message.time_ns = now_ns
+        message.session = self.session
+        message.skill = self.skill
+        message.observation = self._motion.observation.tolist()
         return message
 
-    def _take(self, message: Any) -> None:  # noqa: ANN401
-        before, self._heard = self._heard, message
+    # --- Steps of a tick --------------------------------------------------------------------------
+
+    def _estimate_and_check(self, message: robot_state, before: robot_state | None) -> None:
+        """Update the estimate with a new state, and check it if motors hold positions."""
         sensors = sensors_from_message(message)
-        fault = self._safety.finite(sensors)
+        fault = self._safety.check_finite(sensors)
         if fault is not None:
-            self._fail(fault)
+            self._latch(fault)
             return
-        same_robot = before is not None and before.session == message.session
-        dt = (message.time_ns - before.time_ns) * 1e-9 if same_robot else TICK
+        dt = TICK
+        if before is not None and before.session == message.session:
+            dt = (message.time_ns - before.time_ns) * 1e-9
         self._sensors = sensors
         self.estimate = self._estimator.update(
-            sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
-            sensors.angular_velocity_b, sensors.acceleration_b, min(max(dt, 0.0), 10 * TICK),
-        )  # fmt: skip
-        missed, self._missed = self._missed, 0
+            sensors.joint_position,
+            sensors.joint_velocity,
+            sensors.joint_torque,
+            sensors.angular_velocity_b,
+            sensors.acceleration_b,
+            min(max(dt, 0.0), LARGEST_ESTIMATOR_STEP),
+        )
+        missed = self._missed_states
+        self._missed_states = 0
         if self.state in POWERED:
-            fault = self._safety.sensing(sensors, missed) or self._safety.moving(
-                sensors, self.estimate
-            )
+            fault = self._safety.check_news(sensors, missed)
+            if fault is None:
+                fault = self._safety.check_motion(sensors, self.estimate)
             if fault is not None:
-                self._fail(fault)
+                self._latch(fault)
 
-    def _watch(self, sensors: Sensors, now_ns: int) -> None:
+    def _check_watchdogs(self, newest: robot_state, sensors: Sensors, now_ns: int) -> None:
+        """Check ages, the robot's own fault, the operator and the delay, while motors hold."""
         if self.state not in POWERED:
             return
         limits = self.config.safety
         age = now_ns * 1e-9 - sensors.time
         silence = (now_ns - self._heartbeat_ns) * 1e-9
-        delay = self._heard.delay_ns * 1e-9
-        _, least, most = self._contract.motor_lag
-        out_of_range = (
-            self.state is ControllerState.WALK and delay > 0.0 and not least <= delay <= most
-        )
-        if (
-            not -limits.state_age <= age <= limits.state_age
-        ):  # one from the future would never grow old
-            self._fail(Fault(Cause.STATE_STALE, 1000 * age))
-        elif self._heard.fault == Cause.OPERATOR_STOP:  # a person has told the robot
+        delay = newest.delay_ns * 1e-9
+        _, shortest, longest = self._contract.motor_lag
+        walking = self.state is ControllerState.WALK
+        untrained_delay = walking and delay > 0.0 and not shortest <= delay <= longest
+        # A state from the future would never become old, so both signs are checked.
+        if not -limits.state_age <= age <= limits.state_age:
+            self._latch(Fault(Cause.STATE_STALE, 1000 * age))
+        elif newest.fault == Cause.OPERATOR_STOP:  # the robot received the stop first
             self._handle(ControllerEvent.DAMP)
-        elif self._heard.fault:
-            self._fail(_robot_fault(self._heard))
+        elif newest.fault:
+            self._latch(_robot_fault(newest))
         elif silence > limits.operator_age:
-            self._fail(Fault(Cause.OPERATOR_SILENT, 1000 * silence))
-        elif self._delayed.expired(out_of_range, sensors.time):
-            self._fail(Fault(Cause.DELAY, 1000 * delay))
+            self._latch(Fault(Cause.OPERATOR_SILENT, 1000 * silence))
+        elif self._delay_timer.expired(untrained_delay, sensors.time):
+            self._latch(Fault(Cause.DELAY, 1000 * delay))
 
-    def _act(self, sensors: Sensors, estimate: Estimate) -> None:
-        fault = self._mover.act(self.state, sensors, estimate)
-        if self._mover.seen is not None:
-            self._observed_ns = self._heard.time_ns
+    def _move(self, newest: robot_state, sensors: Sensors, estimate: Estimate) -> None:
+        """Compute the joint targets of this tick."""
+        fault = self._motion.update(self.state, sensors, estimate)
+        if self._motion.observation is not None:
+            self._observed_ns = newest.time_ns
         if fault is not None:
-            self._fail(fault)
-        elif self._mover.arrived:
+            self._latch(fault)
+        elif self._motion.arrived:
             self._handle(ControllerEvent.ARRIVED)
 
-    # --- States ----------------------------------------------------------------------------------
+    def _command_message(self, now_ns: int) -> joint_command:
+        message = blank(COMMAND)
+        motion = self._motion
+        newest = self._newest
+        self._sequence += 1
+        message.sequence = self._sequence
+        message.time_ns = now_ns
+        message.session = self.session
+        message.mode = motion.mode
+        message.skill = self.skill if self.state is ControllerState.WALK else -1
+        message.bundle = bytes.fromhex(self.bundle.hash)
+        message.position = motion.target.tolist()
+        message.kp = motion.kp
+        message.kd = motion.kd
+        message.heartbeat_ns = self._heartbeat_ns
+        if newest is not None:
+            message.robot_session = newest.session
+            message.state_sequence = newest.sequence
+            message.expires_ns = newest.time_ns + COMMAND_LIFETIME_NS
+            message.observed_ns = newest.time_ns
+            if motion.mode is Mode.POLICY:
+                message.observed_ns = self._observed_ns
+        return message
+
+    # --- State machine ----------------------------------------------------------------------------
+
+    def _latch(self, fault: Fault) -> None:
+        """Damp, and keep the first fault until the operator re-arms."""
+        if self.state is not ControllerState.FAULT:
+            self.fault = fault
+        self._handle(ControllerEvent.FAULT)
 
     def _handle(self, event: ControllerEvent) -> None:
-        before, self.state = self.state, next_state(self.state, event)
+        before = self.state
+        self.state = next_state(before, event)
         if self.state is ControllerState.WALK and before is ControllerState.WALK:
-            self._mover.switch(self.skill)
+            self._motion.switch_skill(self.skill)
         elif self.state is not before:
             self._enter(before)
 
     def _enter(self, before: ControllerState) -> None:
         if self.state not in POWERED:
-            self._mover.damp(self._sensors)
+            self._motion.damp(self._sensors)
             if self.state is ControllerState.IDLE:
                 self.fault = None
             return
         if self._sensors is None or not (before in POWERED or self.at_rest):
-            # Nothing is known of the robot, its motors do not follow, or it still sinks to the ground: stay.
+            # No state of the robot yet, a motor that does not follow, or legs that still move.
             self.state = before
             return
-        self._mover.enter(self.state, before, self._sensors, self.skill)
+        self._motion.enter(self.state, before, self._sensors, self.skill)
 
-    def _fail(self, fault: Fault) -> None:
-        """Latch the first fault and damp."""
-        if self.state is not ControllerState.FAULT:
-            self.fault = fault
-        self._handle(ControllerEvent.FAULT)
-
-    def _still_bad(self) -> bool:
-        return self._heard is None or bool(self._heard.fault)
-
-    def _message(self, now_ns: int) -> Any:  # noqa: ANN401
-        message, mover = blank(COMMAND), self._mover
-        self._sequence += 1
-        message.sequence, message.time_ns, message.session = self._sequence, now_ns, self.session
-        message.mode, message.skill = (
-            mover.mode,
-            self.skill if self.state is ControllerState.WALK else -1,
-        )
-        message.bundle = bytes.fromhex(self.bundle.hash)
-        message.position, message.kp, message.kd = mover.target.tolist(), mover.kp, mover.kd
-        message.heartbeat_ns = self._heartbeat_ns
-        if self._heard is not None:
-            message.robot_session, message.state_sequence = (
-                self._heard.session,
-                self._heard.sequence,
-            )
-            message.expires_ns = self._heard.time_ns + COMMAND_LIFETIME_NS
-            message.observed_ns = (
-                self._observed_ns if mover.mode is Mode.POLICY else self._heard.time_ns
-            )
-        return message
+    def _robot_is_healthy(self) -> bool:
+        return self._newest is not None and not self._newest.fault
 
 
-def _robot_fault(state: Any) -> Fault:  # noqa: ANN401  # generated classes have no types
-    """What the robot says of itself, which may be another version of this program."""
+def _robot_fault(state: robot_state) -> Fault:
+    """Return the robot's own fault; another version of the robot process may have sent it."""
     return Fault(Cause.ROBOT_FAULT, state.fault_value, state.fault_joint, Cause.of(state.fault))

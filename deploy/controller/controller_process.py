@@ -32,21 +32,22 @@ from .skill_runner import rehearse
 
 REPORT_FILE = "controller.json"
 PRIORITY = 40
-"""Below the robot process, which must never wait for the controller."""
+"""Real-time priority, below the robot process, which must never wait for the controller."""
 
 
 def control(folder: Path, settle: float = SETTLE) -> LoopReport:
-    """Run the controller that a folder's configuration describes, and leave its report there.
+    """Run the controller with a folder's configuration, and write its report there.
 
     `settle` is the time at rest before the script stands up; it depends on the kind of robot [s].
     """
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
-    bundle = load_bundle(config.bundle, config.trust)  # the file may be another than at preflight
+    # Verified again: the file may have changed since preflight.
+    bundle = load_bundle(config.bundle, config.trust)
     controller = Controller(bundle, config.skill, config.controller, force=config.force)
     link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
     rehearse(controller.bundle)
-    # What is started inherits urgency: the recorder's process must not have it, LCM's thread, which the first
-    # subscription starts, needs it.
+    # Children inherit the priority: the recorder's process starts before it is raised. LCM's
+    # thread needs it, and starts later, with the first subscription.
     recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
     refused = [] if config.fast else prepare_aloud(PRIORITY, "controller")
     stop = StopRequest()
@@ -65,7 +66,7 @@ def control(folder: Path, settle: float = SETTLE) -> LoopReport:
 def make_operator(
     config: DeployConfig, link: LcmLink, controller: Controller, settle: float
 ) -> Operator:
-    """Return who asks for standing, walking and stopping."""
+    """Return the operator of a configuration: a person over LCM, a script, or a spectator."""
     if config.readonly:
         return Spectator(config.seconds)
     if not config.by_person:
@@ -78,7 +79,7 @@ def make_operator(
 
 
 def summarised(report: LoopReport) -> dict[str, Any]:
-    """Return a report with percentiles in the place of arrays."""
+    """Return a report for JSON, with percentiles instead of arrays."""
     content = asdict(report)
     for name in ("work", "age", "lateness"):
         content[name] = percentiles(content[name])

@@ -1,4 +1,4 @@
-"""The controller's loop: listen, tick, publish; on the wall clock at 1 kHz, or in lock-step with the robot."""
+"""The controller's loop: receive, tick, publish; at 1 kHz, or in lock-step with the robot."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from deploy.common.clock import CLOCK, Clock, Samples, Ticker
 from deploy.common.robot_constants import TICK
 from deploy.common.state_machine import ControllerState
 from deploy.common.walk_summary import WalkSummary
+from deploy.messages.generated import controller_status, robot_state
 from deploy.messages.lcm_link import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, LcmLink
 from deploy.messages.operator_request import operator_message
 from deploy.operators.operators import Operator
@@ -23,7 +24,10 @@ from deploy.recorder.recorder import Recorder
 
 from .controller import Controller
 
-STATUS_TICKS, FIRST_MINUTE = 100, 60_000
+STATUS_TICKS = 100
+"""Ticks between two status messages."""
+FIRST_MINUTE = 60_000
+"""Tick at which memory is first measured."""
 FIRST_STATE_SECONDS = 30.0
 """Timeout for the robot's first state [s]."""
 LOST_STATE_SECONDS = 10.0
@@ -34,29 +38,33 @@ POLL_SECONDS = 0.1
 
 @dataclass
 class LoopReport:
-    """What a loop has to say of itself."""
+    """Record of one run of the loop."""
 
     history: list[dict[str, Any]] = field(default_factory=list)
-    """States of the controller and skills it walked with, with the times at which they began."""
+    """States of the controller and skills of its walks, each with its start time."""
     faults: list[str] = field(default_factory=list)
     ticks: int = 0
     overruns: int = 0
+    """Ticks that were late by more than a period."""
     skipped: int = 0
+    """Ticks left out after overruns."""
     malformed: int = 0
     forged: int = 0
     unsent: int = 0
     work: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Duration of every tick's work [s]: reading messages with their codes, estimate, checks, policy, sending, log.
+    """Duration of the work in every tick: messages, estimate, checks, policy, log [s].
 
-    In lock-step, where reading waits for the robot, without taking messages apart."""
+    Without the decoding of messages in lock-step, where receiving waits for the robot."""
     age: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Age of the state that every tick acted on [s]."""
+    """Age of the robot's newest state in every tick [s]."""
     lateness: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Lateness of every tick [s]."""
     memory: dict[str, float] = field(default_factory=dict)
-    """Of the process, after the first minute and at the end [MB]."""
+    """Memory of the process after the first minute and at the end [MB]."""
     walk: WalkSummary | None = None
     """Walk by the onboard estimator; None until the loop has ended."""
     ended: str = ""
+    """Reason for the end."""
 
 
 class Loop:
@@ -70,39 +78,43 @@ class Loop:
         recorder: Recorder | None,
         clock: Clock = CLOCK,
     ) -> None:
-        """Listen to the robot."""
+        """Subscribe to the robot's states."""
         self._clock = clock
-        self._controller, self._link, self._operator, self._recorder = (
-            controller,
-            link,
-            operator,
-            recorder,
-        )
-        self._newest: int | None = None
-        self._news = False
-        self._doing: tuple[ControllerState, int] | None = None
+        self._controller = controller
+        self._link = link
+        self._operator = operator
+        self._recorder = recorder
+        self._newest_ns: int | None = None
+        self._has_new_state = False
+        self._activity: tuple[ControllerState, int] | None = None
         self._readonly = False
-        self._late = self._heard = 0.0
-        self._work, self._age = Samples(), Samples()
+        self._lateness = 0.0
+        self._state_work = 0.0
+        self._work = Samples()
+        self._age = Samples()
         self.report = LoopReport()
-        link.subscribe(STATE, self._hear)
+        link.subscribe(STATE, self._on_state)
 
     def run(
         self, until: Callable[[], bool], *, lockstep: bool = False, readonly: bool = False
     ) -> LoopReport:
-        """Run until the operator is done, `until` says so, or the robot is gone; a mistake is reported and raised."""
+        """Run until the operator is done, `until` returns True, or the robot is lost.
+
+        An exception is recorded in the report and raised.
+        """
         self._readonly = readonly
+        run = self._run_lockstep if lockstep else self._run_realtime
         try:
-            self.report.ended = self._lockstep(until) if lockstep else self._wall(until)
+            self.report.ended = run(until)
         except Exception as error:
-            self._break_off(error)
+            self._record_error(error)
             raise
         finally:
-            self._sum_up()
+            self._complete_report()
         return self.report
 
-    def _break_off(self, error: Exception) -> None:
-        """Name a mistake in this program: nobody commands any more, and the robot's last line damps."""
+    def _record_error(self, error: Exception) -> None:
+        """Record a bug in this program; without commands the robot process damps."""
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         self.report.ended = (
@@ -111,100 +123,111 @@ class Loop:
         if self._recorder is not None:
             self._recorder.incident(self.report.ended)
 
-    def _sum_up(self) -> None:
-        self.report.malformed, self.report.forged = self._link.malformed, self._link.forged
+    def _complete_report(self) -> None:
+        self.report.malformed = self._link.malformed
+        self.report.forged = self._link.forged
         self.report.unsent = self._link.unsent
         self.report.memory["last"] = memory()
         self.report.walk = self._controller.odometry.summary()
-        self.report.work, self.report.age = self._work.values(), self._age.values()
+        self.report.work = self._work.values()
+        self.report.age = self._age.values()
 
-    def _wall(self, until: Callable[[], bool]) -> str:
+    def _run_realtime(self, until: Callable[[], bool]) -> str:
         ticker = Ticker(TICK, clock=self._clock)
         try:
             while not (until() or self._operator.done):
-                before, late = ticker.skipped, ticker.wait()
+                skipped_before = ticker.skipped
+                late_ns = ticker.wait()
                 begun = time.perf_counter()
                 self._link.receive()
-                if self._newest is not None:
-                    self._late = late * 1e-9
-                    left_out = (
-                        ticker.skipped - before
-                    )  # by every tick that is late by more than a period
-                    self.report.overruns += left_out > 0
-                    self._controller.on_late_ticks(left_out)
-                    now_ns = self._clock.now_ns()
-                    if left_out:  # what a replay cannot know otherwise
-                        self._keep(STATUS, self._status(now_ns).encode())
-                    self._tick(now_ns)
+                if self._newest_ns is not None:
+                    self._lateness = late_ns * 1e-9
+                    self._tick_realtime(ticker.skipped - skipped_before)
                 elif ticker.ticks > FIRST_STATE_SECONDS / TICK:
                     return "no robot was heard of"
                 self._work.add(time.perf_counter() - begun)
         finally:
-            self.report.lateness, self.report.skipped = ticker.lateness(), ticker.skipped
-        return "done" if self._operator.done else "stopped"
+            self.report.lateness = ticker.lateness()
+            self.report.skipped = ticker.skipped
+        return self._ending()
 
-    def _lockstep(self, until: Callable[[], bool]) -> str:
+    def _tick_realtime(self, skipped: int) -> None:
+        """Check the timing, then tick; `skipped` is the number of ticks just left out."""
+        self.report.overruns += skipped > 0
+        self._controller.on_late_ticks(skipped)
+        now_ns = self._clock.now_ns()
+        if skipped:  # a replay learns the lateness from the logged status only
+            self._log(STATUS, self._status(now_ns).encode())
+        self._tick(now_ns)
+
+    def _run_lockstep(self, until: Callable[[], bool]) -> str:
         while not (until() or self._operator.done):
-            # Looks are counted, not seconds: a machine that stands still takes nobody's patience.
-            silent, patience = (
-                0,
-                (FIRST_STATE_SECONDS if self._newest is None else LOST_STATE_SECONDS)
-                / POLL_SECONDS,
-            )
-            self._heard = 0.0
-            while not self._news:
+            # Count polls instead of seconds, so a stalled host does not time out.
+            silent_polls = 0
+            timeout = FIRST_STATE_SECONDS if self._newest_ns is None else LOST_STATE_SECONDS
+            self._state_work = 0.0
+            while not self._has_new_state:
                 if until():
                     return "stopped"
-                if silent > patience:
-                    return "no robot was heard of" if self._newest is None else "the robot is gone"
-                silent += self._link.receive(POLL_SECONDS) == 0
-            self._news = False
-            assert self._newest is not None  # there was news
+                if silent_polls > timeout / POLL_SECONDS:
+                    if self._newest_ns is None:
+                        return "no robot was heard of"
+                    return "the robot is gone"
+                silent_polls += self._link.receive(POLL_SECONDS) == 0
+            self._has_new_state = False
+            assert self._newest_ns is not None  # set with the new state
             begun = time.perf_counter()
-            self._tick(self._newest)
-            self._work.add(self._heard + time.perf_counter() - begun)
-        return "done" if self._operator.done else "stopped"
+            self._tick(self._newest_ns)
+            self._work.add(self._state_work + time.perf_counter() - begun)
+        return self._ending()
+
+    def _ending(self) -> str:
+        if self._operator.done:
+            return "done"
+        return "stopped"
 
     def _tick(self, now_ns: int) -> None:
         controller = self._controller
-        self._age.add((now_ns - (self._newest or 0)) * 1e-9)
-        wish = self._operator.next_request(controller.state, now_ns * 1e-9)
-        if wish is not None and not self._readonly:
-            if wish.request or wish.velocity is not None:
-                self._keep(OPERATOR, operator_message(wish, self.report.ticks, now_ns).encode())
-            controller.on_operator_request(wish.request, now_ns, wish.skill, wish.velocity)
+        self._age.add((now_ns - (self._newest_ns or 0)) * 1e-9)
+        self._pass_on_request(now_ns)
         command = controller.tick(now_ns)
-        seen = controller.policy_input(now_ns)
-        if seen is not None:
-            self._keep(OBSERVATION, seen.encode())
+        observation = controller.observation_message(now_ns)
+        if observation is not None:
+            self._log(OBSERVATION, observation.encode())
         if not self._readonly:
-            self._keep(COMMAND, self._link.publish(COMMAND, command))
+            self._log(COMMAND, self._link.publish(COMMAND, command))
         self.report.ticks += 1
         if self.report.ticks == FIRST_MINUTE:
             self.report.memory["first"] = memory()
         if self.report.ticks % STATUS_TICKS == 0:
-            self._tell(now_ns)
-        doing = (
-            controller.state,
-            controller.skill if controller.state is ControllerState.WALK else -1,
+            self._link.publish(STATUS, self._status(now_ns))
+        # Compared here and not in the tick: a message can change the state too.
+        skill = controller.skill if controller.state is ControllerState.WALK else -1
+        activity = (controller.state, skill)
+        if activity != self._activity:
+            self._activity = activity
+            self._record_activity(now_ns)
+
+    def _pass_on_request(self, now_ns: int) -> None:
+        """Log the operator's request, and pass it to the controller."""
+        request = self._operator.next_request(self._controller.state, now_ns * 1e-9)
+        if request is None or self._readonly:
+            return
+        if request.request or request.velocity is not None:  # heartbeats are not logged
+            self._log(OPERATOR, operator_message(request, self.report.ticks, now_ns).encode())
+        self._controller.on_operator_request(
+            request.request, now_ns, request.skill, request.velocity
         )
-        if doing != self._doing:  # hearing a state may have changed it, too
-            self._doing = doing
-            self._remember(now_ns)
 
-    def _tell(self, now_ns: int) -> None:
-        self._link.publish(STATUS, self._status(now_ns))
-
-    def _status(self, now_ns: int) -> Any:  # noqa: ANN401  # generated classes have no types
+    def _status(self, now_ns: int) -> controller_status:
         status = self._controller.status(now_ns)
-        status.ticks, status.overruns, status.lateness = (
-            self.report.ticks,
-            self.report.overruns,
-            self._late,
-        )
+        status.ticks = self.report.ticks
+        status.overruns = self.report.overruns
+        status.lateness = self._lateness
         return status
 
-    def _remember(self, now_ns: int) -> None:
+    def _record_activity(self, now_ns: int) -> None:
+        """Add the controller's state to the history; a fault also to the incidents."""
         state = self._controller.state
         entry = {"time": now_ns * 1e-9, "state": state.name}
         if state is ControllerState.WALK:
@@ -215,20 +238,22 @@ class Loop:
                 self._recorder.incident(str(self._controller.fault))
         self.report.history.append(entry)
 
-    def _hear(self, message: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+    def _on_state(self, message: robot_state, data: bytes) -> None:
+        """Pass a state to the controller; log it only if the controller used it."""
         begun = time.perf_counter()
         if not self._controller.on_robot_state(message):
-            return  # a log has what the controller acted on, once
-        self._newest, self._news = message.time_ns, True
-        self._keep(STATE, data)
-        self._heard += time.perf_counter() - begun
+            return
+        self._newest_ns = message.time_ns
+        self._has_new_state = True
+        self._log(STATE, data)
+        self._state_work += time.perf_counter() - begun
 
-    def _keep(self, channel: str, data: bytes) -> None:
+    def _log(self, channel: str, data: bytes) -> None:
         if self._recorder is not None:
             self._recorder.put(channel, data)
 
 
 def memory() -> float:
-    """Memory that this process holds [MB]."""
+    """Return the resident memory of this process [MB]."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -1,4 +1,4 @@
-"""What the motors are told in each state: damping, slow motions between poses, the steps of a skill."""
+"""Joint targets and gains in each state: damping, slow motions between poses, steps of a skill."""
 
 from __future__ import annotations
 
@@ -18,145 +18,162 @@ from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.sensors import seen_motion
 
 from .safety import Safety
-from .skill_runner import Walker
+from .skill_runner import SkillRunner
 
-LOWEST, HIGHEST = -TRAINING.position, TRAINING.position
-"""Where joint targets end [rad]."""
+LOWEST = -TRAINING.position
+"""Lower limit of joint targets [rad]."""
+HIGHEST = TRAINING.position
+"""Upper limit of joint targets [rad]."""
 
 
-class Mover:
-    """Joint targets and gains of one robot, tick by tick; which state it is in, others decide."""
+class MotionGenerator:
+    """Joint target and gains of one robot, updated every tick; the controller owns the state."""
 
     def __init__(self, bundle: Bundle, config: ControllerConfig, safety: Safety) -> None:
-        """Begin damped; `safety` judges what skills answer."""
-        self._bundle, self._contract, self._config, self._safety = (
-            bundle,
-            bundle.contract,
-            config,
-            safety,
-        )
+        """Start damped; `safety` checks the targets of skills."""
+        self._bundle = bundle
+        self._contract = bundle.contract
+        self._config = config
+        self._safety = safety
         self._pose = np.array(self._contract.default_pose)
-        self._policy_ticks = round(self._contract.control_dt / TICK)
+        self._ticks_per_step = round(self._contract.control_dt / TICK)
+        self._lowest_command = np.array(self._contract.command_range["low"])
+        self._highest_command = np.array(self._contract.command_range["high"])
         self._command = np.array(self._contract.command)
-        self._since = self._switched_on = 0.0
+        self._entered_at = 0.0
+        self._switched_on_at = 0.0
         self._stopping = False
-        self.seen: np.ndarray | None = None
-        """What the policy saw in this tick, if it was its turn."""
+        self.observation: np.ndarray | None = None
+        """Observation of the policy step in this tick; None if no step was due."""
         self.arrived = False
-        """Whether a slow motion is at its end."""
+        """True if a slow motion has ended in this tick."""
         self.damp(None)
-        self._wished = np.array(self._contract.command)
+        self._requested_command = np.array(self._contract.command)
 
     def damp(self, sensors: Sensors | None) -> None:
-        """Hold nothing; the target stays where the joints are, if anybody knows."""
-        self._forget_wish()
-        self.mode, self.kp, self.kd = Mode.DAMP, 0.0, DAMPING
-        self.target = np.zeros(NUM_JOINTS) if sensors is None else sensors.joint_position
+        """Hold no position; the target stays at the measured joints, zero if there are none."""
+        self._reset_requested_command()
+        self.mode = Mode.DAMP
+        self.kp = 0.0
+        self.kd = DAMPING
+        self.target = np.zeros(NUM_JOINTS)
+        if sensors is not None:
+            self.target = sensors.joint_position
 
     def command_velocity(self, velocity: Array) -> None:
-        """Take a velocity command, as far as the skills know such."""
-        low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
-        self._wished = np.clip(velocity, low, high)
+        """Request a velocity command, clipped to the range of the skills."""
+        self._requested_command = np.clip(velocity, self._lowest_command, self._highest_command)
 
     def enter(
         self, state: ControllerState, before: ControllerState, sensors: Sensors, skill: int
     ) -> None:
-        """Begin what belongs to a state in which motors hold positions."""
-        self._since = sensors.time
+        """Start the motion of a state in which motors hold positions."""
+        self._entered_at = sensors.time
         if before not in POWERED:
-            self._safety.power_on(sensors)
-            self._switched_on = sensors.time
+            self._safety.on_power(sensors)
+            self._switched_on_at = sensors.time
         if state is ControllerState.WALK:
-            self._walker, self._walked = Walker(self._bundle, skill), 0
-            self._safety.policy_on()
-            self.mode, self.kd = Mode.POLICY, self._contract.kd
-            self._command = (
-                np.array(self._contract.command) if self._fixed_command() else np.zeros(3)
-            )
+            self._start_walk(skill)
             return
+        # A walk ends with steps that shrink, still in policy mode.
         self._stopping = before is ControllerState.WALK
         if self._stopping:
-            self._forget_wish()
-        if not self._stopping:
-            self.mode, self.kd = Mode.MOVE, self._config.pose_kd
+            self._reset_requested_command()
+        else:
+            self._use_pose_gains()
         self._glide = self._next_glide(state, before, sensors)
 
     @property
-    def commanded(self) -> float:
-        """Velocity ahead that the policy is asked for now [m/s]."""
+    def forward_command(self) -> float:
+        """Forward velocity command that the policy receives now [m/s]."""
         return float(self._command[0])
 
-    def switch(self, skill: int) -> None:
-        """Hand over to another skill while walking."""
-        self._walker.switch(skill)
+    def switch_skill(self, skill: int) -> None:
+        """Blend to another skill while walking."""
+        self._skill_runner.switch(skill)
 
-    def act(self, state: ControllerState, sensors: Sensors, estimate: Estimate) -> Fault | None:
-        """Find the target of this tick; return what is wrong with what a skill answered."""
-        self.seen, self.arrived = None, False
+    def update(self, state: ControllerState, sensors: Sensors, estimate: Estimate) -> Fault | None:
+        """Compute the target of this tick; return a fault if a skill's target is unsafe."""
+        self.observation = None
+        self.arrived = False
         if state is ControllerState.WALK:
-            return self._walk(sensors, estimate, 1.0)
-        time = sensors.time - self._since
+            return self._step(sensors, estimate, 1.0)
+        time = sensors.time - self._entered_at
         if self._stopping:
-            share = 1.0 - time / self._config.stop_seconds
-            if share > 0.0:
-                return self._walk(sensors, estimate, share)
-            self._stopping, self._since, time = False, sensors.time, 0.0
-            self.mode, self.kd = Mode.MOVE, self._config.pose_kd
+            scale = 1.0 - time / self._config.stop_seconds
+            if scale > 0.0:
+                return self._step(sensors, estimate, scale)
+            self._stopping = False
+            self._entered_at = sensors.time
+            time = 0.0
+            self._use_pose_gains()
         self.target = self._glide.target(time)
-        self.kp = self._contract.kp * min(
-            1.0, (sensors.time - self._switched_on) / self._config.power_seconds
-        )
+        powered_for = sensors.time - self._switched_on_at
+        self.kp = self._contract.kp * min(1.0, powered_for / self._config.power_seconds)
         self.arrived = self._glide.arrived(time)
         return None
 
-    def _walk(self, sensors: Sensors, estimate: Estimate, share: float) -> Fault | None:
-        """Step with a skill; with a share below 1, in smaller steps around the standing pose."""
-        due = self._walked % self._policy_ticks == 0
-        self._walked += 1
+    def _start_walk(self, skill: int) -> None:
+        self._skill_runner = SkillRunner(self._bundle, skill)
+        self._ticks_walked = 0
+        self._safety.on_policy()
+        self.mode = Mode.POLICY
+        self.kd = self._contract.kd
+        self._command = np.zeros(3)
+        if self._command_is_fixed():
+            self._command = np.array(self._contract.command)
+
+    def _use_pose_gains(self) -> None:
+        self.mode = Mode.MOVE
+        self.kd = self._config.pose_kd
+
+    def _step(self, sensors: Sensors, estimate: Estimate, scale: float) -> Fault | None:
+        """Run the skill if a step is due; `scale` below 1 shrinks steps towards standing."""
+        due = self._ticks_walked % self._ticks_per_step == 0
+        self._ticks_walked += 1
         if not due:
             return None
-        self._steer()
+        self._ramp_command()
         motion = seen_motion(sensors.joint_position, sensors.joint_velocity, estimate)
-        target = self._walker.step(motion, self._command)
-        self.seen = self._walker.observation
-        target = self._pose + share * (target - self._pose)
-        fault = self._safety.policy(target, self.target, self._walker.excess, sensors.time)
+        target = self._skill_runner.step(motion, self._command)
+        self.observation = self._skill_runner.observation
+        target = self._pose + scale * (target - self._pose)
+        excess = self._skill_runner.excess
+        fault = self._safety.check_policy(target, self.target, excess, sensors.time)
         if fault is None:
             self.target = target.clip(LOWEST, HIGHEST)
         return fault
 
-    def _forget_wish(self) -> None:
-        """What was wished for in one walk must not begin the next: stand, where the skills know how to."""
-        low, high = (np.array(self._contract.command_range[end]) for end in ("low", "high"))
-        still = bool((low <= 0.0).all() and (high >= 0.0).all())
-        self._wished = np.zeros(3) if still else np.array(self._contract.command)
+    def _reset_requested_command(self) -> None:
+        """Request standing if the skills can; a walk must not start with an old command."""
+        can_stand = (self._lowest_command <= 0.0).all() and (self._highest_command >= 0.0).all()
+        self._requested_command = np.array(self._contract.command)
+        if can_stand:
+            self._requested_command = np.zeros(3)
 
-    def _steer(self) -> None:
+    def _ramp_command(self) -> None:
         step = self._config.command_rate * self._contract.control_dt
-        self._command += (self._wished - self._command).clip(-step, step)
+        self._command += (self._requested_command - self._command).clip(-step, step)
 
     def _next_glide(
         self, state: ControllerState, before: ControllerState, sensors: Sensors
     ) -> Glide:
-        """The slow motion that belongs to a state, from where the joints were sent or, if they were not, are."""
-        # Joints of a robot on its belly may be beyond their limits.
-        lying = sensors.joint_position.clip(LOWEST, HIGHEST)
-        start = (
-            self._pose
-            if before is ControllerState.WALK
-            else self.target
-            if before in POWERED
-            else lying
-        )
+        """Return the slow motion of a state, from the last target or from the measured joints."""
+        if before is ControllerState.WALK:
+            start = self._pose
+        elif before in POWERED:
+            start = self.target
+        else:
+            # Joints of a robot on its belly may be beyond the limits of targets.
+            start = sensors.joint_position.clip(LOWEST, HIGHEST)
         if state is ControllerState.STAND:
-            return Glide(
-                start,
-                self._pose,
-                0.0 if before is ControllerState.WALK else self._config.stand_seconds,
-            )
+            duration = self._config.stand_seconds
+            if before is ControllerState.WALK:
+                duration = 0.0  # the shrinking steps end in the standing pose
+            return Glide(start, self._pose, duration)
         if state is ControllerState.SIT:
             return Glide(start, LYING, self._config.sit_seconds)
         return Glide(self._pose, self._pose, float("inf"))
 
-    def _fixed_command(self) -> bool:
+    def _command_is_fixed(self) -> bool:
         return self._contract.command_range["low"] == self._contract.command_range["high"]

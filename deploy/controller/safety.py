@@ -1,4 +1,4 @@
-"""The controller's checks: what is watched, from which number on it is a fault, and for how long it may last."""
+"""Safety checks of the controller: thresholds, debouncing, and the faults that follow."""
 
 from __future__ import annotations
 
@@ -16,51 +16,56 @@ from solo_doi.solo12.limits import SAFETY
 
 
 class Safety:
-    """Looks at every state before the controller acts on it."""
+    """Checks every state of the robot before the controller acts on it."""
 
     _torque: list[float] | None
-    _frozen: HoldTimer
+    _frozen_timer: HoldTimer
     _fingerprint: bytes
     _gaps: RollingCount
-    _late: RollingCount
+    _late_ticks: RollingCount
     _chatter: RollingCount
+    _disagreement_timer: HoldTimer
 
     def __init__(self, config: SafetyConfig) -> None:
-        """Start with a clean record."""
+        """Start with empty timers and counts."""
         self.config = config
         self._positions = RelaxedLimits(SAFETY.position)
-        self.policy_on()
-        self._forget()
+        self.on_policy()
+        self._reset()
 
-    def power_on(self, sensors: Sensors) -> None:
-        """Learn that motors are about to hold positions."""
+    def on_power(self, sensors: Sensors) -> None:
+        """Prepare for motors that are about to hold positions."""
         self._positions.relax_to(sensors.joint_position)
-        self._forget()
+        self._reset()
 
-    def policy_on(self) -> None:
-        """Learn that a policy gets the motors."""
-        self._outside = HoldTimer(self.config.patience)
+    def on_policy(self) -> None:
+        """Prepare for a policy that is about to drive the motors."""
+        self._envelope_timer = HoldTimer(self.config.patience)
 
-    def finite(self, sensors: Sensors) -> Fault | None:
-        """Check the numbers themselves, before anything is computed from them."""
-        return None if sensors.finite else Fault(Cause.STATE_NOT_FINITE)
+    def check_finite(self, sensors: Sensors) -> Fault | None:
+        """Check that all numbers are finite, before anything is computed from them."""
+        if sensors.finite:
+            return None
+        return Fault(Cause.STATE_NOT_FINITE)
 
-    def sensing(self, sensors: Sensors, missed: int) -> Fault | None:
-        """Check that news keeps coming."""
+    def check_news(self, sensors: Sensors, missed: int) -> Fault | None:
+        """Check that readings change, and that few states are lost; `missed` since the last."""
         fingerprint = sensors.joint_velocity.tobytes() + sensors.angular_velocity_b.tobytes()
-        same, self._fingerprint = fingerprint == self._fingerprint, fingerprint
-        if self._frozen.expired(same, sensors.time):
+        same = fingerprint == self._fingerprint
+        self._fingerprint = fingerprint
+        if self._frozen_timer.expired(same, sensors.time):
             return Fault(Cause.STATE_FROZEN, 1000 * self.config.frozen)
         if self._gaps.exceeded(missed):
             return Fault(Cause.STATE_GAP, self._gaps.count)
         return None
 
-    def moving(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
-        """Check limits of joints and attitude; for motors that hold positions."""
+    def check_motion(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
+        """Check joints and attitude while motors hold positions."""
         outside = self._positions.violated_joint(sensors.joint_position)
         if outside is not None:
             return Fault(Cause.JOINT_POSITION, float(sensors.joint_position[outside]), outside)
-        velocity, torque = sensors.joint_velocity.tolist(), sensors.joint_torque.tolist()
+        velocity = sensors.joint_velocity.tolist()
+        torque = sensors.joint_torque.tolist()
         for values, limit, cause in (
             (velocity, SAFETY.velocity, Cause.JOINT_VELOCITY),
             (torque, SAFETY.torque, Cause.JOINT_TORQUE),
@@ -72,56 +77,65 @@ class Safety:
         self._torque = torque
         if self._chatter.exceeded(step > self.config.torque_step):
             return Fault(Cause.TORQUE_RATE, step, joint)
-        return self._attitude(sensors, estimate)
+        return self._check_attitude(sensors, estimate)
 
-    def policy(self, target: Array, before: Array, excess: float, now: float) -> Fault | None:
-        """Check what a policy answered to what."""
-        wished = target.tolist()
-        if not all(map(math.isfinite, wished)):
+    def check_policy(self, target: Array, before: Array, excess: float, now: float) -> Fault | None:
+        """Check a policy's target; `excess` is its observation's distance from training."""
+        angles = target.tolist()
+        if not all(map(math.isfinite, angles)):
             return Fault(Cause.POLICY_NOT_FINITE)
-        joint, step = _largest_step(wished, before.tolist())
+        joint, step = _largest_step(angles, before.tolist())
         if step > self.config.target_step:
             return Fault(Cause.TARGET_RATE, step, joint)
-        if self._outside.expired(not excess <= self.config.envelope, now):
+        # Negated comparison, so that an excess of NaN counts as outside.
+        if self._envelope_timer.expired(not excess <= self.config.envelope, now):
             return Fault(Cause.OUT_OF_ENVELOPE, excess)
         return None
 
-    def on_time(self, late: int) -> Fault | None:
-        """Count by how many whole ticks this one was late."""
-        return Fault(Cause.OVERRUN, self._late.count) if self._late.exceeded(late) else None
+    def check_timing(self, late_ticks: int) -> Fault | None:
+        """Check the loop's timing; `late_ticks` is the number of ticks just skipped."""
+        if self._late_ticks.exceeded(late_ticks):
+            return Fault(Cause.OVERRUN, self._late_ticks.count)
+        return None
 
-    def _forget(self) -> None:
-        """What was counted before a fault must not make the next one, or nobody could re-arm."""
-        self._frozen, self._fingerprint = HoldTimer(self.config.frozen), b""
-        self._gaps, self._late = (
-            RollingCount(self.config.gap_share),
-            RollingCount(self.config.bad_share),
-        )
+    def _reset(self) -> None:
+        """Clear timers and counts: those of an old fault must not cause a new one."""
+        self._frozen_timer = HoldTimer(self.config.frozen)
+        self._fingerprint = b""
+        self._gaps = RollingCount(self.config.gap_share)
+        self._late_ticks = RollingCount(self.config.bad_share)
         self._torque = None
         self._chatter = RollingCount(self.config.bad_share)
-        self._disagreeing = HoldTimer(self.config.patience)
+        self._disagreement_timer = HoldTimer(self.config.patience)
 
-    def _attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
+    def _check_attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
         gx, gy, gz = estimate.gravity_b.tolist()
         tilt = _angle(-gz)
-        if not tilt <= self.config.tilt:  # nor if it is not a number
+        # Negated comparison, so that a tilt of NaN is a fault.
+        if not tilt <= self.config.tilt:
             return Fault(Cause.TILT, tilt)
         w, x, y, z = sensors.quaternion.tolist()
-        # `projected_gravity` for one quaternion, written out: ten times faster.
+        # Angle between the estimated gravity and the IMU's: `projected_gravity` for a single
+        # quaternion, written out, which is ten times faster.
         angle = _angle(
             2 * gx * (w * y - x * z) - 2 * gy * (y * z + w * x) - gz * (1 - 2 * (x * x + y * y))
         )
-        if self._disagreeing.expired(angle > self.config.tilt_disagreement, sensors.time):
+        if self._disagreement_timer.expired(angle > self.config.tilt_disagreement, sensors.time):
             return Fault(Cause.ATTITUDE_DISAGREES, angle)
         return None
 
 
 def _largest_step(now: list[float], before: list[float]) -> tuple[int, float]:
-    """Return the joint whose number changed most, and by how much; plain numbers: five times faster than arrays."""
+    """Return the joint with the largest change, and the change.
+
+    Plain numbers, since arrays of twelve take five times as long.
+    """
     steps = [*map(abs, map(sub, now, before))]
     step = max(steps)
     return steps.index(step), step
 
 
 def _angle(cosine: float) -> float:
-    return math.acos(min(1.0, max(-1.0, cosine))) if cosine == cosine else math.nan
+    if math.isnan(cosine):
+        return math.nan
+    return math.acos(min(1.0, max(-1.0, cosine)))

@@ -1,4 +1,4 @@
-"""A skill at work: observation in, joint targets out, smooth from one skill to another."""
+"""Execution of skills: observation in, joint targets out, with smooth switches between skills."""
 
 from __future__ import annotations
 
@@ -11,64 +11,68 @@ from solo_doi.solo12.observation import LAYOUTS, Inputs
 from solo_doi.solo12.state import Motion, standing
 
 BLEND_STEPS = 15
-"""Policy steps over which one skill hands over to another."""
+"""Policy steps over which one skill blends into another."""
 REHEARSAL_STEPS = 20
-"""As many as Python needs until it has seen which types its functions get, and some."""
+"""Steps of a rehearsal: enough for Python's adaptive interpreter to specialise the code."""
 
 
-class Walker:
+class SkillRunner:
     """Runs the skills of a bundle, one policy step at a time."""
 
     def __init__(self, bundle: Bundle, skill: int) -> None:
-        """Start with a skill, as from standing."""
+        """Start with a skill, from standing."""
         self._bundle = bundle
         self._layout = LAYOUTS[bundle.contract.task]
         self.skill = skill
-        self._start = self._shares = self._alone(skill)
-        self._steps = BLEND_STEPS
+        self._weights = self._single(skill)
+        self._start_weights = self._weights
+        self._blend_step = BLEND_STEPS
         self._action = np.zeros(NUM_JOINTS)
         self.observation = np.zeros(self._layout.size, dtype=np.float32)
-        """What the last step saw."""
+        """Observation of the last step."""
         self.excess = 0.0
+        """Distance of the last observation from the training range; above 1 is outside."""
 
     def switch(self, skill: int) -> None:
-        """Hand over to another skill."""
+        """Start to blend into another skill, also in the middle of another blend."""
         if skill != self.skill:
-            self._start, self.skill, self._steps = (
-                self._shares,
-                skill,
-                0,
-            )  # maybe in the midst of another hand-over
+            self._start_weights = self._weights
+            self.skill = skill
+            self._blend_step = 0
 
     def step(self, motion: Motion, command: Array) -> Array:
-        """Return the joint targets of the next policy step, (12,)."""
+        """Return the joint targets of the next policy step, (12,) [rad]."""
         inputs = Inputs(motion=motion, previous_action=self._action, command=command)
-        observation = self.observation = self._layout.build(inputs)
+        observation = self._layout.build(inputs)
+        self.observation = observation
         self.excess = self._bundle.excess(observation)
-        if self._steps == BLEND_STEPS:
-            action, wished = self._bundle.run_one(observation, self.skill)
+        if self._blend_step == BLEND_STEPS:
+            action, target = self._bundle.run_one(observation, self.skill)
             self._action = action.astype(np.float64)
-            return wished.astype(np.float64)
-        self._steps += 1
-        return self._blend(observation, self._steps / BLEND_STEPS)
+            return target.astype(np.float64)
+        self._blend_step += 1
+        return self._blend(observation, self._blend_step / BLEND_STEPS)
 
-    def _blend(self, observation: NDArray[np.float32], done: float) -> Array:
-        """Let two skills, or more if one hand-over interrupted another, walk together."""
-        self._shares = (1.0 - done) * self._start + done * self._alone(self.skill)
-        self._action, target = np.zeros(NUM_JOINTS), np.zeros(NUM_JOINTS)
-        for skill in np.flatnonzero(self._shares).tolist():
-            action, wished = self._bundle.run_one(observation, skill)
-            self._action += self._shares[skill] * action
-            target += self._shares[skill] * wished
-        return target
+    def _blend(self, observation: NDArray[np.float32], progress: float) -> Array:
+        """Return the weighted mean of two skills, or of more after an interrupted blend."""
+        end_weights = self._single(self.skill)
+        self._weights = (1.0 - progress) * self._start_weights + progress * end_weights
+        self._action = np.zeros(NUM_JOINTS)
+        blended = np.zeros(NUM_JOINTS)
+        for skill in np.flatnonzero(self._weights).tolist():
+            action, target = self._bundle.run_one(observation, skill)
+            self._action += self._weights[skill] * action
+            blended += self._weights[skill] * target
+        return blended
 
-    def _alone(self, skill: int) -> Array:
-        """Shares of the skills when one of them has the robot for itself."""
+    def _single(self, skill: int) -> Array:
+        """Return the weights of a single skill."""
         return np.eye(self._bundle.num_skills)[skill]
 
 
 def rehearse(bundle: Bundle) -> None:
-    """Take a few steps that nobody follows: the first of a process takes twice as long as any other."""
-    walker, setup = Walker(bundle, 0), CONTROL_SETUPS[bundle.contract.task]
+    """Run some steps and discard them: the first steps of a process take twice as long."""
+    runner = SkillRunner(bundle, 0)
+    setup = CONTROL_SETUPS[bundle.contract.task]
     for _ in range(REHEARSAL_STEPS):
-        walker.step(standing(setup, 1)[0], np.array(bundle.contract.command))
+        runner.step(standing(setup, 1)[0], np.array(bundle.contract.command))

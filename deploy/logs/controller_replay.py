@@ -155,7 +155,7 @@ def replay(path: Path) -> Replay:
             controller.on_heartbeat(message.heartbeat_ns)
             answer, sees = (
                 controller.tick(message.time_ns),
-                controller.policy_input(message.time_ns),
+                controller.observation_message(message.time_ns),
             )
             if seen is not None and sees is not None:
                 found.compare_observations(layout, seen, sees)

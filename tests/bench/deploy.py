@@ -169,7 +169,7 @@ def _work(states: list[bytes]) -> np.ndarray:
         ring.put(STATE, data)
         controller.on_operator_request(requests.get(number, Request.NOTHING), message.time_ns, 2)
         command = authority.sign(controller.tick(message.time_ns).encode())
-        seen = controller.policy_input(message.time_ns)
+        seen = controller.observation_message(message.time_ns)
         if seen is not None:
             ring.put(OBSERVATION, seen.encode())
         ring.put(COMMAND, command)

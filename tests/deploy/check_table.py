@@ -13,7 +13,7 @@ from deploy.common.faults import Cause
 from deploy.common.position_limits import NOISE
 from deploy.common.safety_config import SafetyConfig
 from deploy.common.state_machine import diagram
-from deploy.controller.controller import MOVING
+from deploy.controller.controller import LARGEST_RESTING_VELOCITY
 from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
 from deploy.robots.process.gate import GateConfig
 from solo_doi.solo12.limits import DRIVER, SAFETY
@@ -202,7 +202,7 @@ def checks() -> list[Check]:
               "test_preflight.py::test_a_robot_needs_a_calibration_that_can_be_true"),
         Check("forged or malformed messages", Level.WARNING, "dropped and counted",
               "test_deployment_report.py::test_the_summary_has_every_figure_and_a_picture"),
-        Check("standing up while joints move", Level.REFUSAL, f"{MOVING:g} rad/s",
+        Check("standing up while joints move", Level.REFUSAL, f"{LARGEST_RESTING_VELOCITY:g} rad/s",
               "test_controller.py::test_a_robot_that_still_sinks_does_not_stand_up"),
         Check("skill that its evaluation rejected", Level.REFUSAL, "without --force",
               "test_preflight.py::test_a_rejected_skill_is_refused_unless_forced"),

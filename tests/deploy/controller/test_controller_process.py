@@ -105,7 +105,7 @@ def test_a_mistake_in_the_program_is_in_report_and_incident(
     def divide(*_: object, **__: object) -> str:
         raise ZeroDivisionError("float division by zero")
 
-    monkeypatch.setattr(module.Loop, "_lockstep", divide)
+    monkeypatch.setattr(module.Loop, "_run_lockstep", divide)
     monkeypatch.setattr(module, "StopRequest", lambda: lambda: False)
     write_key(tmp_path / KEY_FILE)
     settings.write(DeployConfig(robot="mock", fast=True), tmp_path / CONFIG_FILE)

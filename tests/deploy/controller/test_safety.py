@@ -32,7 +32,7 @@ def estimate(roll: float = 0.0, pitch: float = 0.0) -> Estimate:
 def powered(**changes: Any) -> Safety:  # any field of the configuration
     """Checks of a robot whose motors were switched on while it stood well inside its limits."""
     safety = Safety(replace(CONFIG, **changes))
-    safety.power_on(sensors(joint_position=ZERO))
+    safety.on_power(sensors(joint_position=ZERO))
     return safety
 
 
@@ -40,7 +40,7 @@ def moving(
     safety: Safety, time: float = 1.0, believed: Estimate | None = None, **changes: Any
 ) -> Fault | None:
     """What is found in a state of a robot whose joints are in the middle."""
-    return safety.moving(
+    return safety.check_motion(
         sensors(time, **({"joint_position": ZERO} | changes)), believed or estimate()
     )
 
@@ -87,7 +87,7 @@ def test_a_joint_found_outside_may_come_back() -> None:
     """A robot on its belly has folded knees; the way back is allowed, the way out is not."""
     start = SAFETY.position[2] + 0.1
     safety = Safety(CONFIG)
-    safety.power_on(sensors(joint_position=with_joint(ZERO, 2, start)))
+    safety.on_power(sensors(joint_position=with_joint(ZERO, 2, start)))
     assert moving(safety, joint_position=with_joint(ZERO, 2, start + 0.015)) is None
     assert moving(safety, joint_position=with_joint(ZERO, 2, 1.0)) is None
     fault = moving(safety, joint_position=with_joint(ZERO, 2, start))
@@ -112,7 +112,7 @@ def test_the_first_torque_after_switching_on_is_no_jump() -> None:
     """Motors that were damped gave none, and those that hold do at once."""
     safety = powered(bad_share=0)
     assert moving(safety, joint_torque=with_joint(ZERO, 1, 2.5)) is None
-    safety.power_on(sensors(joint_position=ZERO))
+    safety.on_power(sensors(joint_position=ZERO))
     assert moving(safety, joint_torque=with_joint(ZERO, 1, -2.5)) is None
 
 
@@ -120,7 +120,7 @@ def test_chatter_before_a_fault_is_forgotten_on_switching_on() -> None:
     """A robot that was re-armed would else be damped again at once, however often a person tries."""
     safety = powered()
     assert chatter(safety, 30, 2.25)[-1] is not None
-    safety.power_on(sensors(joint_position=ZERO))
+    safety.on_power(sensors(joint_position=ZERO))
     assert chatter(safety, 21, 2.25) == [None] * 21
 
 
@@ -200,7 +200,7 @@ def test_a_disagreement_before_a_fault_is_forgotten_on_switching_on() -> None:
     """Its time would else go on while nobody looked."""
     safety, believed = powered(), estimate(pitch=0.5)
     assert moving(safety, 1.0, believed) is None
-    safety.power_on(sensors(joint_position=ZERO))
+    safety.on_power(sensors(joint_position=ZERO))
     assert moving(safety, 9.0, believed) is None
     assert moving(safety, 9.2, believed) is not None
 
@@ -211,29 +211,31 @@ def test_a_disagreement_before_a_fault_is_forgotten_on_switching_on() -> None:
 @pytest.mark.parametrize("number", [nan, inf, -inf])
 def test_an_answer_that_is_not_finite_is_a_fault(number: float) -> None:
     """At once."""
-    fault = Safety(CONFIG).policy(with_joint(ZERO, 5, number), ZERO, 0.0, 1.0)
+    fault = Safety(CONFIG).check_policy(with_joint(ZERO, 5, number), ZERO, 0.0, 1.0)
     assert fault == Fault(Cause.POLICY_NOT_FINITE)
 
 
 def test_a_target_that_jumps_is_a_fault() -> None:
     """From the one before, at either side; the joint that jumps furthest is named."""
     before = np.full(NUM_JOINTS, 0.25)
-    assert Safety(CONFIG).policy(with_joint(before, 4, 1.75), before, 0.0, 1.0) is None
+    assert Safety(CONFIG).check_policy(with_joint(before, 4, 1.75), before, 0.0, 1.0) is None
     target = with_joint(with_joint(before, 4, 1.875), 9, -2.0)
-    assert Safety(CONFIG).policy(target, before, 0.0, 1.0) == Fault(Cause.TARGET_RATE, 2.25, 9)
+    assert Safety(CONFIG).check_policy(target, before, 0.0, 1.0) == Fault(
+        Cause.TARGET_RATE, 2.25, 9
+    )
 
 
 def test_a_policy_may_see_the_unknown_for_a_moment() -> None:
     """Up to one and a half times its range for ever, beyond it for the patience."""
     safety = Safety(replace(CONFIG, patience=0.125))
-    assert all(safety.policy(ZERO, ZERO, 1.5, float(k)) is None for k in range(100))
-    found = [safety.policy(ZERO, ZERO, 1.6, 200 + k / 64) for k in range(9)]
+    assert all(safety.check_policy(ZERO, ZERO, 1.5, float(k)) is None for k in range(100))
+    found = [safety.check_policy(ZERO, ZERO, 1.6, 200 + k / 64) for k in range(9)]
     assert found == [None] * 8 + [Fault(Cause.OUT_OF_ENVELOPE, 1.6)]
 
 
 def test_an_envelope_that_cannot_be_told_is_left() -> None:
     """A number that is none is not inside."""
-    fault = Safety(replace(CONFIG, patience=0.0)).policy(ZERO, ZERO, nan, 1.0)
+    fault = Safety(replace(CONFIG, patience=0.0)).check_policy(ZERO, ZERO, nan, 1.0)
     assert fault is not None
     assert fault.cause is Cause.OUT_OF_ENVELOPE
 
@@ -241,7 +243,7 @@ def test_an_envelope_that_cannot_be_told_is_left() -> None:
 def test_what_an_earlier_walk_saw_is_forgotten() -> None:
     """A walk that ended outside its range does not end the next one at its first step."""
     safety = Safety(CONFIG)
-    assert safety.policy(ZERO, ZERO, 2.0, 1.0) is None
-    safety.policy_on()
-    assert safety.policy(ZERO, ZERO, 2.0, 5.0) is None
-    assert safety.policy(ZERO, ZERO, 2.0, 5.2) is not None
+    assert safety.check_policy(ZERO, ZERO, 2.0, 1.0) is None
+    safety.on_policy()
+    assert safety.check_policy(ZERO, ZERO, 2.0, 5.0) is None
+    assert safety.check_policy(ZERO, ZERO, 2.0, 5.2) is not None

@@ -77,15 +77,15 @@ def test_numbers_that_are_not_finite_are_found_anywhere(name: str, number: float
     """In every place of every array."""
     safety = Safety(CONFIG)
     good = sensors()
-    assert safety.finite(good) is None
+    assert safety.check_finite(good) is None
     for place in range(len(getattr(good, name))):
         bad = replace(good, **{name: with_joint(getattr(good, name), place, number)})
-        assert safety.finite(bad) == Fault(Cause.STATE_NOT_FINITE)
+        assert safety.check_finite(bad) == Fault(Cause.STATE_NOT_FINITE)
 
 
 def test_an_unknown_voltage_is_no_fault() -> None:
     """Most robots cannot tell."""
-    assert Safety(CONFIG).finite(sensors(voltage=nan)) is None
+    assert Safety(CONFIG).check_finite(sensors(voltage=nan)) is None
 
 
 # --- News ----------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_an_unknown_voltage_is_no_fault() -> None:
 def test_frozen_sensors_are_a_fault_after_twenty_milliseconds() -> None:
     """Of the very same numbers; the clock alone does not make news."""
     safety, still = Safety(CONFIG), sensors()
-    found = [safety.sensing(replace(still, time=1.0 + k / 1024), 0) for k in range(23)]
+    found = [safety.check_news(replace(still, time=1.0 + k / 1024), 0) for k in range(23)]
     assert (
         found[:22] == [None] * 22
     )  # the first repetition, at 1/1024 s, starts the time: 20.5 of these ticks
@@ -107,14 +107,14 @@ def test_the_least_change_is_news(name: str) -> None:
     safety, still = Safety(CONFIG), sensors()
     for k in range(100):
         value = with_joint(getattr(still, name), 2, np.nextafter(0.1, k % 2))
-        assert safety.sensing(replace(still, time=1.0 + k / 1000, **{name: value}), 0) is None
+        assert safety.check_news(replace(still, time=1.0 + k / 1000, **{name: value}), 0) is None
 
 
 def test_positions_alone_are_no_news() -> None:
     """Encoders are counted by the motor boards: what repeats rates and gyroscope is an old message."""
     safety, still = Safety(CONFIG), sensors()
     found = [
-        safety.sensing(
+        safety.check_news(
             replace(still, time=1.0 + k / 1000, joint_position=still.joint_position + k), 0
         )
         for k in range(30)
@@ -125,22 +125,22 @@ def test_positions_alone_are_no_news() -> None:
 def test_lost_states_are_a_fault_beyond_a_third() -> None:
     """The number of lost ones is told."""
     safety = Safety(CONFIG)
-    assert safety.sensing(sensors(1.001), 35) is None
-    assert safety.sensing(sensors(1.002), 1) == Fault(Cause.STATE_GAP, 36)
-    assert Safety(CONFIG).sensing(sensors(), 36) == Fault(Cause.STATE_GAP, 36)
+    assert safety.check_news(sensors(1.001), 35) is None
+    assert safety.check_news(sensors(1.002), 1) == Fault(Cause.STATE_GAP, 36)
+    assert Safety(CONFIG).check_news(sensors(), 36) == Fault(Cause.STATE_GAP, 36)
 
 
 def test_late_ticks_are_a_fault_beyond_a_fifth() -> None:
     """Twenty of the last hundred are borne."""
     safety = Safety(CONFIG)
-    assert not any(safety.on_time(1) for _ in range(20))
-    assert not safety.on_time(0)
-    assert safety.on_time(1) == Fault(Cause.OVERRUN, 21)
+    assert not any(safety.check_timing(1) for _ in range(20))
+    assert not safety.check_timing(0)
+    assert safety.check_timing(1) == Fault(Cause.OVERRUN, 21)
 
 
 def test_ticks_that_a_stall_left_out_are_counted() -> None:
     """One stall of fifteen is borne; another one so soon is too much."""
     safety = Safety(CONFIG)
-    assert not safety.on_time(15)
-    assert not safety.on_time(5)
-    assert safety.on_time(1) == Fault(Cause.OVERRUN, 21)
+    assert not safety.check_timing(15)
+    assert not safety.check_timing(5)
+    assert safety.check_timing(1) == Fault(Cause.OVERRUN, 21)

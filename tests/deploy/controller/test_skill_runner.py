@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deploy.controller.skill_runner import BLEND_STEPS, REHEARSAL_STEPS, Walker, rehearse
+from deploy.controller.skill_runner import BLEND_STEPS, REHEARSAL_STEPS, SkillRunner, rehearse
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS
 from solo_doi.solo12.observation import LAYOUTS, Inputs
@@ -43,13 +43,13 @@ class Constant:
         return 0.25
 
 
-def walker(skill: int = 0) -> tuple[Walker, Constant]:
+def walker(skill: int = 0) -> tuple[SkillRunner, Constant]:
     """A walker of constant skills."""
     bundle = Constant()
-    return Walker(bundle, skill), bundle  # type: ignore[arg-type]
+    return SkillRunner(bundle, skill), bundle  # type: ignore[arg-type]
 
 
-def steps(walker: Walker, count: int) -> np.ndarray:
+def steps(walker: SkillRunner, count: int) -> np.ndarray:
     """The first joint's target in so many steps."""
     return np.array([walker.step(MOTION, COMMAND)[0] for _ in range(count)])
 
@@ -58,7 +58,7 @@ def steps(walker: Walker, count: int) -> np.ndarray:
 def test_targets_are_those_of_the_bundle(skill: int) -> None:
     """For what the robot shows; the action before is that of the last step, nothing at first."""
     bundle, action = shipped(), np.zeros(NUM_JOINTS)
-    one = Walker(bundle, skill)
+    one = SkillRunner(bundle, skill)
     for pitch in (0.0, 0.1, 0.2):
         motion = replace(MOTION, joint_position=MOTION.joint_position + pitch)
         observation = LAYOUT.build(Inputs(motion=motion, previous_action=action, command=COMMAND))
@@ -135,7 +135,7 @@ def test_real_skills_hand_over_without_a_jump() -> None:
     """Of a robot that stands: each step goes a fifteenth of the way, plus what the skills themselves move."""
     bundle = shipped()
     for old, new in ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0)):
-        one = Walker(bundle, old)
+        one = SkillRunner(bundle, old)
         targets = [one.step(MOTION, COMMAND) for _ in range(10)]
         one.switch(new)
         targets += [one.step(MOTION, COMMAND) for _ in range(BLEND_STEPS + 10)]
