@@ -123,7 +123,7 @@ def run_again(command: ReplayCommand) -> int:
 
 def deploy(command: DeployCommand) -> int:
     """Run a deployment; return 0 if nothing went wrong and the robot walked, where anybody asks it to."""
-    from deploy.launch.preflight import located
+    from deploy.launch.preflight import with_calibration_path
     from deploy.launch.supervisor import supervise  # after the flags are checked
     from deploy.robots.registry import kind_of
 
@@ -132,7 +132,7 @@ def deploy(command: DeployCommand) -> int:
     )
     if command.mock:
         config = replace(config, robot="mock")
-    config = located(config)
+    config = with_calibration_path(config)
     if command.realtime and command.fast:
         raise SoloError("--realtime and --fast exclude each other.")
     if command.check and command.readonly:

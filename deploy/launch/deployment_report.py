@@ -1,4 +1,4 @@
-"""What a deployment was like: a table, `summary.json` and a picture beside the log."""
+"""Report of a deployment: `summary.json`, a table for the terminal, a picture beside the log."""
 
 from __future__ import annotations
 
@@ -19,129 +19,107 @@ from solo_doi.common.files import write_text
 from solo_doi.common.provenance import software
 from solo_doi.policies.bundle.reader import Bundle
 
-ROBOT_FILE, BOARD_FILE = "robot.json", "board.json"
+ROBOT_FILE = "robot.json"
+BOARD_FILE = "board.json"
 SUMMARY_FILE = "summary.json"
-WALKED = 0.5
-"""Share of the commanded velocity from which on a robot has walked."""
-
+WALKED_SHARE = 0.5
+"""Smallest share of the commanded velocity that counts as walking."""
 TIMING = {"lateness": "tick lateness, us", "work": "tick work, us", "age": "state age, us"}
+"""Timing figures of the controller, with their titles in the table."""
+COUNTERS = ("malformed", "forged", "dropped", "unsent")
+"""Counted messages; the summary has the sum over both processes."""
+
+Report = dict[str, Any]
+"""JSON content that a process wrote about itself; empty if it wrote none."""
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What came out."""
+class DeploymentSummary:
+    """Content of `summary.json`, and its place."""
 
     path: Path
     content: dict[str, Any]
+    walk: WalkSummary | None
+    """The walk, measured or estimated; None if the robot cannot report one."""
 
     @property
     def problems(self) -> list[str]:
-        """Everything that went wrong, in words."""
+        """Everything that went wrong, one sentence each."""
         return list(self.content["problems"])
 
     @property
     def refused(self) -> list[str]:
-        """What the system did not allow."""
+        """Requests that the operating system refused, such as real-time priority."""
         return list(self.content["refused"])
 
     @property
     def good(self) -> bool:
-        """Whether nothing went wrong and the robot walked, by a simulator's witness or its own estimate."""
+        """True if nothing went wrong and the robot walked."""
         return not self.content["problems"]
 
     def table(self) -> Table:
-        """Return the numbers for a terminal."""
+        """Return the figures as a table for the terminal."""
         table = Table("figure", "value", title="Deployment")
-        walk = self.content["walk"]
-        if walk is not None:
-            by = ", estimated" if walk.get("estimated") else ""
-            table.add_row(
-                "distance", f"{walk['distance']:.2f} m in {walk['walked_seconds']:.1f} s{by}"
-            )
-            share = (
-                walk["velocity"] / self.content["commanded"]
-                if self.content["commanded"]
-                else float("nan")
-            )
-            table.add_row("velocity", f"{walk['velocity']:.2f} m/s, {share:.0%} of the command{by}")
-            table.add_row("falls", f"{walk['falls']}{by}")
-            table.add_row("energy", f"{walk['energy']:.0f} J{by}")
+        if self.walk is not None:
+            _add_walk(table, self.walk, self.content["commanded"])
         for name, title in TIMING.items():
-            values = self.content["timing"].get(name) or {}
-            if values:
-                text = ", ".join(
-                    f"{key.removesuffix('_us')} {value:.0f}" for key, value in values.items()
-                )
-                table.add_row(title, text)
-        delay = self.content["delay_ms"]
-        if delay is not None:
-            table.add_row(
-                "sensor to torque, ms",
-                ", ".join(f"{key} {value:.1f}" for key, value in delay.items()),
-            )
+            figures = self.content["timing"].get(name)
+            if figures:
+                _add_figures(table, title, figures, decimals=0)
+        if self.content["delay_ms"] is not None:
+            _add_figures(table, "sensor to torque, ms", self.content["delay_ms"], decimals=1)
         table.add_row("ticks, overruns", f"{self.content['ticks']}, {self.content['overruns']}")
         return table
 
 
-def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> Summary:
-    """Put the reports of both processes together, and draw the log."""
-    controller, robot = (_read(folder / name) for name in (CONTROLLER_FILE, ROBOT_FILE))
-    command = config.velocity or bundle.contract.command
+def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> DeploymentSummary:
+    """Merge the reports of all processes into `summary.json`, and draw the log."""
+    controller = _read(folder / CONTROLLER_FILE)
+    robot = _read(folder / ROBOT_FILE)
     board = _read(folder / BOARD_FILE)
-    if board:
-        robot["walk"] = summarise_track(board["track"], controller.get("history", [])).to_json()
-    elif kind_of(config).walk_source is WalkSource.ESTIMATE and controller.get("walk"):
-        robot["walk"] = controller["walk"]
+    walk = _walk(controller, robot, board, config)
+    commanded = (config.velocity or bundle.contract.command)[0]
     if config.operator != "script" and controller.get("walk"):
-        command = (
-            controller["walk"]["commanded"],
-            0.0,
-            0.0,
-        )  # what the person asked for, on the whole
+        # An operator changes the command, so their mean command counts.
+        commanded = controller["walk"]["commanded"]
+    problems = find_problems(controller, robot, walk, config, commanded)
+    log = folder / LOG_FILE
+    if not log.is_file():
+        problems.append("there is no log: it could not be written")
     content = {
-        "skill": config.skill, "then": list(config.then), "robot": config.robot,
-        "bundle": bundle.hash, "commanded": command[0], "walk": robot.get("walk"),
-        "history": controller.get("history", []), "ticks": controller.get("ticks", 0),
-        "overruns": controller.get("overruns", 0), "skipped": controller.get("skipped", 0),
-        **{name: controller.get(name, 0) + robot.get(name, 0) for name in ("malformed", "forged", "dropped", "unsent")},
-        "board_left_out": board.get("left_out", 0), "robot_gave_up_at": robot.get("gave_up_at"),
-        "timing": {name: controller.get(name) for name in ("lateness", "work", "age")},
-        "delay_ms": robot.get("delay_ms"), "ended": controller.get("ended"), "memory": controller.get("memory", {}),
-        "refused": [*controller.get("refused", []), *robot.get("refused", [])], "software": software(),
-    }  # fmt: skip
-    content["problems"] = problems(controller, robot, config, command[0])
-    if not (folder / LOG_FILE).is_file():
-        content["problems"].append("there is no log: it could not be written")
+        "skill": config.skill,
+        "then": list(config.then),
+        "robot": config.robot,
+        "bundle": bundle.hash,
+        "commanded": commanded,
+        "walk": None if walk is None else walk.to_json(),
+        **_merged(controller, robot, board),
+        "software": software(),
+        "problems": problems,
+    }
     path = folder / SUMMARY_FILE
     write_text(path, json.dumps(content, indent=1) + "\n")
-    if (
-        content["problems"]
-        and not list(folder.glob("incident-*"))
-        and (folder / LOG_FILE).is_file()
-    ):
-        # Found by nobody but us: the controller died, or the robot did not walk.
+    if problems and log.is_file() and not list(folder.glob("incident-*")):
+        # The controller saw no fault: it died, or the robot did not walk.
         kept = [folder / CONFIG_FILE, bundle.path]
-        write_incident(
-            list(read_log(folder / LOG_FILE)),
-            next_incident(folder),
-            kept,
-            "\n".join(content["problems"]),
-        )
+        write_incident(list(read_log(log)), next_incident(folder), kept, "\n".join(problems))
     for place in (folder, *folder.glob("incident-*")):
         draw(place)
-    return Summary(path, content)
+    return DeploymentSummary(path, content, walk)
 
 
-def problems(
-    controller: dict[str, Any], robot: dict[str, Any], config: DeployConfig, commanded: float
+def find_problems(
+    controller: Report,
+    robot: Report,
+    walk: WalkSummary | None,
+    config: DeployConfig,
+    commanded: float,
 ) -> list[str]:
-    """Everything that went wrong, in words; nothing if the robot walked as asked."""
+    """Return everything that went wrong, one sentence each; `commanded` is a velocity [m/s]."""
     found = list(controller.get("faults", []))
     if not controller:
         found.append("the controller ended without a report")
-    if not robot.keys() - {
-        "walk"
-    }:  # a board tells of the walk of a robot process that was killed, too
+    if not robot:
         found.append("the robot process ended without a report")
     if robot.get("fault") and robot["fault"] != "stopped by the operator":
         found.append(f"robot: {robot['fault']}")
@@ -150,20 +128,84 @@ def problems(
         found.append("stopped before the script was done")
     elif ended not in ("done", "stopped"):
         found.append(str(ended) or "the controller ended without saying why")
-    walk = None
-    if robot.get("walk") is not None:
-        walk = WalkSummary.from_json(robot["walk"])
-    # A person may stand all day; who walked long enough to be judged is judged.
-    judged = config.operator == "script" or (
-        walk is not None and walk.walked_seconds >= SHORTEST_WALK
-    )
-    if walk is not None and judged and not config.readonly:
-        if walk.falls:
-            found.append(f"the robot fell {walk.falls} time(s)")
-        if walk.velocity * (-1 if commanded < 0 else 1) < WALKED * abs(commanded):
-            found.append(f"the robot did not walk: {walk.velocity:.2f} m/s of {commanded:.2f}")
+    if walk is not None and _is_judged(walk, config):
+        found += _walk_problems(walk, commanded)
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text()) if path.is_file() else {}
+def _is_judged(walk: WalkSummary, config: DeployConfig) -> bool:
+    """Return True if the robot had to walk; an operator may let it stand."""
+    if config.readonly:
+        return False
+    return config.operator == "script" or walk.walked_seconds >= SHORTEST_WALK
+
+
+def _walk_problems(walk: WalkSummary, commanded: float) -> list[str]:
+    found = []
+    if walk.falls:
+        found.append(f"the robot fell {walk.falls} time(s)")
+    forward = walk.velocity
+    if commanded < 0:
+        forward = -walk.velocity
+    if forward < WALKED_SHARE * abs(commanded):
+        found.append(f"the robot did not walk: {walk.velocity:.2f} m/s of {commanded:.2f}")
+    return found
+
+
+def _walk(
+    controller: Report, robot: Report, board: Report, config: DeployConfig
+) -> WalkSummary | None:
+    """Return the best figures of the walk: true ones of a simulation, else the estimate."""
+    if board:
+        return summarise_track(board["track"], controller.get("history", []))
+    content = robot.get("walk")
+    if kind_of(config).walk_source is WalkSource.ESTIMATE and controller.get("walk"):
+        content = controller["walk"]
+    if content is None:
+        return None
+    return WalkSummary.from_json(content)
+
+
+def _merged(controller: Report, robot: Report, board: Report) -> dict[str, Any]:
+    """Return the part of the summary that is taken from the reports of the processes."""
+    return {
+        "history": controller.get("history", []),
+        "ticks": controller.get("ticks", 0),
+        "overruns": controller.get("overruns", 0),
+        "skipped": controller.get("skipped", 0),
+        **{name: controller.get(name, 0) + robot.get(name, 0) for name in COUNTERS},
+        "board_left_out": board.get("left_out", 0),
+        "robot_gave_up_at": robot.get("gave_up_at"),
+        "timing": {name: controller.get(name) for name in TIMING},
+        "delay_ms": robot.get("delay_ms"),
+        "ended": controller.get("ended"),
+        "memory": controller.get("memory", {}),
+        "refused": [*controller.get("refused", []), *robot.get("refused", [])],
+    }
+
+
+def _add_walk(table: Table, walk: WalkSummary, commanded: float) -> None:
+    """Add the rows of a walk; estimated figures are marked as such."""
+    origin = ", estimated" if walk.estimated else ""
+    velocity = f"{walk.velocity:.2f} m/s"
+    if commanded:
+        velocity += f", {walk.velocity / commanded:.0%} of the command"
+    table.add_row("distance", f"{walk.distance:.2f} m in {walk.walked_seconds:.1f} s{origin}")
+    table.add_row("velocity", velocity + origin)
+    table.add_row("falls", f"{walk.falls}{origin}")
+    table.add_row("energy", f"{walk.energy:.0f} J{origin}")
+
+
+def _add_figures(table: Table, title: str, figures: dict[str, float], *, decimals: int) -> None:
+    parts = []
+    for name, value in figures.items():
+        parts.append(f"{name.removesuffix('_us')} {value:.{decimals}f}")
+    table.add_row(title, ", ".join(parts))
+
+
+def _read(path: Path) -> Report:
+    """Return the content of a report, or nothing if the process wrote none."""
+    if not path.is_file():
+        return {}
+    content: Report = json.loads(path.read_text())
+    return content

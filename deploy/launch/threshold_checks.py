@@ -1,4 +1,4 @@
-"""Numbers of the controller that people may set: which are none, and which are too loose for a real robot."""
+"""Validation of the controller's settings: all must be usable, and none looser on a real robot."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from deploy.robots.registry import kind_of
 from solo_doi.common.errors import SoloError
 
 DURATIONS = ("power_seconds", "stand_seconds", "stop_seconds", "sit_seconds")
-"""Of these a shorter one moves legs faster."""
+"""Durations of movements: a shorter one moves the legs faster."""
+TRY_VIRTUAL = "Leave it out, or try it with --robot virtual."
 
 
 def check_thresholds(config: DeployConfig) -> None:
-    """Refuse what would divide by zero or silently switch a check off; on a real robot, all that is looser."""
-    usual = ControllerConfig()
-    real = kind_of(config).is_real
+    """Refuse values that divide by zero or disable a check, and on a real robot any looser one."""
+    is_real = kind_of(config).is_real
+    default = ControllerConfig()
     for field in fields(ControllerConfig):
-        value = getattr(config.controller, field.name)
         if field.name != "safety":
-            _check_motion(field.name, value, getattr(usual, field.name), real=real)
+            value = getattr(config.controller, field.name)
+            _check_motion(field.name, value, getattr(default, field.name), is_real=is_real)
     for field in fields(SafetyConfig):
-        value, default = (
-            getattr(config.controller.safety, field.name),
-            getattr(usual.safety, field.name),
-        )
-        _check(field.name, value, default, real=real)
+        value = getattr(config.controller.safety, field.name)
+        _check_threshold(field.name, value, getattr(default.safety, field.name), is_real=is_real)
 
 
-def _check_motion(name: str, value: float, usual: float, *, real: bool) -> None:
-    """Judge how the controller moves the robot."""
+def _check_motion(name: str, value: float, default: float, *, is_real: bool) -> None:
+    """Check one setting of how the controller moves the robot."""
     flag = _flag("controller", name)
     if not 0 < value < math.inf:
         raise SoloError(
-            f"{flag} {value:g}: expected a number above 0, and no end. By default {usual:g}."
+            f"{flag} {value:g}: expected a finite number above 0. The default is {default:g}."
         )
-    shorter, faster = name in DURATIONS and value < usual, name == "command_rate" and value > usual
-    if real and (shorter or faster):
+    looser = ""
+    if name in DURATIONS and value < default:
+        looser = "shorter"
+    elif name == "command_rate" and value > default:
+        looser = "faster"
+    if is_real and looser:
         raise SoloError(
-            f"{flag} {value:g}: {'shorter' if shorter else 'faster'} than {usual:g}, the limit on a real robot. Leave "
-            "it out, or try it with --robot virtual."
+            f"{flag} {value:g}: {looser} than {default:g}, the limit on a real robot. {TRY_VIRTUAL}"
         )
 
 
-def _check(name: str, value: float, usual: float, *, real: bool) -> None:
-    """Judge one threshold of the checks: of each, a larger one is looser."""
+def _check_threshold(name: str, value: float, default: float, *, is_real: bool) -> None:
+    """Check one threshold of the safety checks; a larger one is always looser."""
     flag = _flag("controller.safety", name)
     if not 0 <= value < math.inf:
         raise SoloError(
-            f"{flag} {value:g}: this check would never or always be a fault. Expected 0 or more, and no end; by "
-            f"default {usual:g}."
+            f"{flag} {value:g}: this check would never or always be a fault. Expected a finite "
+            f"number of 0 or more. The default is {default:g}."
         )
-    if real and value > usual:
+    if is_real and value > default:
         raise SoloError(
-            f"{flag} {value:g}: looser than {usual:g}, the limit on a real robot. Leave it out, or try it with "
-            "--robot virtual."
+            f"{flag} {value:g}: looser than {default:g}, the limit on a real robot. {TRY_VIRTUAL}"
         )
 
 

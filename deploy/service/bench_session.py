@@ -32,7 +32,7 @@ def check_place(config: DeployConfig) -> None:
     """Refuse robots that have no master board, and Pythons that cannot speak to one."""
     kind = kind_of(config)
     if not kind.has_master_board:
-        possible = [name for name, other in KINDS.items() if other.has_master_board]
+        possible = sorted(name for name, other in KINDS.items() if other.has_master_board)
         raise SoloError(
             f"--robot {config.robot}: only {' and '.join(possible)} have a master board. "
             "Choose one of them."

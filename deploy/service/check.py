@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from deploy.common.deploy_config import DeployConfig
-from deploy.launch.preflight import check_skills, located
+from deploy.launch.preflight import with_calibration_path
+from deploy.launch.skill_checks import check_skills
 from deploy.robots.odri.bring_up.calibration import load
 from deploy.robots.registry import kind_of
 from solo_doi.common.errors import SoloError
@@ -94,7 +95,7 @@ def calibration_row(config: DeployConfig, address: str) -> Row:
     name, limit = "calibration", "of this board"
     if config.calibration is None and not kind_of(config).calibration_in_file:
         return Row(name, "known: the robot is simulated", limit, Verdict.GO)
-    path = located(config).calibration
+    path = with_calibration_path(config).calibration
     assert path is not None  # the real robot's has a place
     try:
         calibration = load(path)

@@ -17,7 +17,7 @@ from deploy.common.sensors import Sensors
 from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.controller.loop import Loop
-from deploy.launch.deployment_report import problems
+from deploy.launch.deployment_report import find_problems
 from deploy.messages.authentication import Authority
 from deploy.messages.lcm_link import COMMAND, LcmLink, Mode, Request, decode
 from deploy.messages.operator_request import OperatorRequest
@@ -314,7 +314,7 @@ class Rig:
         report = {} if self.killed else asdict(self.loop.report)
         fault = self.process.gate.fault
         robot = {"fault": None if fault is None else str(fault)}
-        return problems(report, robot, DeployConfig(), 1.0)
+        return find_problems(report, robot, None, DeployConfig(), 1.0)
 
     @property
     def damped_after(self) -> float | None:

@@ -88,12 +88,12 @@ def refusal(
         (["--mock", "--seconds", "inf"], "--seconds inf: expected a time above 0."),
         (
             ["--mock", "--controller.stop-seconds", "0"],
-            "--controller.stop-seconds 0: expected a number above 0, and no end. By default 0.8.",
+            "--controller.stop-seconds 0: expected a finite number above 0. The default is 0.8.",
         ),
         (
             ["--mock", "--controller.safety.operator-age", "nan"],
-            "--controller.safety.operator-age nan: this check would never or always be a fault. Expected 0 or more, "
-            "and no end; by default 0.5.",
+            "--controller.safety.operator-age nan: this check would never or always be a fault. Expected a "
+            "finite number of 0 or more. The default is 0.5.",
         ),
         (["--mock", "--fast", "--realtime"], "--realtime and --fast exclude each other."),
         (["--mock", "--fast", "--operator", "keyboard"], "--operator keyboard needs real time, not --fast."),

@@ -11,8 +11,8 @@ import pytest
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.controller import controller_process as module
 from deploy.controller.controller_process import PRIORITY, control
-from deploy.launch.deployment_report import problems
-from deploy.launch.preflight import check_skills
+from deploy.launch.deployment_report import find_problems
+from deploy.launch.skill_checks import check_skills
 from deploy.messages.authentication import write_key
 from solo_doi.common import settings
 from solo_doi.policies.bundle import shipped
@@ -115,5 +115,5 @@ def test_a_mistake_in_the_program_is_in_report_and_incident(
     assert "program failed: ZeroDivisionError in test_controller_process.py:" in report["ended"]
     assert (tmp_path / "incident-1" / "cause.txt").read_text() == report["ended"] + "\n"
     assert (tmp_path / "log.lcm").exists()
-    found = problems(report, {"fault": None}, DeployConfig(robot="mock", fast=True), 1.0)
+    found = find_problems(report, {"fault": None}, None, DeployConfig(robot="mock", fast=True), 1.0)
     assert found == [report["ended"]]

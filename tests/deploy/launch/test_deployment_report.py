@@ -12,8 +12,9 @@ from rich.console import Console
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.common.state_machine import ControllerState
+from deploy.common.walk_summary import WalkSummary
 from deploy.controller.controller_process import percentiles
-from deploy.launch.deployment_report import Summary, problems, summarise
+from deploy.launch.deployment_report import DeploymentSummary, find_problems, summarise
 from deploy.launch.supervisor import _show
 from deploy.logs.log_picture import draw
 from deploy.recorder.recorder import write_log
@@ -24,6 +25,16 @@ WALK = {"walked_seconds": 3.0, "distance": 2.9, "velocity": 0.98, "falls": 0, "e
 ROBOT: dict[str, Any] = {"fault": None, "walk": WALK}
 SCRIPT = DeployConfig()
 PERSON = DeployConfig(operator="keyboard")
+
+
+def problems(
+    controller: dict[str, Any], robot: dict[str, Any], config: DeployConfig, commanded: float
+) -> list[str]:
+    """Problems of two reports; the robot's has the walk, if there is one."""
+    walk = robot.get("walk")
+    if walk is not None:
+        walk = WalkSummary.from_json(walk)
+    return find_problems(controller, robot, walk, config, commanded)
 
 
 def test_a_good_walk_has_no_problems() -> None:
@@ -213,7 +224,7 @@ def test_percentiles_are_in_microseconds() -> None:
     assert percentiles(np.zeros(0)) == {}
 
 
-def text_of(summary: Summary) -> str:
+def text_of(summary: DeploymentSummary) -> str:
     """The table as a wide terminal shows it."""
     stream = io.StringIO()
     Console(width=200, file=stream).print(summary.table())

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from deploy.common.deploy_config import ControllerConfig, DeployConfig
-from deploy.launch.preflight import check, check_gains, check_robot, located
+from deploy.launch.preflight import check, check_robot, with_calibration_path
+from deploy.launch.skill_checks import check_gains
 from deploy.robots.odri.bring_up.calibration import default_path, save
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from solo_doi.common.errors import SoloError
@@ -70,7 +71,7 @@ def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
     """Before anything starts, with the least time: at the end it would be said that the robot did not walk."""
     assert refusal(seconds=0.5) == (
         "--seconds 0.5: too short to tell whether the robot walks. Expected at least 1.5 s with each of 1 skill(s), or "
-        "--mock, of which nobody asks it."
+        "--mock, whose walk is not judged."
     )
     assert "at least 0.75 s with each of 2 skill(s)" in refusal(
         seconds=0.7, then=(1,), robot="virtual"
@@ -186,11 +187,11 @@ def test_the_real_robots_calibration_has_a_place(
     path.parent.mkdir()
     save(replace(CALIBRATION, measured=date.today()), path)
     check(config)
-    assert located(config).calibration == path
-    assert located(replace(config, calibration=Path("other.json"))).calibration == Path(
-        "other.json"
-    )
-    assert located(replace(config, robot="virtual")).calibration is None
+    assert with_calibration_path(config).calibration == path
+    assert with_calibration_path(
+        replace(config, calibration=Path("other.json"))
+    ).calibration == Path("other.json")
+    assert with_calibration_path(replace(config, robot="virtual")).calibration is None
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     assert default_path() == Path.home() / ".config" / "solo-doi" / "calibration.json"
 
@@ -213,7 +214,7 @@ def test_the_real_robots_calibration_has_a_place(
         (
             {"robot": "mock"},
             10.1,
-            "the robot's last line lets through at most kp 10.00 and kd 0.60",
+            "the robot process accepts at most kp 10.00 and kd 0.60",
         ),
     ],
 )

@@ -35,7 +35,7 @@ def test_a_recorder_at_work_is_waited_for(waits: list[float], tmp_path: Path) ->
     """But not for ever."""
     (tmp_path / WORK_FILE).touch()
     supervisor._await_log(tmp_path)
-    assert sum(waits) == pytest.approx(supervisor.END, abs=0.1)
+    assert sum(waits) == pytest.approx(supervisor.END_TIMEOUT, abs=0.1)
 
 
 class Pad:
@@ -67,11 +67,14 @@ def test_a_gamepad_that_others_hold_is_told_before_anything_starts(
     def start(*_: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(supervisor, "_device", lambda _: Gamepad(Pad(held=True), dead_man=False))
+    monkeypatch.setattr(
+        supervisor, "make_device", lambda _: Gamepad(Pad(held=True), dead_man=False)
+    )
     monkeypatch.setattr(supervisor, "_start_robot", start)
     config = DeployConfig(robot="mock", operator="gamepad")
     with pytest.raises(
-        SoloError, match=r"The gamepad cannot be taken \(Device or resource busy\). End the program"
+        SoloError,
+        match=r"The gamepad cannot be acquired \(Device or resource busy\). End the program",
     ):
         supervisor.supervise(config, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
@@ -89,7 +92,7 @@ def test_a_gamepad_is_taken_once_and_given_back(
         held.append(pad.held)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(supervisor, "_device", lambda _: Gamepad(pad, dead_man=False))
+    monkeypatch.setattr(supervisor, "make_device", lambda _: Gamepad(pad, dead_man=False))
     monkeypatch.setattr(supervisor, "_start_robot", lambda *_: None)
     monkeypatch.setattr(supervisor, "_accompany", accompany)
     monkeypatch.setattr(supervisor, "on_ending", lambda _: None)

@@ -43,7 +43,7 @@ def test_durations_gains_and_rates_are_above_zero(name: str, value: float) -> No
     usual = getattr(ControllerConfig(), name)
     assert (
         str(error.value)
-        == f"{flag} {value:g}: expected a number above 0, and no end. By default {usual:g}."
+        == f"{flag} {value:g}: expected a finite number above 0. The default is {usual:g}."
     )
     check(moving(MOCK, name, 0.5))
 
