@@ -8,14 +8,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from solo_doi.common.progress import Shown
 from solo_doi.data.manifest import ShardEntry
 
-from .recipe import CollectConfig
+from .recipes import CollectConfig
 
 
 class CollectProgress(Shown):
-    """A bar over trajectories; use as a context manager."""
+    """Progress bar over trajectories; use as a context manager."""
 
     def __init__(self, trajectories: int, config: CollectConfig) -> None:
-        """Count up to `trajectories`, those that are still missing."""
+        """Count up to `trajectories`, the number of missing ones."""
         columns = (
             BarColumn(),
             MofNCompleteColumn(),

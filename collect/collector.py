@@ -1,4 +1,4 @@
-"""Collects the datasets of a recipe: plans shards, has workers make those that are missing, writes manifests."""
+"""Collection of a recipe's datasets: plan, missing shards in workers, manifests."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from solo_doi.solo12.constants import CONTROL_DT, JOINT_NAMES
 from solo_doi.tasks import task_type
 
 from .collect_progress import CollectProgress
-from .recipe import CollectConfig, Plan, SourceConfig, make_plan
+from .recipes import CollectConfig, Plan, SourceConfig, make_plan
 from .shipped_checkpoints import shipped_checkpoints
-from .worker import ShardJob, describe, leave_with_parent, make_shard, shard_fields
+from .worker import ShardJob, exit_with_parent, make_shard, shard_entry, shard_fields
 
 SOURCES = ("expert", "offline")
+"""Datasets that are simulated; the others are derived from them."""
 
 
 class SourceCollector:
@@ -42,74 +43,80 @@ class SourceCollector:
         self, config: CollectConfig, name: str, folder: Path, isaac: IsaacConfig | None = None
     ) -> None:
         """Plan all trajectories; refuse a directory that was begun with other settings."""
-        self.config, self.name, self.folder, self._isaac = config, name, folder, isaac
+        self.config = config
+        self.name = name
+        self.folder = folder
+        self._isaac = isaac
         self.source: SourceConfig = getattr(config, name)
         checkpoints = config.checkpoints or shipped_checkpoints(config.task)
         self.files = tuple(checkpoints / file for file in self.source.mixture)
         self.policies = tuple(_policy(path, config.task) for path in self.files)
-        skills = {
-            file: policy.num_skills
-            for file, policy in zip(self.source.mixture, self.policies, strict=True)
-        }
+        skills = {}
+        for file, policy in zip(self.source.mixture, self.policies, strict=True):
+            skills[file] = policy.num_skills
         count = config.scaled(self.source.trajectories)
         self.plan: Plan = make_plan(self.source, count, skills, config.standing_every)
         self.manifest = self._planned_manifest(skills)
-        self._entries = {entry.file: entry for entry in self._begun()}
-        """What the manifest says is there."""
+        self._entries = {entry.file: entry for entry in self._recorded_shards()}
+        """Shards in the manifest, by file name."""
 
     @cached_property
     def shard_ranges(self) -> list[np.ndarray]:
         """Numbers of the trajectories of each shard."""
         size = self.config.shard_trajectories
-        return [
-            np.arange(first, min(first + size, len(self.plan)))
-            for first in range(0, len(self.plan), size)
-        ]
+        return np.split(np.arange(len(self.plan)), range(size, len(self.plan), size))
 
     def shard_path(self, number: int) -> Path:
-        """Where a shard lies."""
+        """Return the path of a shard."""
         return self.folder / f"shard-{number:05}.h5"
 
     def job(self, number: int, threads: int) -> ShardJob:
-        """Return what a worker needs to make a shard."""
+        """Return the description of a shard for a worker."""
         index = self.shard_ranges[number]
         return ShardJob(
-            self.config, self.source, SOURCES.index(self.name), self.policies,
-            index, self.plan.checkpoint[index], self.plan.skill[index], self.plan.standing[index], threads,
-            self._isaac,
-        )  # fmt: skip
+            config=self.config,
+            source=self.source,
+            source_number=SOURCES.index(self.name),
+            policies=self.policies,
+            index=index,
+            checkpoint=self.plan.checkpoint[index],
+            skill=self.plan.skill[index],
+            standing=self.plan.standing[index],
+            threads=threads,
+            isaac=self._isaac,
+        )
 
     def missing(self, part: int, parts: int) -> list[int]:
-        """Shards of this part that are not there yet, or no longer hold all their trajectories."""
-        return [
-            number
-            for number in range(part, len(self.shard_ranges), parts)
-            if self._found(number) is None
-        ]
+        """Return the shards of this part that do not exist or lack trajectories."""
+        numbers = range(part, len(self.shard_ranges), parts)
+        return [number for number in numbers if self._found(number) is None]
 
     def record(self, entry: ShardEntry) -> None:
-        """Add a shard to the manifest at once: what is there can be read even if the collection is never finished."""
+        """Add a shard to the manifest at once, so that an unfinished collection can be read."""
         self._entries[entry.file] = entry
         self._write_manifest()
 
     def finish(self) -> bool:
-        """Write the manifest of the shards that are there; return whether they are all."""
+        """Write the manifest of the existing shards; return True if none is missing."""
         found = {}
         for number in range(len(self.shard_ranges)):
-            path, size = self.shard_path(number), self._found(number)
+            path = self.shard_path(number)
+            size = self._found(number)
             if size is not None:
-                found[path.name] = self._entries.get(path.name) or describe(path, *size)
+                found[path.name] = self._entries.get(path.name) or shard_entry(path, *size)
         self._entries = found
         return self._write_manifest()
 
     def _found(self, number: int) -> tuple[int, int] | None:
-        """Trajectories and transitions of a shard, if it is there with all that was planned."""
-        path, index = self.shard_path(number), self.shard_ranges[number]
+        """Return the trajectories and transitions of a shard, None if it is not complete."""
+        path = self.shard_path(number)
+        index = self.shard_ranges[number]
         if not path.is_file():
             return None
         arrays = map_shard(path, self.manifest.fields)
-        whole = np.array_equal(arrays["episodes/index"], index)
-        return (len(index), len(arrays["observations"])) if whole else None
+        if not np.array_equal(arrays["episodes/index"], index):
+            return None
+        return len(index), len(arrays["observations"])
 
     def _write_manifest(self) -> bool:
         shards = tuple(self._entries[file] for file in sorted(self._entries))
@@ -118,10 +125,8 @@ class SourceCollector:
         return complete
 
     def _planned_manifest(self, skills: dict[str, int]) -> Manifest:
-        recipe = {
-            **settings.to_dict(self.config),
-            "checkpoints": None,
-        }  # their hashes say what they are
+        # Hashes identify the checkpoints; their folder differs between machines.
+        recipe = {**settings.to_dict(self.config), "checkpoints": None}
         return Manifest(
             name=self.name,
             task=self.config.task,
@@ -145,8 +150,8 @@ class SourceCollector:
             ),
         )
 
-    def _begun(self) -> tuple[ShardEntry, ...]:
-        """Shards that an earlier attempt recorded; refuse a directory that was begun with other settings."""
+    def _recorded_shards(self) -> tuple[ShardEntry, ...]:
+        """Return the shards that an earlier attempt recorded; refuse one with other settings."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -160,8 +165,8 @@ class SourceCollector:
         differing = begun.differences(self.manifest)
         if differing:
             raise DataError(
-                f"{self.folder}: was begun with other settings, checkpoints or versions ({'; '.join(differing[:3])}). "
-                "Choose another --out, or delete it."
+                f"{self.folder}: was begun with other settings, checkpoints or versions "
+                f"({'; '.join(differing[:3])}). Choose another --out, or delete it."
             )
         return tuple(entry for entry in begun.shards if (self.folder / entry.file).is_file())
 
@@ -171,8 +176,8 @@ def _policy(path: Path, task: str) -> MaskedPolicy:
     size = task_type(task).layout.size
     if policy.observation_size != size:
         raise SoloError(
-            f"{path}: takes observations of {policy.observation_size} numbers, the task gives {size}: "
-            "the checkpoint was trained for another task."
+            f"{path}: takes observations of {policy.observation_size} numbers, "
+            f"the task gives {size}: the checkpoint was trained for another task."
         )
     return policy
 
@@ -186,51 +191,49 @@ def collect(
     ray: bool = False,
     isaac: IsaacConfig | None = None,
 ) -> bool:
-    """Make all missing shards of this part; return whether the datasets are complete.
+    """Make all missing shards of this part; return True if the datasets are complete.
 
-    Killed at any moment and called again, it goes on with the shards that are missing. `isaac` says where Isaac Gym
-    is, if that is the simulator.
+    After a kill at any moment, the next call makes the shards that are missing. `isaac` locates
+    Isaac Gym, if that is the simulator.
     """
     if workers < 0:
         raise SoloError(f"Expected at least one worker, or 0 for one per core, found {workers}.")
-    with _alone_in(out):
+    with _locked_folder(out):
         sources = [SourceCollector(config, name, out / name, isaac) for name in SOURCES]
         work = [(source, number) for source in sources for number in source.missing(part, parts)]
         if work:
-            workers = workers or int(config.sim == "isaacgym")  # they would share one GPU
-            _make(
-                work,
-                CollectProgress(sum(len(source.shard_ranges[n]) for source, n in work), config),
-                workers,
-                ray,
-            )
+            if config.sim == "isaacgym" and not workers:
+                workers = 1  # several would share one GPU
+            trajectories = sum(len(source.shard_ranges[number]) for source, number in work)
+            _make_shards(work, CollectProgress(trajectories, config), workers, ray)
         finished = [source.finish() for source in sources]
         return all(finished)
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Refuse a folder in which another process collects; the lock goes with the process, however it ends."""
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """Lock a folder against other collections. The lock ends with the process, even if killed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        place = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise DataError(
             f"{folder}: cannot be made ({reason(error)}). Choose another --out."
         ) from error
     try:
-        if not _locked(place):
+        if not _try_lock(descriptor):
             raise DataError(
-                f"{folder}: another solo-collect is at work here. Wait for it, or choose another --out."
+                f"{folder}: another solo-collect is at work here. "
+                "Wait for it, or choose another --out."
             )
         yield
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
-def _locked(place: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
@@ -238,16 +241,16 @@ def _locked(place: int) -> bool:
     return True
 
 
-def _make(
+def _make_shards(
     work: list[tuple[SourceCollector, int]], progress: CollectProgress, workers: int, ray: bool
 ) -> None:
     cores = os.cpu_count() or 1
     threads = max(1, cores // (workers or cores))
     with progress, _executor(workers, ray) as submit:
-        futures = {
-            submit(source.job(number, threads), source.shard_path(number)): source
-            for source, number in work
-        }
+        futures = {}
+        for source, number in work:
+            future = submit(source.job(number, threads), source.shard_path(number))
+            futures[future] = source
         for future in as_completed(futures):
             entry = future.result()
             futures[future].record(entry)
@@ -262,21 +265,20 @@ def _executor(workers: int, ray: bool) -> Iterator[Callable[[ShardJob, Path], Fu
         with ray_submit(workers) as submit:
             yield submit
         return
-    # Fresh processes, each with one thread of linear algebra: results do not depend on how many there are.
-    os.environ.update(
-        dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    )
+    # One thread of linear algebra per process: results do not depend on the number of processes.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
     # `multiprocessing` starts them with `python -c`, which would import from the current directory.
     os.environ["PYTHONSAFEPATH"] = "1"
     pool = ProcessPoolExecutor(
-        workers or None, multiprocessing.get_context("spawn"), initializer=leave_with_parent
+        workers or None, multiprocessing.get_context("spawn"), initializer=exit_with_parent
     )
     try:
         yield lambda job, path: pool.submit(make_shard, job, path)
     except BrokenProcessPool as error:
         raise SoloError(
-            "A worker was ended from outside, perhaps because memory ran out. What was collected is kept: run the same "
-            "command again, with fewer --workers if it happens once more."
+            "A worker was killed, perhaps because memory ran out. Finished shards are kept: "
+            "run the same command again, with fewer --workers if it happens once more."
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)

@@ -1,9 +1,9 @@
-"""solo-collect inspect and card: what a dataset holds, as a table, a picture and a page."""
+"""solo-collect inspect and card: contents of a dataset as a table, a picture and a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -18,115 +18,133 @@ CARD_FILE = "README.md"
 
 
 @dataclass(frozen=True)
-class Group:
+class CheckpointSummary:
     """Trajectories of one checkpoint."""
 
     name: str
     trajectories: int
     skills: int
     length: float
+    """Mean length [control steps]."""
     reward: float
     """Mean tracking reward per step, in (0, 1]."""
     velocity: float
     """Mean velocity along the world's x axis [m/s]."""
     height: float
+    """Mean base height [m]."""
     falls: int
+    """Trajectories with a fall."""
 
 
 @dataclass(frozen=True)
-class Walks:
-    """Numbers of single trajectories, (trajectories,) each."""
+class TrajectorySummaries:
+    """Measures of single trajectories, (trajectories,) each."""
 
     checkpoint: np.ndarray
     skill: np.ndarray
     length: np.ndarray
     fallen: np.ndarray
     reward: np.ndarray
-    velocity: np.ndarray
-    height: np.ndarray
+    velocity: np.ndarray  # along the world's x axis [m/s]
+    height: np.ndarray  # [m]
 
 
-def walks(dataset: Dataset) -> Walks:
+def summarise_trajectories(dataset: Dataset) -> TrajectorySummaries:
     """Summarise every trajectory, one shard at a time: memory does not grow with the dataset."""
-    parts = [_shard_walks(arrays, dataset.manifest.control_dt) for arrays in dataset.shards]
-    return Walks(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    parts = [_summarise_shard(arrays, dataset.manifest.control_dt) for arrays in dataset.shards]
+    columns = {}
+    for field in fields(TrajectorySummaries):
+        columns[field.name] = np.concatenate([getattr(part, field.name) for part in parts])
+    return TrajectorySummaries(**columns)
 
 
-def _shard_walks(arrays: Mapping[str, np.ndarray], control_dt: float) -> tuple[np.ndarray, ...]:
-    start, length = (np.array(arrays[f"episodes/{name}"]) for name in ("start", "length"))
+def _summarise_shard(arrays: Mapping[str, np.ndarray], control_dt: float) -> TrajectorySummaries:
+    start = np.array(arrays["episodes/start"])
+    length = np.array(arrays["episodes/length"])
     position = np.array(arrays["infos/base_position"])
     moved = position[start + length - 1, 0] - position[start, 0]
-    return (
-        *(np.array(arrays[f"episodes/{name}"]) for name in ("checkpoint", "skill")),
-        length,
-        np.array(arrays["episodes/fallen"]),
-        np.add.reduceat(arrays["rewards"], start) / length,
-        moved / ((length - 1) * control_dt),
-        np.add.reduceat(position[:, 2], start) / length,
+    return TrajectorySummaries(
+        checkpoint=np.array(arrays["episodes/checkpoint"]),
+        skill=np.array(arrays["episodes/skill"]),
+        length=length,
+        fallen=np.array(arrays["episodes/fallen"]),
+        reward=np.add.reduceat(arrays["rewards"], start) / length,
+        velocity=moved / ((length - 1) * control_dt),
+        height=np.add.reduceat(position[:, 2], start) / length,
     )
 
 
-def groups(dataset: Dataset) -> list[Group]:
-    """Summarise a dataset by who acted."""
-    walk, found = walks(dataset), []
+def summarise_checkpoints(dataset: Dataset) -> list[CheckpointSummary]:
+    """Summarise a dataset by checkpoint."""
+    single = summarise_trajectories(dataset)
+    found = []
     for number, policy in enumerate(dataset.manifest.policies):
-        rows = walk.checkpoint == number
+        rows = single.checkpoint == number
         if rows.any():
-            found.append(
-                Group(
-                    policy["name"], int(rows.sum()), len(np.unique(walk.skill[rows])), float(walk.length[rows].mean()),
-                    float(walk.reward[rows].mean()), float(walk.velocity[rows].mean()),
-                    float(walk.height[rows].mean()), int(walk.fallen[rows].sum()),
-                )
-            )  # fmt: skip
+            summary = CheckpointSummary(
+                name=policy["name"],
+                trajectories=int(rows.sum()),
+                skills=len(np.unique(single.skill[rows])),
+                length=float(single.length[rows].mean()),
+                reward=float(single.reward[rows].mean()),
+                velocity=float(single.velocity[rows].mean()),
+                height=float(single.height[rows].mean()),
+                falls=int(single.fallen[rows].sum()),
+            )
+            found.append(summary)
     return found
 
 
 def table(dataset: Dataset) -> Table:
-    """Return what a dataset holds, one row per checkpoint."""
+    """Return the contents of a dataset, one row per checkpoint."""
     manifest = dataset.manifest
+    title = (
+        f"{dataset.folder}: {manifest.num_trajectories} trajectories, {len(dataset):,} transitions"
+    )
+    if not manifest.complete:
+        title += " (not complete)"
     result = Table(
-        title=f"{dataset.folder}: {manifest.num_trajectories} trajectories, {len(dataset):,} transitions"
-        + ("" if manifest.complete else " (not complete)"),
+        title=title,
         caption="reward per step, advance along the world's x in m/s, height in mm",
         box=SIMPLE,
         padding=(0, 1, 0, 0),  # fits into 80 columns
     )
     if not dataset.has("episodes/checkpoint"):
-        result.caption = "states only: no actions, nobody named"
+        result.caption = "states only: no actions, no checkpoints"
         result.add_column("terms of a state")
         result.add_row(", ".join(term["name"] for term in manifest.layout))
         return result
-    for heading in (
-        "checkpoint",
-        "trajectories",
-        "skills",
-        "steps",
-        "reward",
-        "advance",
-        "height",
-        "falls",
-    ):
-        result.add_column(heading, justify="left" if heading == "checkpoint" else "right")
-    for group in groups(dataset):
+    result.add_column("checkpoint")
+    for heading in ("trajectories", "skills", "steps", "reward", "advance", "height", "falls"):
+        result.add_column(heading, justify="right")
+    for summary in summarise_checkpoints(dataset):
         result.add_row(
-            group.name, str(group.trajectories), str(group.skills), f"{group.length:.0f}", f"{group.reward:.3f}",
-            f"{group.velocity:.2f}", f"{1000 * group.height:.0f}", str(group.falls),
-        )  # fmt: skip
+            summary.name,
+            str(summary.trajectories),
+            str(summary.skills),
+            f"{summary.length:.0f}",
+            f"{summary.reward:.3f}",
+            f"{summary.velocity:.2f}",
+            f"{1000 * summary.height:.0f}",
+            str(summary.falls),
+        )
     return result
 
 
 def ranges(dataset: Dataset) -> Table:
     """Return smallest, mean and largest value of every observation term."""
     result = Table(box=SIMPLE)
-    for heading in ("term", "unit", "min", "mean", "max", "not finite"):
-        result.add_column(heading, justify="left" if heading in ("term", "unit") else "right")
+    result.add_column("term")
+    result.add_column("unit")
+    for heading in ("min", "mean", "max", "not finite"):
+        result.add_column(heading, justify="right")
     end = 0
     for term in dataset.manifest.layout:
         columns = slice(end, end + term["size"])
         end += term["size"]
         parts = [arrays["observations"][:, columns] for arrays in dataset.shards]
-        low, high = min(part.min() for part in parts), max(part.max() for part in parts)
+        low = min(part.min() for part in parts)
+        high = max(part.max() for part in parts)
         mean = sum(part.sum(dtype=np.float64) for part in parts) / (len(dataset) * term["size"])
         wrong = sum(int((~np.isfinite(part)).sum()) for part in parts)
         result.add_row(
@@ -142,15 +160,14 @@ def picture(dataset: Dataset, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    walk = walks(dataset)
+    single = summarise_trajectories(dataset)
     figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for number, policy in enumerate(dataset.manifest.policies):
-        rows = walk.checkpoint == number
+        rows = single.checkpoint == number
         if rows.any():
             label = f"{policy['name']} ({rows.sum()})"
-            axis.scatter(
-                walk.velocity[rows], 1000 * walk.height[rows], s=6, label=label, alpha=0.6, lw=0
-            )
+            height = 1000 * single.height[rows]
+            axis.scatter(single.velocity[rows], height, s=6, label=label, alpha=0.6, lw=0)
     axis.set(
         xlabel="mean forward velocity [m/s]",
         ylabel="mean base height [mm]",
@@ -165,20 +182,28 @@ def picture(dataset: Dataset, path: Path) -> None:
 
 
 def write_card(dataset: Dataset) -> Path:
-    """Write a page that tells a stranger what the dataset is."""
+    """Write a page that describes the dataset; return its path."""
     manifest = dataset.manifest
     recipe = manifest.origin["recipe"]
+    origin = f"{recipe['sim']}, randomisation `{recipe['randomisation']}`"
+    if manifest.seed is not None:
+        origin += f", seed {manifest.seed}"
     lines = [
-        f"# {manifest.task} / {manifest.name}", "",
-        f"{manifest.num_trajectories} trajectories, {len(dataset):,} transitions of a simulated Solo12 "
-        f"({recipe['sim']}, randomisation `{recipe['randomisation']}`"
-        + ("" if manifest.seed is None else f", seed {manifest.seed}") + ").", "",
-        "| field | type | meaning |", "|---|---|---|",
-        *(f"| `{f.name}` | {f.dtype} {list(f.shape)} | {f.meaning} |" for f in manifest.fields), "",
-        "| observation term | size | unit | frame | noise |", "|---|---|---|---|---|",
-        *(f"| `{t['name']}` | {t['size']} | {t['unit']} | {t['frame']} | {t['noise']} |" for t in manifest.layout), "",
-        f"Made by: {', '.join(f'{name} {version}' for name, version in manifest.origin['software'].items())}.",
-    ]  # fmt: skip
+        f"# {manifest.task} / {manifest.name}",
+        "",
+        f"{manifest.num_trajectories} trajectories, {len(dataset):,} transitions "
+        f"of a simulated Solo12 ({origin}).",
+        "",
+        "| field | type | meaning |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{f.name}` | {f.dtype} {list(f.shape)} | {f.meaning} |" for f in manifest.fields]
+    lines += ["", "| observation term | size | unit | frame | noise |", "|---|---|---|---|---|"]
+    for term in manifest.layout:
+        cells = [term[name] for name in ("size", "unit", "frame", "noise")]
+        lines.append(f"| `{term['name']}` | {' | '.join(map(str, cells))} |")
+    versions = [f"{name} {version}" for name, version in manifest.origin["software"].items()]
+    lines += ["", f"Made by: {', '.join(versions)}."]
     path = dataset.folder / CARD_FILE
     with replacing(path) as partial:
         partial.write_text("\n".join(lines) + "\n")

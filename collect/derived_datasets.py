@@ -1,8 +1,8 @@
-"""The sets that training reads, made from those that were collected.
+"""Datasets for training, derived from the collected ones.
 
 coverage (D_O): all offline trajectories plus a few unlabelled expert ones.
-demonstrations (D_E): states of other expert trajectories. Their actions are not in the files: neither in a field
-of their own, nor as the observation's `previous_action`, nor as seeds from which they could be simulated again.
+demonstrations (D_E): states of other expert trajectories. The files do not contain their actions:
+not as a field, not as the observation's `previous_action`, and not as seeds to simulate them again.
 """
 
 from __future__ import annotations
@@ -23,29 +23,32 @@ from solo_doi.data.manifest import Manifest
 from solo_doi.data.schema import Field, transition_fields
 from solo_doi.data.shard import DataError, checksums
 
-from .recipe import CollectConfig
-from .worker import store
+from .recipes import CollectConfig
+from .worker import store_shard
 
 EXPERT_SHARD = "expert.h5"
+"""File of the expert's trajectories in the coverage set."""
 HIDDEN_TERM = "previous_action"
+"""Observation term that demonstrations leave out."""
 DEMONSTRATION_EPISODES = ("episodes/index", "episodes/start", "episodes/length", "episodes/crc32")
 
 
 def make_coverage(config: CollectConfig, out: Path) -> Manifest:
-    """Put the offline shards and some expert trajectories into one dataset; files are linked, not copied."""
-    offline, expert = Manifest.read(out / "offline"), Dataset(out / "expert")
+    """Join the offline shards and some expert trajectories; files are linked, not copied."""
+    offline = Manifest.read(out / "offline")
+    expert = Dataset(out / "expert")
     chosen = np.arange(_available(expert, config.scaled(config.coverage_expert)))
     shards = offline.shards
-    with _fresh(out / "coverage") as folder:
+    with _replaced_folder(out / "coverage") as folder:
         for shard in offline.shards:
             link(out / "offline" / shard.file, folder / shard.file)
         if chosen.size:
-            arrays = take_trajectories(expert, chosen)
+            arrays = copy_trajectories(expert, chosen)
             arrays["episodes/checkpoint"] += len(offline.policies)
             arrays["episodes/crc32"] = checksums(
                 arrays, arrays["episodes/start"], arrays["episodes/length"]
             )
-            shards = (*shards, store(arrays, folder / EXPERT_SHARD))
+            shards = (*shards, store_shard(arrays, folder / EXPERT_SHARD))
         policies = (*offline.policies, *expert.manifest.policies)
         manifest = dataclasses.replace(offline, name="coverage", policies=policies, shards=shards)
         manifest.write(folder)
@@ -57,7 +60,7 @@ def make_demonstrations(config: CollectConfig, out: Path) -> Manifest:
     expert = Dataset(out / "expert")
     first = config.scaled(config.coverage_expert)
     last = _available(expert, first + config.scaled(config.demonstrations))
-    arrays = take_trajectories(expert, np.arange(first, last))
+    arrays = copy_trajectories(expert, np.arange(first, last))
     layout, kept = _without(expert.manifest.layout, HIDDEN_TERM)
     fields = (
         *transition_fields(int(kept.sum()), actions=False),
@@ -71,26 +74,37 @@ def make_demonstrations(config: CollectConfig, out: Path) -> Manifest:
     )
     origin = expert.manifest.origin
     recipe = {name: value for name, value in origin["recipe"].items() if name != "seed"}
-    with _fresh(out / "demonstrations") as folder:
-        entry = store(chosen, folder / "shard-00000.h5")
+    with _replaced_folder(out / "demonstrations") as folder:
+        entry = store_shard(chosen, folder / "shard-00000.h5")
         manifest = dataclasses.replace(
-            expert.manifest, name="demonstrations", fields=fields, layout=layout, shards=(entry,),
-            seed=None, origin={**origin, "recipe": recipe},
-        )  # fmt: skip
+            expert.manifest,
+            name="demonstrations",
+            fields=fields,
+            layout=layout,
+            shards=(entry,),
+            seed=None,
+            origin={**origin, "recipe": recipe},
+        )
         manifest.write(folder)
     return manifest
 
 
-def take_trajectories(dataset: Dataset, chosen: np.ndarray) -> dict[str, np.ndarray]:
+def copy_trajectories(dataset: Dataset, chosen: np.ndarray) -> dict[str, np.ndarray]:
     """Copy whole trajectories, by their number in the dataset, into arrays of a new shard."""
     starts = dataset.starts()
     lengths = dataset.column("episodes/length")[chosen]
-    rows = np.concatenate(
-        [np.arange(starts[t], starts[t] + n) for t, n in zip(chosen, lengths, strict=True)]
-    )
+    spans = []
+    for start, length in zip(starts[chosen], lengths, strict=True):
+        spans.append(np.arange(start, start + length))
     fields: tuple[Field, ...] = dataset.manifest.fields
-    arrays = {f.name: dataset.column(f.name)[chosen] for f in fields if f.per_trajectory}
-    arrays |= dataset.batch(rows, [f.name for f in fields if not f.per_trajectory])
+    arrays = {}
+    per_step = []
+    for field in fields:
+        if field.per_trajectory:
+            arrays[field.name] = dataset.column(field.name)[chosen]
+        else:
+            per_step.append(field.name)
+    arrays |= dataset.batch(np.concatenate(spans), per_step)
     arrays["episodes/start"] = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
     return {field.name: arrays[field.name] for field in fields}
 
@@ -98,8 +112,9 @@ def take_trajectories(dataset: Dataset, chosen: np.ndarray) -> dict[str, np.ndar
 def _available(expert: Dataset, wanted: int) -> int:
     if wanted > expert.manifest.num_trajectories:
         raise DataError(
-            f"{expert.folder}: has {expert.manifest.num_trajectories} trajectories, {wanted} are needed for coverage "
-            "and demonstrations. Collect at a larger --scale, or ask for fewer."
+            f"{expert.folder}: has {expert.manifest.num_trajectories} trajectories, {wanted} "
+            "are needed for coverage and demonstrations. Collect at a larger --scale, "
+            "or ask for fewer."
         )
     return wanted
 
@@ -107,19 +122,21 @@ def _available(expert: Dataset, wanted: int) -> int:
 def _without(
     layout: tuple[dict[str, Any], ...], name: str
 ) -> tuple[tuple[dict[str, Any], ...], np.ndarray]:
-    kept = np.concatenate([np.full(term["size"], term["name"] != name) for term in layout])
-    return tuple(term for term in layout if term["name"] != name), kept
+    """Return the layout without a term, and a mask of the remaining values."""
+    mask = [np.full(term["size"], term["name"] != name) for term in layout]
+    return tuple(term for term in layout if term["name"] != name), np.concatenate(mask)
 
 
 @contextmanager
-def _fresh(folder: Path) -> Iterator[Path]:
-    """Give an empty folder that takes the place of `folder` if the block ends well.
+def _replaced_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder that replaces `folder` when the block ends without error.
 
-    What is derived is made anew, so that it never mixes two collections, and appears at once.
+    So a derived dataset never mixes two collections, and appears at once.
     """
     if folder.exists():
-        Manifest.read(folder)  # refuses to delete what is not a dataset
-    new, old = (folder.with_name(f".{folder.name}.{word}") for word in ("new", "old"))
+        Manifest.read(folder)  # never delete a folder that is not a dataset
+    new = folder.with_name(f".{folder.name}.new")
+    old = folder.with_name(f".{folder.name}.old")
     try:
         for leftover in (new, old):  # of a killed attempt
             shutil.rmtree(leftover, ignore_errors=True)
@@ -138,7 +155,7 @@ def _fresh(folder: Path) -> Iterator[Path]:
 
 
 def link(source: Path, target: Path) -> None:
-    """Link a file, or copy it where links cannot be had; what was at the target is replaced."""
+    """Link a file, or copy it if links are not possible; an existing target is replaced."""
     if not source.is_file():
         raise DataError(
             f"{source}: missing. `solo-collect verify` shows what is left of its dataset."

@@ -1,4 +1,4 @@
-"""Does Isaac Gym do here what its double does? `python -m collect.isaac_selftest` writes one file to send back."""
+"""Self-test of Isaac Gym on this machine: `python -m collect.isaac_selftest` writes a report."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ from solo_doi.solo12.constants import CONTROL_SETUPS, GRAVITY, TOTAL_MASS, Array
 from solo_doi.solo12.rotations import from_rpy, rotate
 from solo_doi.solo12.state import Motion, RobotState, standing
 
-from .isaac import WORKER
+from .isaac_setup import ISAAC_WORKER
 
 SETUP = CONTROL_SETUPS["locomotion"]
 WEIGHT = TOTAL_MASS * GRAVITY
-# One simulation for everything, since a process may have only one: these robots differ from the others.
+# One simulation for all checks, since a process may have only one. These robots differ.
 NOMINAL, HEAVY, ON_BOX, HOLDING, SLIDING, PROMPT = range(6)
 NUM_ROBOTS = 8
-ADDED_MASS, BOX_HEIGHT, FRICTION = 0.5, 0.1, 0.15
+ADDED_MASS = 0.5
+"""Mass added to robot HEAVY [kg]."""
+BOX_HEIGHT = 0.1
+"""Height of the box under robot ON_BOX [m]."""
+FRICTION = 0.15
+"""Friction of robots HOLDING and SLIDING."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that the rest of the project relies on."""
+    """One property of Isaac Gym that the project relies on."""
 
     name: str
     found: float
@@ -43,12 +48,12 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether it is so."""
+        """True if the value is within its tolerance."""
         return abs(self.found - self.expected) <= self.tolerance
 
 
 def run_checks(isaac: IsaacConfig) -> dict[str, Any]:
-    """Try everything; return versions, device and checks."""
+    """Run all checks; return versions, device and results."""
     checks: list[Check] = []
     with make_simulator(
         "isaacgym", SimConfig(num_robots=NUM_ROBOTS, isaac=isaac), _terrain()
@@ -62,7 +67,7 @@ def run_checks(isaac: IsaacConfig) -> dict[str, Any]:
         checks += _friction(simulator)
         seconds = time.perf_counter() - started
         return {
-            "about": simulator.link.about,
+            "about": simulator.worker.about,
             "seconds": round(seconds, 2),
             "ok": all(check.ok for check in checks),
             "checks": [{**asdict(check), "ok": check.ok} for check in checks],
@@ -70,19 +75,20 @@ def run_checks(isaac: IsaacConfig) -> dict[str, Any]:
 
 
 def _terrain() -> Terrain:
-    centre, size = np.full((NUM_ROBOTS, 1, 2), 5.0), np.full((NUM_ROBOTS, 1, 3), BOX_HEIGHT)
+    centre = np.full((NUM_ROBOTS, 1, 2), 5.0)
+    size = np.full((NUM_ROBOTS, 1, 3), BOX_HEIGHT)
     size[..., :2] = 1.0
     centre[ON_BOX] = 0.0
     return Terrain(centre, size)
 
 
 def _domain() -> Domain:
-    added_mass, friction, lag = (
-        np.zeros(NUM_ROBOTS),
-        np.ones(NUM_ROBOTS),
-        np.full(NUM_ROBOTS, 0.015),
-    )
-    added_mass[HEAVY], friction[[HOLDING, SLIDING]], lag[PROMPT] = ADDED_MASS, FRICTION, 0.0
+    added_mass = np.zeros(NUM_ROBOTS)
+    added_mass[HEAVY] = ADDED_MASS
+    friction = np.ones(NUM_ROBOTS)
+    friction[[HOLDING, SLIDING]] = FRICTION
+    lag = np.full(NUM_ROBOTS, 0.015)
+    lag[PROMPT] = 0.0
     return Domain.nominal(NUM_ROBOTS, added_mass=added_mass, friction=friction, motor_lag=lag)
 
 
@@ -101,7 +107,7 @@ def _hold(simulator: IsaacSimulator, seconds: float, push_w: Array | None = None
 
 
 def _in_the_air(simulator: IsaacSimulator) -> list[Check]:
-    """Frames, order of quaternions, gravity, and whether states are relative to each robot's origin."""
+    """Check frames, order of quaternions, gravity, and that states refer to each robot's origin."""
     turn = from_rpy(0.4, -0.3, np.full(NUM_ROBOTS, 2.0))
     thrown = replace(
         _start(5.0),
@@ -109,7 +115,8 @@ def _in_the_air(simulator: IsaacSimulator) -> list[Check]:
         linear_velocity_b=np.tile([1.0, 0.5, 0.0], (NUM_ROBOTS, 1)),
     )
     simulator.reset(thrown)
-    state, duration = _hold(simulator, 0.1), 0.1
+    duration = 0.1
+    state = _hold(simulator, duration)
     before_w = rotate(turn, thrown.linear_velocity_b)
     after_w = rotate(state.base_quaternion, state.linear_velocity_b)
     moved = state.base_position_w - thrown.base_position_w
@@ -125,7 +132,7 @@ def _in_the_air(simulator: IsaacSimulator) -> list[Check]:
             0.01,
         ),
         Check(
-            "all robots alike, whatever their origin [m]",
+            "all robots alike, from any origin [m]",
             float(np.ptp(moved[:, :2], axis=0).max()),
             0.0,
             1e-3,
@@ -135,7 +142,7 @@ def _in_the_air(simulator: IsaacSimulator) -> list[Check]:
 
 
 def _motors(simulator: IsaacSimulator) -> list[Check]:
-    """Lag and gain: after one control step only the last of four physics steps has followed a new target."""
+    """Check lag and gain: a new target acts in the last of four physics steps."""
     motion = _start(5.0)
     simulator.reset(motion)
     state = simulator.step(motion.joint_position + 0.1)
@@ -153,29 +160,30 @@ def _motors(simulator: IsaacSimulator) -> list[Check]:
 
 
 def _on_the_ground(simulator: IsaacSimulator) -> list[Check]:
-    """Forces, masses, boxes, torques; and that a reset of one robot is not felt by another."""
+    """Check forces, masses, boxes, torques, and that a reset of one robot moves no other."""
     simulator.reset(_start())
     state = _hold(simulator, 1.2)
     sensor = simulator.foot_sensor()
-    pressed, height = state.foot_force_w[..., 2].sum(axis=1), state.base_position_w[:, 2]
+    pressed = state.foot_force_w[..., 2].sum(axis=1)
+    height = state.base_position_w[:, 2]
     error = SETUP.default_pose - state.joint_position
     simulator.reset(_start()[[HEAVY]], robots=[HEAVY])
     later = _hold(simulator, 0.1)
     return [
         Check("feet carry the weight [N]", float(pressed[NOMINAL]), WEIGHT, 0.02 * WEIGHT),
         Check(
-            "so say the force sensors [N]",
+            "force sensors show the weight [N]",
             float(sensor[NOMINAL, :, 2].sum()),
             WEIGHT,
             0.02 * WEIGHT,
         ),
         Check(
-            "an added mass is felt [N]",
+            "an added mass adds weight [N]",
             float(pressed[HEAVY]),
             WEIGHT + ADDED_MASS * GRAVITY,
             0.02 * WEIGHT,
         ),
-        Check("nothing but feet touches", float(state.body_contact.sum()), 0.0, 0.0),
+        Check("only feet touch the ground", float(state.body_contact.sum()), 0.0, 0.0),
         Check("stands on its box [m]", float(height[ON_BOX] - height[NOMINAL]), BOX_HEIGHT, 2e-3),
         Check(
             "torque at rest [N m]",
@@ -184,7 +192,7 @@ def _on_the_ground(simulator: IsaacSimulator) -> list[Check]:
             0.02,
         ),
         Check(
-            "a reset disturbs nobody [m]",
+            "a reset moves no other robot [m]",
             float(later.base_position_w[NOMINAL, 2] - height[NOMINAL]),
             0.0,
             1e-3,
@@ -193,14 +201,13 @@ def _on_the_ground(simulator: IsaacSimulator) -> list[Check]:
 
 
 def _friction(simulator: IsaacSimulator) -> list[Check]:
-    """PhysX averages friction: pushed a little less than it holds, and a little more."""
+    """Check friction with pushes slightly below and above the friction cone."""
     simulator.reset(_start())
     _hold(simulator, 0.6)
     push_w = np.zeros((NUM_ROBOTS, 3))
     push_w[[HOLDING, SLIDING], 0] = np.array([0.85, 1.15]) * FRICTION * WEIGHT
-    for part in np.linspace(
-        0, 1, 30
-    ):  # slowly: a sudden push makes the legs swing and the feet slip
+    # Slowly: a sudden push makes the legs swing and the feet slip.
+    for part in np.linspace(0, 1, 30):
         _hold(simulator, 0.02, part * push_w)
     before = _hold(simulator, 0.3, push_w)
     after = _hold(simulator, 0.3, push_w)
@@ -214,16 +221,16 @@ def _friction(simulator: IsaacSimulator) -> list[Check]:
 
 
 def _table(report: dict[str, Any]) -> Table:
-    table = Table(
-        title=" · ".join(
-            f"{name} {value}" for name, value in report["about"].items() if value is not None
-        )
-    )
-    for column in ("", "check", "found", "expected", "within"):
-        table.add_column(column, justify="left" if column == "check" else "right")
+    about = [f"{name} {value}" for name, value in report["about"].items() if value is not None]
+    table = Table(title=" · ".join(about))
+    table.add_column("", justify="right")
+    table.add_column("check")
+    for column in ("found", "expected", "within"):
+        table.add_column(column, justify="right")
     for check in report["checks"]:
-        numbers = (f"{check[name]:.4g}" for name in ("found", "expected", "tolerance"))
-        table.add_row("ok" if check["ok"] else "NO", check["name"].replace("[", r"\["), *numbers)
+        numbers = [f"{check[name]:.4g}" for name in ("found", "expected", "tolerance")]
+        verdict = "ok" if check["ok"] else "NO"
+        table.add_row(verdict, check["name"].replace("[", r"\["), *numbers)
     return table
 
 
@@ -232,7 +239,7 @@ def _write(path: Path, report: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """Check, print, write; 0 if everything is as expected."""
+    """Check, print and write the report; return 0 if all checks pass."""
     parser = argparse.ArgumentParser(prog="python -m collect.isaac_selftest", description=__doc__)
     parser.add_argument(
         "--isaac-python",
@@ -245,7 +252,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     with one_line("isaac_selftest"):
-        isaac = replace(find_isaac(WORKER, options.isaac_python), device=options.device)
+        isaac = replace(find_isaac(ISAAC_WORKER, options.isaac_python), device=options.device)
         try:
             report = run_checks(isaac)
         except SimulationError as error:

@@ -1,4 +1,4 @@
-"""Runs shard jobs on a Ray cluster; files are written here, so that the cluster needs no shared disk."""
+"""Shard jobs on a Ray cluster. This machine writes the files, so no shared disk is needed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from pathlib import Path
 from solo_doi.common.errors import MissingPackageError, SoloError
 from solo_doi.data.manifest import ShardEntry
 
-from .worker import ShardJob, make_arrays, store
+from .worker import ShardJob, make_arrays, store_shard
 
 
 @contextmanager
 def ray_submit(workers: int) -> Iterator[Callable[[ShardJob, Path], Future[ShardEntry]]]:
-    """Connect to the cluster named by RAY_ADDRESS, or start one on this machine; 0 workers are one per processor."""
+    """Connect to the cluster at RAY_ADDRESS, or start one on this machine.
+
+    With 0 workers, there is one per processor.
+    """
     try:
         import ray
     except ImportError as error:
         raise MissingPackageError("ray", "--ray", "Run: pip install 'solo-doi[ray]'") from error
 
     address = os.environ.get("RAY_ADDRESS")
-    processors = {} if address else {"num_cpus": workers or None}
+    processors = {}
+    if not address:
+        processors["num_cpus"] = workers or None
     ray.init(address=address, include_dashboard=False, log_to_driver=False, **processors)
     remote = ray.remote(num_cpus=1)(make_arrays)
 
@@ -32,9 +37,11 @@ def ray_submit(workers: int) -> Iterator[Callable[[ShardJob, Path], Future[Shard
         try:
             arrays = ray.get(remote.remote(replace(job, threads=1)))
         except ray.exceptions.RayTaskError as error:
-            # Ray's own message is the traceback on the other machine.
-            raise error.cause if isinstance(error.cause, SoloError) else error from None
-        return store(arrays, path)
+            if isinstance(error.cause, SoloError):
+                # Ray's own message is the traceback on the other machine.
+                raise error.cause from None
+            raise
+        return store_shard(arrays, path)
 
     pool = ThreadPoolExecutor(workers or int(ray.cluster_resources()["CPU"]))
     try:

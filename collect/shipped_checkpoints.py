@@ -13,7 +13,9 @@ def shipped_checkpoints(task: str) -> Path:
     """Return the folder with the checkpoints of a task."""
     folder = FOLDER / task
     if not folder.is_dir():
-        shipped = [path.name for path in FOLDER.iterdir()] if FOLDER.is_dir() else []
+        shipped = []
+        if FOLDER.is_dir():
+            shipped = [path.name for path in FOLDER.iterdir()]
         raise UnknownNameError(
             "task with shipped checkpoints (name a folder with --checkpoints)", task, shipped
         )

@@ -1,4 +1,4 @@
-"""solo-collect replay: simulates a stored trajectory again from its seed, to the same numbers."""
+"""solo-collect replay: simulate a stored trajectory again from its seed, and compare."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from solo_doi.tasks import task_type
 from solo_doi.tasks.episode import draw_episodes
 from solo_doi.tasks.randomisation import randomisation
 
-from .isaac import isaac_for
-from .recipe import CollectConfig
+from .isaac_setup import isaac_config
+from .recipes import CollectConfig
 from .rollout import roll_out
-from .worker import make_given
+from .worker import start_episodes
 
 COMPARED = (
     "observations",
@@ -28,28 +28,32 @@ COMPARED = (
     "infos/base_position",
     "infos/base_quaternion",
 )
+"""Fields that are compared."""
 
 
 def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> dict[str, float]:
-    """Apply a trajectory's stored actions to a robot of its domain and seed; return the largest difference by field.
+    """Simulate a trajectory's stored actions from its seed; return the largest difference by field.
 
-    All are zero with the software the dataset was made with, but for Isaac Gym, which does not repeat itself.
+    With the dataset's own software all are zero, except in Isaac Gym, which is not deterministic.
     """
     dataset = Dataset(folder)
     if not dataset.has("episodes/seed"):
         raise DataError(
-            f"{folder}: holds states only, neither actions nor seeds: replay the expert dataset instead."
+            f"{folder}: holds states only, neither actions nor seeds: "
+            "replay the expert dataset instead."
         )
     if not 0 <= trajectory < dataset.manifest.num_trajectories:
         raise DataError(
-            f"{folder}: has trajectories 0 to {dataset.manifest.num_trajectories - 1}, not {trajectory}."
+            f"{folder}: has trajectories 0 to {dataset.manifest.num_trajectories - 1}, "
+            f"not {trajectory}."
         )
     config = settings.from_dict(CollectConfig, dataset.manifest.origin["recipe"], str(folder))
-    start, length = dataset.starts()[trajectory], int(dataset.column("episodes/length")[trajectory])
+    start = dataset.starts()[trajectory]
+    length = int(dataset.column("episodes/length")[trajectory])
     stored = dataset.batch(np.arange(start, start + length), ("actions", *COMPARED))
     first, second, third = (int(number) for number in dataset.column("episodes/seed")[trajectory])
     standing = dataset.column("episodes/standing")[[trajectory]]
-    isaac = isaac_for(config.sim, isaac_python)
+    isaac = isaac_config(config.sim, isaac_python)
     with make_simulator(config.sim, SimConfig(num_robots=1, threads=1, isaac=isaac)) as simulator:
         preset = randomisation(config.randomisation)
         drawn = draw_episodes(
@@ -59,6 +63,6 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
             **{name: dataset.column(f"episodes/domain/{name}")[[trajectory]] for name in NOMINAL}
         )
         draws = dataclasses.replace(drawn, domain=domain)
-        task = make_given(config, simulator, draws)
+        task = start_episodes(config, simulator, draws)
         again = roll_out(task, lambda step, _: stored["actions"][step][None], length)
     return {name: float(np.abs(again[name][0] - stored[name]).max()) for name in COMPARED}

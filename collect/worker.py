@@ -1,4 +1,4 @@
-"""Makes one shard: simulate, infer, check, write. Runs in a worker process, or on another machine."""
+"""Production of one shard, in a worker process or on another machine."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from solo_doi.tasks.randomisation import randomisation
 from solo_doi.tasks.randomness import GivenEpisodes
 from solo_doi.tasks.task import Task
 
-from .recipe import CollectConfig, SourceConfig
+from .recipes import CollectConfig, SourceConfig
 from .rollout import Act, roll_out
 
-ROBOTS_TOGETHER = {"pybullet": 50}
-"""Robots simulated side by side, where not a whole shard's: a PyBullet client takes 38 MB."""
+MAX_ROBOTS_TOGETHER = {"pybullet": 50}
+"""Robots simulated at a time, if not a whole shard's: a PyBullet client takes 38 MB."""
 
 
 @dataclass(frozen=True)
 class ShardJob:
-    """All that is needed to make a shard, anywhere, to the same bytes."""
+    """Description of a shard, from which any machine makes the same bytes."""
 
     config: CollectConfig
     source: SourceConfig
@@ -41,7 +41,7 @@ class ShardJob:
     index: np.ndarray  # numbers of the trajectories
     checkpoint: np.ndarray  # index into policies
     skill: np.ndarray
-    standing: np.ndarray  # whether each starts from the standing pose
+    standing: np.ndarray  # True for those that start in the standing pose
     threads: int
     isaac: IsaacConfig | None = None
 
@@ -54,17 +54,22 @@ def shard_fields(task: str) -> tuple[Field, ...]:
 
 def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
     """Simulate a shard's trajectories and return all its fields."""
-    config, count, steps = job.config, len(job.index), job.source.steps
+    config = job.config
+    count = len(job.index)
+    steps = job.source.steps
     seeds = [(config.seed, job.source_number, int(index)) for index in job.index]
-    together = ROBOTS_TOGETHER.get(config.sim, count)
-    pieces = [
-        _simulate(job, rows, seeds)
-        for rows in np.split(np.arange(count), range(together, count, together))
-    ]
-    arrays = {name: np.concatenate([piece[name] for piece, _ in pieces]) for name in pieces[0][0]}
-    domain = {name: np.concatenate([getattr(part, name) for _, part in pieces]) for name in NOMINAL}
-    fallen = np.asarray(arrays["infos/fallen"].any(axis=1))
-    flat = {name: array.reshape(count * steps, *array.shape[2:]) for name, array in arrays.items()}
+    together = MAX_ROBOTS_TOGETHER.get(config.sim, count)
+    pieces = []
+    domains = []
+    for rows in np.split(np.arange(count), range(together, count, together)):
+        arrays, domain = _simulate(job, rows, seeds)
+        pieces.append(arrays)
+        domains.append(domain)
+    flat = {}
+    for name in pieces[0]:
+        array = np.concatenate([piece[name] for piece in pieces])
+        flat[name] = array.reshape(count * steps, *array.shape[2:])
+    fallen = np.asarray(flat["infos/fallen"].reshape(count, steps).any(axis=1))
     step = np.tile(np.arange(steps), count)
     flat |= {
         "terminals": np.zeros(count * steps, dtype=bool),
@@ -79,44 +84,46 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
         "episodes/command": np.tile(np.array(config.command, dtype=np.float32), (count, 1)),
         "episodes/standing": job.standing,
         "episodes/fallen": fallen,
-        **{f"episodes/domain/{name}": values for name, values in domain.items()},
     }
+    for name in NOMINAL:
+        values = np.concatenate([getattr(domain, name) for domain in domains])
+        flat[f"episodes/domain/{name}"] = values
     flat["episodes/crc32"] = checksums(flat, flat["episodes/start"], flat["episodes/length"])
     return {field.name: flat[field.name] for field in shard_fields(config.task)}
 
 
-def leave_with_parent() -> None:
-    """End this worker when the process that started it is killed, so that it does not meddle with a new attempt."""
+def exit_with_parent() -> None:
+    """End this worker when its parent is killed, so that it cannot disturb the next attempt."""
     parent = multiprocessing.parent_process()
     if parent is not None:
+        threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
 
-        def watch(sentinel: int) -> None:
-            connection.wait([sentinel])
-            os._exit(1)
 
-        threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
+def _watch(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
 
 
 def make_shard(job: ShardJob, path: Path) -> ShardEntry:
     """Make a shard and write it."""
-    return store(make_arrays(job), path)
+    return store_shard(make_arrays(job), path)
 
 
-def store(arrays: dict[str, np.ndarray], path: Path) -> ShardEntry:
-    """Write a shard's fields, and say what was written."""
+def store_shard(arrays: dict[str, np.ndarray], path: Path) -> ShardEntry:
+    """Write a shard's fields; return its manifest entry."""
     write_shard(path, arrays)
-    return describe(path, len(arrays["episodes/start"]), len(arrays["observations"]))
+    return shard_entry(path, len(arrays["episodes/start"]), len(arrays["observations"]))
 
 
-def describe(path: Path, trajectories: int, transitions: int) -> ShardEntry:
-    """Return the manifest's entry of a file."""
+def shard_entry(path: Path, trajectories: int, transitions: int) -> ShardEntry:
+    """Return the manifest entry of a file."""
     return ShardEntry(path.name, trajectories, transitions, file_hash(path))
 
 
 def _simulate(
     job: ShardJob, rows: np.ndarray, seeds: list[Seed]
 ) -> tuple[dict[str, np.ndarray], Domain]:
-    """Simulate some of a shard's trajectories side by side; arrays (rows, steps, ...) and their domains."""
+    """Simulate some of a shard's trajectories; return arrays (rows, steps, ...) and domains."""
     config = job.config
     with make_simulator(
         config.sim, SimConfig(num_robots=len(rows), threads=job.threads, isaac=job.isaac)
@@ -129,12 +136,12 @@ def _simulate(
             randomisation(config.randomisation),
             simulator.unsupported_domain,
         )
-        task = make_given(config, simulator, draws)
+        task = start_episodes(config, simulator, draws)
         arrays = roll_out(task, _actor(job, rows, draws.action), job.source.steps)
         return arrays, draws.domain
 
 
-def make_given(config: CollectConfig, simulator: Simulator, draws: Draws) -> Task:
+def start_episodes(config: CollectConfig, simulator: Simulator, draws: Draws) -> Task:
     """Start drawn episodes of a recipe's task with its command."""
     layout = task_type(config.task).layout
     episodes = GivenEpisodes(draws, np.array(config.command), layout)
@@ -142,7 +149,9 @@ def make_given(config: CollectConfig, simulator: Simulator, draws: Draws) -> Tas
 
 
 def _actor(job: ShardJob, trajectories: np.ndarray, noise: np.ndarray) -> Act:
-    checkpoint, skill = job.checkpoint[trajectories], job.skill[trajectories]
+    """Return a function that infers the actions of these trajectories, checkpoint by checkpoint."""
+    checkpoint = job.checkpoint[trajectories]
+    skill = job.skill[trajectories]
     groups = [(number, np.flatnonzero(checkpoint == number)) for number in np.unique(checkpoint)]
 
     def act(step: int, observation: np.ndarray) -> np.ndarray:

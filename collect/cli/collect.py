@@ -11,8 +11,8 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from collect.isaac import NUM_ROBOTS, isaac_for
-from collect.recipe import CollectConfig
+from collect.isaac_setup import ISAAC_NUM_ROBOTS, isaac_config
+from collect.recipes import CollectConfig
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError, one_line
 
@@ -104,7 +104,7 @@ def run(command: CollectCommand) -> None:
     """Collect, derive, and show what was made."""
     from collect.collector import collect
 
-    isaac = isaac_for(command.sim, command.isaac_python)
+    isaac = isaac_config(command.sim, command.isaac_python)
     config = CollectConfig(
         **{field.name: getattr(command, field.name) for field in fields(CollectConfig)}
     )
@@ -134,7 +134,7 @@ def finish(config: CollectConfig, out: Path) -> None:
 
 def merge(command: MergeCommand) -> None:
     """Link the parts' shards into one place and finish there."""
-    from collect.merge import merge_parts
+    from collect.merge_parts import merge_parts
 
     config = merge_parts(command.out, command.parts)
     finish(config, command.out)
@@ -153,7 +153,7 @@ def replay_again(command: ReplayCommand) -> int:
 def look_after(verb: str, folder: Path) -> int:
     """Run inspect, verify, repair or card; return the exit code."""
     from collect import dataset_overview as inspect
-    from collect.verify import repair, verify
+    from collect.dataset_repair import repair, verify
     from solo_doi.data.dataset import Dataset
 
     if verb == "verify":
@@ -180,7 +180,7 @@ def look_after(verb: str, folder: Path) -> int:
 def _defaults(asked: Callable[[str, str], str]) -> CollectCommand:
     """Fill a GPU where there is one: every file starts Isaac Gym anew, so it should hold many trajectories."""
     if asked("sim", "mujoco") == "isaacgym":
-        return CollectCommand(shard_trajectories=NUM_ROBOTS)
+        return CollectCommand(shard_trajectories=ISAAC_NUM_ROBOTS)
     return CollectCommand()
 
 

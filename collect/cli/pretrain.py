@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import tyro
 
 from collect.dominic.pretrain_config import PretrainConfig
-from collect.isaac import NUM_ROBOTS, isaac_for
+from collect.isaac_setup import ISAAC_NUM_ROBOTS, isaac_config
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
@@ -65,7 +65,7 @@ def pretrain(command: PretrainCommand) -> Path:
             raise SoloError(f"{run}: not a run of solo-pretrain, it has no {CONFIG_FILE}.")
         with exclusive(run, "Wait until it has ended, then continue with --resume."):
             config = settings.read(PretrainConfig, path)
-            trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
+            trainer = Trainer(config, run, isaac_config(config.sim, command.isaac_python))
             _train(trainer, command)
         return run
     run = command.out or Path("runs") / f"pretrain-{datetime.now():%Y%m%d-%H%M%S}"
@@ -73,7 +73,7 @@ def pretrain(command: PretrainCommand) -> Path:
     config = PretrainConfig(
         **{field.name: getattr(command, field.name) for field in fields(PretrainConfig)}
     )
-    trainer = Trainer(config, run, isaac_for(config.sim, command.isaac_python))
+    trainer = Trainer(config, run, isaac_config(config.sim, command.isaac_python))
     with new_directory(run):
         _train(trainer, command)
     return run
@@ -102,5 +102,5 @@ def _train(trainer: Trainer, command: PretrainCommand) -> None:
 def _defaults(asked: Callable[[str, str], str]) -> PretrainCommand:
     """Fill a GPU where there is one."""
     if asked("sim", "mujoco") == "isaacgym":
-        return PretrainCommand(num_robots=NUM_ROBOTS)
+        return PretrainCommand(num_robots=ISAAC_NUM_ROBOTS)
     return PretrainCommand()

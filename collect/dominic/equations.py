@@ -1,4 +1,4 @@
-"""The trainer's equations, one pure function each. Leading dimensions are (time, robots) unless said otherwise."""
+"""Equations of DOMiNiC, one pure function each; leading dimensions are (time, robots)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ def advantages(
 ) -> Tensor:
     """Generalised advantage estimates of rewards (T, N, G).
 
-    `next_value` is the value of the state each step led to, before any reset: a time-out keeps its bootstrap,
-    a fall does not. `ended` stops the trace at the border between two episodes.
+    `next_value` is the value of the state after each step, before any reset: a time-out keeps its
+    bootstrap, a fall does not. `ended` stops the trace at the border between two episodes.
     """
-    # delta_t = r_t + gamma (1 - fallen_t) V(s'_t) - V(s_t);  A_t = delta_t + gamma lambda (1 - ended_t) A_{t+1}
+    # delta_t = r_t + gamma (1 - fallen_t) V(s'_t) - V(s_t)
+    # A_t = delta_t + gamma lambda (1 - ended_t) A_{t+1}
     delta = reward + gamma * (1 - terminated)[..., None] * next_value - value
     decay = gamma * lam * (1 - ended)[..., None]
     result = torch.empty_like(delta)
@@ -40,19 +41,19 @@ def standardised(advantage: Tensor) -> Tensor:
 def combined_advantage(
     regular: Tensor, task: Tensor, intrinsic: Tensor, multiplier: Tensor, regular_weight: float
 ) -> Tensor:
-    """W A_regular + l A_task + (1 - l) A_intrinsic, with l in [0, 1] the skill's bounded multiplier."""
+    """W A_regular + l A_task + (1 - l) A_intrinsic, where l in [0, 1] is the skill's multiplier."""
     return regular_weight * regular + multiplier * task + (1 - multiplier) * intrinsic
 
 
 def successor_target(
     features: Tensor, next_successor: Tensor, ended: Tensor, gamma: float
 ) -> Tensor:
-    """TD(0) target of successor features, scaled by (1 - gamma): an average of features to come."""
+    """TD(0) target of successor features, scaled by (1 - gamma): an average of future features."""
     return (1 - gamma) * features + gamma * (1 - ended)[..., None] * next_successor
 
 
 def nearest_skill(successor: Tensor, skill: Tensor) -> tuple[Tensor, Tensor]:
-    """Difference to, and distance from, the successor features of the nearest other skill.
+    """Return difference to, and distance from, the nearest other skill's successor features.
 
     `successor` (B, Z, F) holds all skills' features at each state; `skill` (B,) is the one acting.
     """
@@ -60,22 +61,21 @@ def nearest_skill(successor: Tensor, skill: Tensor) -> tuple[Tensor, Tensor]:
     difference = own - successor
     distance = difference.norm(dim=-1).scatter(1, skill[:, None], torch.inf)
     smallest, index = distance.min(dim=1)
-    return difference.gather(1, index[:, None, None].expand(-1, 1, successor.shape[-1]))[
-        :, 0
-    ], smallest
+    nearest = difference.gather(1, index[:, None, None].expand(-1, 1, successor.shape[-1]))
+    return nearest[:, 0], smallest
 
 
 def diversity_reward(
     features: Tensor, difference: Tensor, strength: Tensor | float = 1.0
 ) -> Tensor:
-    """C <phi, psi_z - psi_z*> / F: move where the nearest other skill does not."""
+    """C <phi, psi_z - psi_z*> / F: reward features away from the nearest other skill's."""
     return strength * (features * difference).mean(-1)
 
 
 def van_der_waals(
     distance: Tensor, length: float, attraction: float, attract_power: float, repel_power: float
 ) -> Tensor:
-    """C = (1 - a) (d / l)^p_rep - a (d / l)^p_att: repulsion that turns into attraction beyond a distance."""
+    """C = (1 - a) (d / l)^p_rep - a (d / l)^p_att: repulsion that turns into attraction."""
     ratio = distance / length
     return (1 - attraction) * ratio**repel_power - attraction * ratio**attract_power
 

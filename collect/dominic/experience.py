@@ -1,4 +1,4 @@
-"""Rolls the policy out and keeps what learning needs, one block of (steps, robots) per iteration."""
+"""Rollouts for learning: one block of (steps, robots) per iteration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rollout:
 
     raw: Tensor  # observation as the task gives it
     observation: Tensor  # normalised
-    final: Tensor  # normalised observation each step led to, before any reset
+    final: Tensor  # normalised observation after each step, before any reset
     action: Tensor
     log_prob: Tensor
     mean: Tensor
@@ -58,14 +58,15 @@ def collect_rollout(
     skill: Tensor,
     generator: torch.Generator,
 ) -> np.ndarray:
-    """Fill `rollout` with stochastic actions, starting at `observation`; return the observation it ends at."""
+    """Fill `rollout` with stochastic actions from `observation` on; return the last observation."""
     std = policy.log_std.exp()
     for t in range(len(rollout.raw)):
         rollout.raw[t] = torch.from_numpy(observation)
         rollout.observation[t] = normaliser(rollout.raw[t])
         mean = policy(rollout.observation[t], skill)
         action = mean + std * torch.randn(mean.shape, generator=generator)
-        rollout.mean[t], rollout.action[t] = mean, action
+        rollout.mean[t] = mean
+        rollout.action[t] = action
         rollout.log_prob[t] = policy.log_prob(mean, action)
         step = task.step(action.numpy().astype(np.float64))
         rollout.final[t] = normaliser(torch.from_numpy(step.final_observation))

@@ -1,4 +1,4 @@
-"""The learning half of DOMiNiC: from a block of experience to better weights."""
+"""Learner of DOMiNiC: update of all weights from one rollout."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from .multipliers import Multipliers
 from .networks import Normaliser, Policy, SkillMLP
 from .pretrain_config import PretrainConfig
 
-KL_FACTOR = 1.5
+LR_FACTOR = 1.5
+"""Factor by which the learning rate is adapted."""
 LR_BOUNDS = (1e-5, 1e-2)
-CONSTANT = 1e-8
-"""Inputs with less variance than this were the same all the time."""
+"""Smallest and largest learning rate."""
+CONSTANT_VARIANCE = 1e-8
+"""Variance below which an input counts as constant."""
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Batch:
     log_prob: Tensor
     mean: Tensor
     advantage: Tensor  # combined
-    returns: Tensor  # (B, groups + 1), the last being the intrinsic reward's
+    returns: Tensor  # (B, groups + 1), the last of the intrinsic reward
     successor: Tensor  # targets
 
     def __getitem__(self, index: Tensor) -> Batch:
@@ -76,14 +78,14 @@ class Learner(nn.Module):
         )
 
     @torch.no_grad()
-    def take_over(self, weights: dict[str, Tensor]) -> None:
-        """Start from another run's weights, ready for inputs that never changed there, and exploring anew.
+    def start_from(self, weights: dict[str, Tensor]) -> None:
+        """Start from another run's weights, and explore at least with the initial deviation.
 
-        An input that was constant (the command of the forward expert) has no spread, so the normaliser would send
-        any other value tens of units away, through weights that were never trained. Both are set to neutral.
+        For an input that was constant, such as the command of the forward expert, the normaliser
+        would scale any other value by 100, into untrained weights. Both are set to neutral.
         """
         self.load_state_dict(weights)
-        constant = self.normaliser.var < CONSTANT
+        constant = self.normaliser.var < CONSTANT_VARIANCE
         self.normaliser.mean[constant] = 0.0
         self.normaliser.var[constant] = 1.0
         for network in (self.policy.network, self.values, self.successor):
@@ -93,7 +95,7 @@ class Learner(nn.Module):
     def learn(
         self, rollout: Rollout, skill: Tensor, iteration: int, steps_done: int
     ) -> dict[str, float]:
-        """Update all weights from one rollout; return what is worth logging."""
+        """Update all weights from one rollout; return metrics."""
         diverse = self.config.num_skills > 1 and iteration > self.config.diversity.burn_in
         batch, metrics = self._prepare(rollout, skill, diverse, steps_done)
         if diverse:
@@ -110,15 +112,14 @@ class Learner(nn.Module):
         config = self.config
         steps = len(rollout.raw)
         skills = skill.expand(steps, -1).flatten()
-        observation, final = rollout.observation.flatten(0, 1), rollout.final.flatten(0, 1)
+        observation = rollout.observation.flatten(0, 1)
+        final = rollout.final.flatten(0, 1)
         intrinsic, successor, distance = self._diversity(rollout, observation, final, skills)
-        # Scaled by 1 - gamma, a value is an average of rewards to come: in (0, 1] for the task.
+        # Scaled by 1 - gamma, a value is an average of future rewards: in (0, 1] for the task.
         reward = torch.cat([rollout.reward, intrinsic], dim=-1) * (1 - config.gamma)
         shape = reward.shape
-        value, next_value = (
-            self.values(observation, skills).view(shape),
-            self.values(final, skills).view(shape),
-        )
+        value = self.values(observation, skills).view(shape)
+        next_value = self.values(final, skills).view(shape)
         advantage = equations.advantages(
             reward, value, next_value, rollout.fallen, rollout.ended, config.gamma, config.lam
         )
@@ -129,7 +130,9 @@ class Learner(nn.Module):
             1.0,
             config.regular_start + (1 - config.regular_start) * steps_done / config.regular_steps,
         )
-        weights = self.multipliers.weights() if diverse else torch.ones(config.num_skills)
+        weights = torch.ones(config.num_skills)
+        if diverse:
+            weights = self.multipliers.weights()
         combined = equations.combined_advantage(
             standardised[..., self._regular_group],
             standardised[..., self._task_group],
@@ -138,20 +141,26 @@ class Learner(nn.Module):
             config.regular_weight * ramp,
         )
         batch = Batch(
-            observation, skills, rollout.action.flatten(0, 1), rollout.log_prob.flatten(), rollout.mean.flatten(0, 1),
-            combined.flatten(), returns.flatten(0, 1), successor,
-        )  # fmt: skip
-        names = (*self._reward_groups, "intrinsic")
-        metrics = {
-            f"reward/{name}": float(reward[..., i].mean() / (1 - config.gamma))
-            for i, name in enumerate(names)
-        }
-        return batch, metrics | {"skills/distance": distance, "falls": float(rollout.fallen.mean())}
+            observation=observation,
+            skill=skills,
+            action=rollout.action.flatten(0, 1),
+            log_prob=rollout.log_prob.flatten(),
+            mean=rollout.mean.flatten(0, 1),
+            advantage=combined.flatten(),
+            returns=returns.flatten(0, 1),
+            successor=successor,
+        )
+        metrics = {}
+        for index, name in enumerate((*self._reward_groups, "intrinsic")):
+            metrics[f"reward/{name}"] = float(reward[..., index].mean() / (1 - config.gamma))
+        metrics["skills/distance"] = distance
+        metrics["falls"] = float(rollout.fallen.mean())
+        return batch, metrics
 
     def _diversity(
         self, rollout: Rollout, observation: Tensor, final: Tensor, skill: Tensor
     ) -> tuple[Tensor, Tensor, float]:
-        """Intrinsic rewards (T, N, 1), targets of the successor features (T N, F), mean distance between skills."""
+        """Return intrinsic rewards (T, N, 1), successor targets (T N, F), mean skill distance."""
         options = self.config.diversity
         features = self.feature_normaliser(rollout.features)
         if self.config.num_skills == 1:
@@ -205,22 +214,21 @@ class Learner(nn.Module):
             self.successor_optimiser.zero_grad(set_to_none=True)
             successor_loss.backward()
             self.successor_optimiser.step()
-        with (
-            torch.no_grad()
-        ):  # the standard deviation moves little: its share of the divergence is left out
-            kl = (
-                0.5
-                * ((mean - batch.mean) * torch.exp(-self.policy.log_std)).square().sum(-1).mean()
-            )
+        # Without the term of the standard deviation, which changes little.
+        with torch.no_grad():
+            shift = (mean - batch.mean) * torch.exp(-self.policy.log_std)
+            kl = 0.5 * shift.square().sum(-1).mean()
         self._adapt_lr(float(kl))
-        losses = {"policy": policy_loss, "value": value_loss, "successor": successor_loss}
-        return {f"loss/{name}": float(loss.detach()) for name, loss in losses.items()} | {
-            "kl": float(kl)
+        return {
+            "loss/policy": float(policy_loss.detach()),
+            "loss/value": float(value_loss.detach()),
+            "loss/successor": float(successor_loss.detach()),
+            "kl": float(kl),
         }
 
     def _adapt_lr(self, kl: float) -> None:
         group = self.optimiser.param_groups[0]
         if kl > 2 * self.config.target_kl:
-            group["lr"] = max(LR_BOUNDS[0], group["lr"] / KL_FACTOR)
+            group["lr"] = max(LR_BOUNDS[0], group["lr"] / LR_FACTOR)
         elif kl < self.config.target_kl / 2:
-            group["lr"] = min(LR_BOUNDS[1], group["lr"] * KL_FACTOR)
+            group["lr"] = min(LR_BOUNDS[1], group["lr"] * LR_FACTOR)

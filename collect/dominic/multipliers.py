@@ -1,4 +1,4 @@
-"""Lagrange multipliers: how much of each skill's gradient goes to the task instead of to being different."""
+"""Lagrange multipliers: share of the task, against diversity, in each skill's gradient."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .pretrain_config import DiversityConfig
 
 
 class Multipliers(nn.Module):
-    """One raw multiplier mu per skill, weight sigma(mu); skill 0 is the target and always has weight 1."""
+    """One raw multiplier mu per skill, with weight sigma(mu); the target skill 0 has weight 1."""
 
-    value: Tensor
-    seen: Tensor
+    value: Tensor  # (skills,) running task values
+    seen: Tensor  # number of updates of `value`
 
     def __init__(self, num_skills: int, config: DiversityConfig) -> None:
         """Start at mu = 0, weight one half."""
@@ -26,15 +26,18 @@ class Multipliers(nn.Module):
 
     @torch.no_grad()
     def observe(self, returns: Tensor, skill: Tensor) -> None:
-        """Update the running task value of every skill from the mean returns (N,) of the robots that had it."""
+        """Update the running task value of every skill from its robots' mean returns (N,)."""
         totals = torch.zeros_like(self.value).index_add_(0, skill, returns)
         counts = torch.zeros_like(self.value).index_add_(0, skill, torch.ones_like(returns))
-        decay = self.config.value_decay if self.seen else 0.0
+        decay = 0.0
+        if self.seen:
+            decay = self.config.value_decay
         self.value.lerp_(totals / counts, 1 - decay)
         self.seen += 1
 
     def update(self) -> None:
-        """One Adam step. The gradient is reset first: kept, it would integrate the violation over the whole run."""
+        """Take one Adam step."""
+        # Without the reset, gradients would sum the violation over the whole run.
         self.optimiser.zero_grad()
         equations.multiplier_loss(
             self.raw, self.value, self.config.alpha * self.value[0]
@@ -52,5 +55,5 @@ class Multipliers(nn.Module):
 
     @torch.no_grad()
     def slack(self) -> Tensor:
-        """How far above its threshold each skill's task value is, (skills,)."""
+        """Task value of each skill minus its threshold, (skills,)."""
         return self.value - self.config.alpha * self.value[0]

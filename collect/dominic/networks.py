@@ -1,4 +1,4 @@
-"""Networks of the trainer: one set of weights for all skills, each skill seeing its own subset of the units."""
+"""Networks of the trainer: shared weights, of which each skill uses a subset of the units."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 NORMALISER_FLOOR = 0.01
-"""Added to the standard deviation [DOMiNiC]: inputs that never change stay finite."""
+"""Added to the standard deviation [DOMiNiC], so that constant inputs stay finite."""
 
 
 class SkillMLP(nn.Module):
-    """Two hidden layers with ELU; after each, the skill's mask switches units off. The output is not masked."""
+    """Two hidden layers with ELU, each followed by the skill's mask; the output is not masked."""
 
     mask0: Tensor
     mask1: Tensor
@@ -29,17 +29,17 @@ class SkillMLP(nn.Module):
     ) -> None:
         """Draw weights (PyTorch's default law) and masks from `generator`."""
         super().__init__()
-        self.first, self.second = nn.Linear(inputs, hidden[0]), nn.Linear(*hidden)
+        self.first = nn.Linear(inputs, hidden[0])
+        self.second = nn.Linear(*hidden)
         self.head = nn.Linear(hidden[1], outputs)
         for layer in self.layers:
             bound = layer.in_features**-0.5
             for parameter in layer.parameters():
                 nn.init.uniform_(parameter, -bound, bound, generator=generator)
+        if num_skills == 1:
+            mask_keep = 1.0  # a single skill uses all units
         for index, width in enumerate(hidden):
-            # One skill needs no masks: all its units are its own.
-            drawn = torch.rand(num_skills, width, generator=generator) <= (
-                mask_keep if num_skills > 1 else 1.0
-            )
+            drawn = torch.rand(num_skills, width, generator=generator) <= mask_keep
             self.register_buffer(f"mask{index}", drawn.float())
 
     @property
@@ -54,7 +54,7 @@ class SkillMLP(nn.Module):
         return self.head(x)
 
     def for_all_skills(self, x: Tensor) -> Tensor:
-        """Outputs (B, skills, outputs) of the same inputs under every skill; the first layer is shared."""
+        """Outputs (B, skills, outputs) of the same inputs under every skill."""
         x = functional.elu(self.first(x))[:, None] * self.mask0
         x = functional.elu(self.second(x)) * self.mask1
         return self.head(x)
@@ -88,7 +88,7 @@ class Policy(nn.Module):
 
 
 class Normaliser(nn.Module):
-    """Running mean and variance of a stream of batches; changes only when told to."""
+    """Running mean and variance of a stream of batches; only `update` changes them."""
 
     mean: Tensor
     var: Tensor
@@ -107,7 +107,7 @@ class Normaliser(nn.Module):
 
     @torch.no_grad()
     def update(self, batch: Tensor) -> None:
-        """Merge a batch (B, size) into the statistics, exactly, whatever the batch sizes."""
+        """Merge a batch (B, size) into the statistics, exactly for any batch size."""
         var, mean = torch.var_mean(batch, dim=0, correction=0)
         total = self.count + len(batch)
         share = float(len(batch) / total)

@@ -1,4 +1,4 @@
-"""What a run tells: a progress bar for the eye, JSON lines and TensorBoard events for later."""
+"""Log of a run: progress bar, JSON lines and TensorBoard events."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from solo_doi.common.progress import Shown
 
 
 class RunLog(Shown):
-    """Writes metrics of every iteration; use as a context manager."""
+    """Writer of each iteration's metrics; use as a context manager."""
 
     def __init__(self, run: Path, iterations: int, num_skills: int, first: int = 0) -> None:
-        """Append to the run's files from iteration `first` on; lines a killed run wrote beyond it are dropped."""
+        """Append to the run's files from iteration `first` on; later lines of a killed run go."""
         self._num_skills = num_skills
         self._metrics = MetricsLog(run, "iteration", first)
         columns = (

@@ -1,4 +1,4 @@
-"""The training loop: roll out, learn, log, save. A run that is killed continues to the same weights."""
+"""Training loop: roll out, learn, log, save. A killed run continues to the same weights."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from .learner import Learner
 from .pretrain_config import PretrainConfig
 
 STATE_FILE = "state.pt"
+"""File of a run from which it continues."""
 
 
 class IterationLog(Protocol):
-    """Who is told about every iteration."""
+    """Receiver of each iteration's metrics."""
 
     def iteration(self, number: int, metrics: dict[str, float]) -> None:
-        """Take note of a finished iteration, counted from 1."""
+        """Record a finished iteration, counted from 1."""
 
 
 class Trainer:
@@ -40,7 +41,7 @@ class Trainer:
         config.check()
         self.config = config
         self.run = run
-        # Denormal numbers, which decaying Adam moments produce, are tens of times slower on CPUs.
+        # Decaying Adam moments produce denormal numbers, which are tens of times slower on CPUs.
         torch.set_flush_denormal(True)
         torch.set_num_threads(config.torch_threads)
         self._generator = torch.Generator().manual_seed(config.seed)
@@ -53,7 +54,7 @@ class Trainer:
         )
         self.task = make_task(config.task, simulator, self._rng, config.episode)
         self.learner = Learner(config, self._generator)
-        # Skills are dealt out evenly and stay with their robots: every batch has as much of each.
+        # Robots keep their skills, so every batch has equal numbers of each.
         self._skill = torch.arange(config.num_robots) % config.num_skills
         self._observation = self.task.observe()
         self._rollout = Rollout.empty(config.steps, config.num_robots, task)
@@ -65,9 +66,9 @@ class Trainer:
         return self.config.steps * self.config.num_robots
 
     def start_from(self, run: Path) -> None:
-        """Take over the weights of another run, to train them further on other episodes."""
+        """Start from the weights of another run, to train them further on other episodes."""
         try:
-            self.learner.take_over(_read_state(run)["learner"])
+            self.learner.start_from(_read_state(run)["learner"])
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
             raise SoloError(
@@ -82,9 +83,14 @@ class Trainer:
             started = time.perf_counter()
             self._set_commands()
             self._observation = collect_rollout(
-                self._rollout, self._observation, self.task, self.learner.policy, self.learner.normaliser,
-                self._skill, self._generator,
-            )  # fmt: skip
+                self._rollout,
+                self._observation,
+                self.task,
+                self.learner.policy,
+                self.learner.normaliser,
+                self._skill,
+                self._generator,
+            )
             done = self.iteration * self.steps_per_iteration
             metrics = self.learner.learn(self._rollout, self._skill, self.iteration, done)
             metrics |= self._skill_metrics()
@@ -98,32 +104,27 @@ class Trainer:
         self.write_checkpoint(config.iterations, config.iterations)
 
     def policy(self) -> MaskedPolicy:
-        """Return the current policy, detached from training."""
-        network, normaliser = self.learner.policy.network, self.learner.normaliser
-
-        def arrays(*tensors: torch.Tensor) -> tuple[Any, ...]:
-            return tuple(tensor.detach().numpy().copy() for tensor in tensors)
-
-        mean, std, log_std = arrays(
-            normaliser.mean, normaliser.var.sqrt(), self.learner.policy.log_std
-        )
+        """Return a copy of the current policy."""
+        network = self.learner.policy.network
+        normaliser = self.learner.normaliser
+        first, second, head = network.layers
         return MaskedPolicy(
-            mean=mean,
-            std=std,
-            weights=arrays(*(layer.weight for layer in network.layers)),
-            biases=arrays(*(layer.bias for layer in network.layers)),
-            masks=arrays(network.mask0, network.mask1),
-            log_std=log_std,
+            mean=_array(normaliser.mean),
+            std=_array(normaliser.var.sqrt()),
+            weights=(_array(first.weight), _array(second.weight), _array(head.weight)),
+            biases=(_array(first.bias), _array(second.bias), _array(head.bias)),
+            masks=(_array(network.mask0), _array(network.mask1)),
+            log_std=_array(self.learner.policy.log_std),
         )
 
     def write_checkpoint(self, iteration: int, updates: int) -> None:
-        """Keep the policy as it is after `updates` updates, under the official name, which counts from 0."""
+        """Write the policy after `updates` updates; the official file name counts from 0."""
         path = self.run / "checkpoints" / f"model_{iteration}.pt"
         steps = updates * self.steps_per_iteration
         write_policy(path, self.policy(), iteration=iteration, tot_timesteps=steps)
 
     def save(self) -> None:
-        """Write all that is needed to continue: with the same numbers, if the simulator can save its robots."""
+        """Write the state of the run; exact to the bit if the simulator can save its robots."""
         learner = self.learner
         optimisers = (learner.optimiser, learner.successor_optimiser, learner.multipliers.optimiser)
         state = {
@@ -134,14 +135,13 @@ class Trainer:
             "numpy_generator": _packed(self._rng.bit_generator.state),
         }
         if self.task.simulator.can_save:
-            state["task"] = {
-                name: torch.from_numpy(value) for name, value in self.task.save().items()
-            }
+            saved = self.task.save()
+            state["task"] = {name: torch.from_numpy(value) for name, value in saved.items()}
             state["observation"] = torch.from_numpy(self._observation)
         write_torch(self.run / STATE_FILE, state)
 
     def resume(self) -> None:
-        """Continue from the last `save` in this run's directory; robots that could not be saved start new episodes."""
+        """Continue from the last `save` in this directory; robots not saved start new episodes."""
         state = _read_state(self.run)
         learner = self.learner
         learner.load_state_dict(state["learner"])
@@ -156,9 +156,11 @@ class Trainer:
         self.iteration = state["iteration"]
 
     def _set_commands(self) -> None:
-        """Follow the curriculum: commands ever less like straight ahead."""
+        """Follow the curriculum, from commands straight ahead to their full ranges."""
         growth = self.config.command_growth * self.config.iterations
-        self.task.difficulty = min(1.0, self.iteration / growth) if growth else 1.0
+        self.task.difficulty = 1.0
+        if growth:
+            self.task.difficulty = min(1.0, self.iteration / growth)
 
     def _skill_metrics(self) -> dict[str, float]:
         multipliers = self.learner.multipliers
@@ -179,13 +181,18 @@ def _read_state(run: Path) -> dict[str, Any]:
     path = run / STATE_FILE
     if not path.is_file():
         raise SoloError(
-            f"{path}: no such file. Expected the directory of a run of solo-pretrain that saved at least once."
+            f"{path}: no such file. Expected the directory of a run of solo-pretrain "
+            "that saved at least once."
         )
     return torch.load(path, weights_only=True)
 
 
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return np.array(tensor.detach().numpy())
+
+
 def _packed(state: Mapping[str, Any]) -> dict[str, Any]:
-    """PCG64's 128-bit integers as text: what reads the file safely knows only 64 bits."""
+    """Return PCG64's 128-bit integers as text: torch's safe reader knows only 64 bits."""
     return {**state, "state": {name: str(value) for name, value in state["state"].items()}}
 
 

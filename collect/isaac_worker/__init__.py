@@ -1,1 +1,1 @@
-"""Folder of `solo_isaac`, the program that runs in Isaac Gym's own Python; nothing here is imported by this one."""
+"""Folder of `solo_isaac`, a program for Isaac Gym's own Python that is never imported here."""

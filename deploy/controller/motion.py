@@ -15,7 +15,7 @@ from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.estimator import Estimate
 from solo_doi.solo12.limits import TRAINING
-from solo_doi.solo12.sensors import seen_motion
+from solo_doi.solo12.sensors import estimated_motion
 
 from .safety import Safety
 from .skill_runner import SkillRunner
@@ -134,7 +134,7 @@ class MotionGenerator:
         if not due:
             return None
         self._ramp_command()
-        motion = seen_motion(sensors.joint_position, sensors.joint_velocity, estimate)
+        motion = estimated_motion(sensors.joint_position, sensors.joint_velocity, estimate)
         target = self._skill_runner.step(motion, self._command)
         self.observation = self._skill_runner.observation
         target = self._pose + scale * (target - self._pose)

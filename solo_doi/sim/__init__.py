@@ -7,8 +7,9 @@ import importlib
 from solo_doi.common.errors import MissingPackageError, UnknownNameError
 
 from .domain import Domain
+from .input_checks import SimulationError
 from .isaac_config import IsaacConfig
-from .simulator import SimConfig, SimulationError, Simulator
+from .simulator import SimConfig, Simulator
 from .terrain import Terrain, make_terrain
 
 __all__ = [
@@ -30,11 +31,12 @@ SIMULATORS = {
 }
 """Class of each simulator, by name, below `solo_doi.sim`."""
 ALIASES = {"pybullet": "bullet", "isaacgym": "isaac"}
+"""Names on command lines and in recipes."""
 REMEDIES = {"mujoco": "Run: pip install 'mujoco>=4'"}
 
 
 def make_simulator(name: str, config: SimConfig, terrain: Terrain | None = None) -> Simulator:
-    """Return a simulator by name; engines are imported only when asked for."""
+    """Return a simulator by name; only its own engine is imported."""
     backend = ALIASES.get(name, name)
     if backend not in SIMULATORS:
         raise UnknownNameError("simulator", name, (*SIMULATORS, *ALIASES))

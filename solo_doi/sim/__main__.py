@@ -1,4 +1,4 @@
-"""Squat in every simulator side by side: `python -m solo_doi.sim` prints how they differ and draws it."""
+"""Comparison of simulators: `python -m solo_doi.sim` squats in each and shows differences."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, A
 
 from . import SimConfig, make_simulator
 
-STANDING, SQUATTING = CONTROL_SETUPS["locomotion"].default_pose, symmetric_pose(0.05, 0.9, -2.0)
-SECONDS, PERIOD, SETTLED = 5.0, 2.0, 1.0  # two squats, after a second of standing
+STANDING = CONTROL_SETUPS["locomotion"].default_pose
+SQUATTING = symmetric_pose(0.05, 0.9, -2.0)
+DURATION = 5.0
+"""Length of a recording [s]: two squats after a second of standing."""
+PERIOD = 2.0
+"""Time of one squat [s]."""
+SETTLED = 1.0
+"""Time of standing before the first squat [s]."""
+UNITS = {"height": "m", "joints": "rad", "torque": "N m", "force": "N", "speed": "m/s"}
 KNEE = JOINT_NAMES.index("FL_KFE")
 Recording = dict[str, Array]
 
 
 def squat(engine: str) -> Recording:
     """Record one robot that stands, then squats twice; every quantity (steps, ...)."""
-    rows: dict[str, list[Any]] = {
-        "height": [],
-        "joints": [],
-        "torque": [],
-        "force": [],
-        "speed": [],
-    }
+    rows: dict[str, list[Any]] = {name: [] for name in UNITS}
     with make_simulator(engine, SimConfig()) as simulator:
-        for time in np.arange(0, SECONDS, CONTROL_DT):
+        for time in np.arange(0, DURATION, CONTROL_DT):
             depth = 0.5 - 0.5 * np.cos(2 * np.pi * max(time - SETTLED, 0.0) / PERIOD)
             state = simulator.step((STANDING + depth * (SQUATTING - STANDING))[None])
             rows["height"].append(state.base_position_w[0, 2])
@@ -45,19 +46,16 @@ def squat(engine: str) -> Recording:
 
 
 def difference_table(recordings: dict[str, Recording]) -> Table:
-    """Ranges in each simulator and, if there are two, the largest difference at any time after settling."""
-    names = {"height": "m", "joints": "rad", "torque": "N m", "force": "N", "speed": "m/s"}
-    table = Table(title=f"Two squats, {SETTLED:.0f} s to {SECONDS:.0f} s")
-    for column in (
-        "quantity",
-        *recordings,
-        *(["largest difference"] if len(recordings) > 1 else []),
-    ):
-        table.add_column(column, justify="left" if column == "quantity" else "right")
-    for name, unit in names.items():
-        series = [
-            recording[name][round(SETTLED / CONTROL_DT) :] for recording in recordings.values()
-        ]
+    """Return the ranges in each simulator and the largest difference after settling."""
+    table = Table(title=f"Two squats, {SETTLED:.0f} s to {DURATION:.0f} s")
+    table.add_column("quantity")
+    for engine in recordings:
+        table.add_column(engine, justify="right")
+    if len(recordings) > 1:
+        table.add_column("largest difference", justify="right")
+    first = round(SETTLED / CONTROL_DT)
+    for name, unit in UNITS.items():
+        series = [recording[name][first:] for recording in recordings.values()]
         ranges = [f"{values.min():.3f} to {values.max():.3f}" for values in series]
         apart = [f"{np.abs(other - series[0]).max():.4f}" for other in series[1:]]
         table.add_row(f"{name} [{unit}]".replace("[", r"\["), *ranges, *apart)
@@ -79,13 +77,14 @@ def draw(recordings: dict[str, Recording], path: Path) -> None:
 
 
 def main() -> int:
-    """Squat, compare, draw; what cannot be simulated here is left out and said."""
+    """Squat, compare and draw; skip simulators that are not installed, with a message."""
     parser = argparse.ArgumentParser(prog="python -m solo_doi.sim", description=__doc__)
     parser.add_argument(
         "--out", type=Path, default=Path("squat.png"), help="picture to write (default: squat.png)"
     )
     path = parser.parse_args().out
-    console, recordings = Console(), {}
+    console = Console()
+    recordings = {}
     for engine in ("mujoco", "pybullet"):
         try:
             recordings[engine] = squat(engine)

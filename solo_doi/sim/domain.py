@@ -1,4 +1,4 @@
-"""The physics that differs from robot to robot: one concrete draw, recorded with every trajectory."""
+"""Physical parameters that differ from robot to robot, recorded with every trajectory."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ NOMINAL: dict[str, float] = {
     "kp_scale": 1.0,
     "kd_scale": 1.0,
 }
+"""Values without randomisation, by field of `Domain`."""
 PLAUSIBLE: dict[str, tuple[float, float]] = {
     "friction": (0.01, 5.0),
     "added_mass": (-1.0, 5.0),
@@ -27,7 +28,7 @@ PLAUSIBLE: dict[str, tuple[float, float]] = {
     "kp_scale": (0.0, 10.0),
     "kd_scale": (0.0, 10.0),
 }
-"""Values outside are taken for mistakes."""
+"""Accepted range of each field; a value outside is an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,20 +36,20 @@ class Domain:
     """Physical parameters of N robots, each (N,)."""
 
     friction: Array
-    """Coulomb friction between robot and ground, already combined: not averaged or multiplied again."""
+    """Coulomb friction coefficient of a contact, for robot and ground together."""
     added_mass: Array
     """Mass added to the base; its inertia grows in proportion [kg]."""
     motor_lag: Array
-    """Time from a joint target being given to the motor following it; whole physics steps are used [s]."""
+    """Delay from a joint target to its motor, rounded to physics steps [s]."""
     armature: Array
-    """Rotor inertia seen at the joint [kg m^2]."""
+    """Rotor inertia at the joint [kg m^2]."""
     kp_scale: Array
     """Factor on the position gain."""
     kd_scale: Array
     """Factor on the velocity gain."""
 
     def __post_init__(self) -> None:
-        """Refuse values no Solo12 has, naming robot and field."""
+        """Refuse implausible values, naming robot and field."""
         sizes = {name: np.shape(getattr(self, name)) for name in NOMINAL}
         if len(set(sizes.values())) != 1 or len(next(iter(sizes.values()))) != 1:
             raise SoloError(f"Domain fields must all have shape (robots,), found {sizes}.")
@@ -57,11 +58,12 @@ class Domain:
             wrong = np.flatnonzero(~((values >= low) & (values <= high)))
             if wrong.size:
                 raise SoloError(
-                    f"Domain field {name!r} of robot {wrong[0]} is {values[wrong[0]]}, expected {low} to {high}."
+                    f"Domain field {name!r} of robot {wrong[0]} is {values[wrong[0]]}, "
+                    f"expected {low} to {high}."
                 )
 
     def __len__(self) -> int:
-        """Return how many robots this describes."""
+        """Return the number of robots."""
         return len(self.friction)
 
     def __getitem__(self, index: object) -> Self:
@@ -72,7 +74,7 @@ class Domain:
 
     @classmethod
     def nominal(cls, num_robots: int, **values: float | Array) -> Self:
-        """Robots without randomisation; keywords replace single fields."""
+        """Return a domain without randomisation; keywords replace single fields."""
         unknown = set(values) - set(NOMINAL)
         if unknown:
             raise SoloError(

@@ -1,4 +1,4 @@
-"""Motor lag: a joint target reaches the motor a whole number of physics steps after it was given."""
+"""Motor lag: joint targets reach the motors a whole number of physics steps late."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from solo_doi.solo12.constants import NUM_JOINTS, Array
 
 
 class TargetDelay:
-    """Turns one target per control step into the target of every physics step, delayed per robot."""
+    """Delay line from one target per control step to the target of every physics step."""
 
     def __init__(
         self, num_robots: int, physics_dt: float, decimation: int, longest_lag: float
@@ -18,9 +18,8 @@ class TargetDelay:
         self._decimation = decimation
         self._depth = 1 + int(np.ceil(round(longest_lag / physics_dt) / decimation))
         self.history = np.zeros((num_robots, self._depth, NUM_JOINTS))  # newest first
-        self._age = np.zeros(
-            (num_robots, decimation), dtype=np.intp
-        )  # which old target each physics step uses
+        # Index into the history for each physics step.
+        self._age = np.zeros((num_robots, decimation), dtype=np.intp)
         self._robots = np.arange(num_robots)[:, None]
 
     def set_lag(self, robots: np.ndarray, lag: Array) -> None:
@@ -32,11 +31,11 @@ class TargetDelay:
         )
 
     def reset(self, robots: np.ndarray, target: Array) -> None:
-        """Forget old targets: the motors of these robots hold `target` until a new one arrives."""
+        """Drop old targets: motors of these robots hold `target` until the next one arrives."""
         self.history[robots] = target[:, None]
 
     def push(self, target: Array) -> Array:
-        """Take the target of this control step, return those of its physics steps, (N, decimation, 12)."""
+        """Add a control step's target; return those of its physics steps, (N, decimation, 12)."""
         self.history[:, 1:] = self.history[:, :-1]
         self.history[:, 0] = target
         return self.history[self._robots, self._age]

@@ -1,4 +1,4 @@
-"""The interface of every simulator: N robots, joint targets in, robot states out, numpy on both sides."""
+"""Interface of every simulator: N robots, joint targets in, robot states out, as numpy arrays."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import (
     CONTROL_SETUPS,
     DECIMATION,
-    JOINT_NAMES,
     NUM_JOINTS,
     NUM_LEGS,
     PHYSICS_DT,
     Array,
 )
-from solo_doi.solo12.limits import MECHANICAL_POSITION, TRAINING
+from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.state import Motion, RobotState, feet_in_world
 
 from .domain import PLAUSIBLE, Domain
+from .input_checks import SimulationError, check_array, check_joints
 from .isaac_config import IsaacConfig
 from .motor_delay import TargetDelay
 from .terrain import Terrain
@@ -37,14 +37,15 @@ MOTION_SHAPES = {
 }
 
 STOP_SLACK = 0.1
-"""How far beyond its mechanical end a joint may be found: simulated stops are soft [rad]."""
+"""Accepted overshoot of a joint beyond its mechanical end, as simulated stops are soft [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimConfig:
-    """What is the same for all robots of a simulator."""
+    """Settings common to all robots of a simulator."""
 
     num_robots: int = 1
+    """Robots that are simulated together."""
     kp: float = CONTROL_SETUPS["locomotion"].kp
     """Position gain of the joint controller [N m/rad]."""
     kd: float = CONTROL_SETUPS["locomotion"].kd
@@ -56,9 +57,9 @@ class SimConfig:
     decimation: int = DECIMATION
     """Physics steps per control step."""
     threads: int = 0
-    """Threads that step robots (MuJoCo); 0 takes every core."""
+    """Threads that step robots (MuJoCo); 0: one per core."""
     isaac: IsaacConfig | None = None
-    """Where Isaac Gym is and on which device it runs; only Isaac Gym needs it."""
+    """Location and device of Isaac Gym; not needed by other simulators."""
 
     @property
     def control_dt(self) -> float:
@@ -66,20 +67,17 @@ class SimConfig:
         return self.physics_dt * self.decimation
 
 
-class SimulationError(SoloError):
-    """The physics itself failed, or it was given numbers it cannot work with."""
-
-
 class Simulator(ABC):
-    """N robots side by side, none aware of the others. Robots start standing, in nominal domains."""
+    """N robots that do not interact. They start standing, in nominal domains."""
 
     name: str
+    """Name in messages."""
     unsupported_domain: frozenset[str] = frozenset()
     """Domain fields that this engine cannot vary from their nominal value."""
-    lasting_domain: frozenset[str] = frozenset()
-    """Domain fields that keep, in this engine, the values they have at the first step."""
+    constant_domain: frozenset[str] = frozenset()
+    """Domain fields that this engine cannot change after the first step."""
     can_save = False
-    """Whether `save` and `load` work."""
+    """True if `save` and `load` work."""
 
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
         """Check the configuration; subclasses build their engine after this."""
@@ -90,10 +88,13 @@ class Simulator(ABC):
         if not np.isfinite([config.kp, config.kd, config.torque_limit]).all():
             raise SoloError(f"Gains and torque limit must be finite, found {config}.")
         self.config = config
-        self.terrain = terrain if terrain is not None else Terrain.flat(config.num_robots)
+        if terrain is None:
+            terrain = Terrain.flat(config.num_robots)
+        self.terrain = terrain
         if self.terrain.num_robots != config.num_robots:
             raise SoloError(
-                f"The terrain is for {self.terrain.num_robots} robots, the simulator for {config.num_robots}."
+                f"The terrain is for {self.terrain.num_robots} robots, "
+                f"the simulator for {config.num_robots}."
             )
         self.domain = Domain.nominal(config.num_robots)
         self._has_stepped = False
@@ -106,23 +107,25 @@ class Simulator(ABC):
 
     @property
     def num_robots(self) -> int:
-        """How many robots are simulated."""
+        """Number of simulated robots."""
         return self.config.num_robots
 
     def set_domain(self, domain: Domain, robots: Sequence[int] | np.ndarray | None = None) -> None:
-        """Give some robots (all by default) other physics, from their next reset or step on."""
+        """Set the physics of some robots (default: all), from their next reset or step on."""
         robots = self._robots(robots)
         if len(domain) != len(robots):
             raise SoloError(
                 f"The domain is for {len(domain)} robots, {len(robots)} were to be set."
             )
         for name in self.unsupported_domain:
-            nominal, values = getattr(Domain.nominal(1), name)[0], getattr(domain, name)
+            nominal = getattr(Domain.nominal(1), name)[0]
+            values = getattr(domain, name)
             if (values != nominal).any():
                 robot = np.argmax(values != nominal)
                 raise SoloError(
-                    f"{self.name} cannot simulate another {name!r} than {nominal}; robot {robots[robot]} asks for "
-                    f"{values[robot]}: use MuJoCo, or leave the field at its nominal value."
+                    f"{self.name} cannot simulate another {name!r} than {nominal}; "
+                    f"robot {robots[robot]} asks for {values[robot]}: use MuJoCo, "
+                    "or leave the field at its nominal value."
                 )
         self._refuse_late_changes(domain, robots)
         self.domain = self.domain.replaced(robots, domain)
@@ -132,11 +135,12 @@ class Simulator(ABC):
     def possible_domain(
         self, domain: Domain, robots: Sequence[int] | np.ndarray | None = None
     ) -> Domain:
-        """Return a domain that `set_domain` accepts now: fields that last keep the values these robots have."""
-        if not self._has_stepped or not self.lasting_domain:
+        """Return `domain` with fields that can no longer change as these robots have them."""
+        if not self._has_stepped or not self.constant_domain:
             return domain
-        mine = self.domain[self._robots(robots)]
-        return replace(domain, **{name: getattr(mine, name) for name in self.lasting_domain})
+        current = self.domain[self._robots(robots)]
+        kept = {name: getattr(current, name) for name in self.constant_domain}
+        return replace(domain, **kept)
 
     def reset(
         self,
@@ -144,56 +148,59 @@ class Simulator(ABC):
         robots: Sequence[int] | np.ndarray | None = None,
         target: Array | None = None,
     ) -> RobotState:
-        """Put some robots (all by default) into given states; the others are not touched.
+        """Put some robots (default: all) into given states; the others do not change.
 
-        The motors hold `target` (the given joint positions by default) until the first delayed target arrives.
+        The motors hold `target` (default: the given joint positions) until the first delayed
+        target arrives.
         Contact forces and torques read zero until the next step.
         """
         robots = self._robots(robots)
         for name, shape in MOTION_SHAPES.items():
-            _check_array(name, getattr(motion, name), (len(robots), *shape), robots)
+            check_array(name, getattr(motion, name), (len(robots), *shape), robots)
         norm = np.linalg.norm(motion.base_quaternion, axis=-1)
         if (abs(norm - 1) > 1e-3).any():
             robot = np.argmax(abs(norm - 1))
             raise SimulationError(
                 f"base_quaternion of robot {robots[robot]} has norm {norm[robot]}, expected 1."
             )
-        _check_joints("joint_position", motion.joint_position, robots, slack=STOP_SLACK)
+        check_joints("joint_position", motion.joint_position, robots, slack=STOP_SLACK)
         if target is not None:
-            _check_array("target", target, (len(robots), NUM_JOINTS), robots)
-            _check_joints("target", target, robots)
-        self._delay.reset(robots, motion.joint_position if target is None else target)
+            check_array("target", target, (len(robots), NUM_JOINTS), robots)
+            check_joints("target", target, robots)
+        else:
+            target = motion.joint_position
+        self._delay.reset(robots, target)
         self._reset(robots, motion)
         return self.state()
 
     def step(self, target: Array, push_w: Array | None = None) -> RobotState:
-        """Hold joint targets (N, 12) for one control step; `push_w` (N, 3) pulls at the bases meanwhile [N]."""
+        """Hold joint targets (N, 12) for a control step; `push_w` (N, 3) are base forces [N]."""
         everyone = np.arange(self.num_robots)
-        _check_array("target", target, (self.num_robots, NUM_JOINTS), everyone)
-        _check_joints("target", target, everyone)
+        check_array("target", target, (self.num_robots, NUM_JOINTS), everyone)
+        check_joints("target", target, everyone)
         if push_w is not None:
-            _check_array("push_w", push_w, (self.num_robots, 3), everyone)
+            check_array("push_w", push_w, (self.num_robots, 3), everyone)
         self._has_stepped = True
         self._step(self._delay.push(target), push_w)
         return self.state()
 
     def kick(self, robots: Sequence[int] | np.ndarray, linear_w: Array, angular_b: Array) -> None:
-        """Add to the velocities of some bases at once [m/s, rad/s]."""
+        """Change the base velocities of some robots instantly [m/s, rad/s]."""
         robots = self._robots(robots)
-        _check_array("linear_w", linear_w, (len(robots), 3), robots)
-        _check_array("angular_b", angular_b, (len(robots), 3), robots)
+        check_array("linear_w", linear_w, (len(robots), 3), robots)
+        check_array("angular_b", angular_b, (len(robots), 3), robots)
         self._kick(robots, linear_w, angular_b)
 
     def save(self) -> dict[str, np.ndarray]:
-        """Return all that is needed to continue with the same numbers; not every engine can."""
-        domain = {
-            f"domain.{field.name}": getattr(self.domain, field.name)
-            for field in fields(self.domain)
-        }
-        return {**domain, "delay": self._delay.history.copy(), **self._save()}
+        """Return the state that an exact continuation needs; see `can_save`."""
+        saved = {}
+        for field in fields(self.domain):
+            saved[f"domain.{field.name}"] = getattr(self.domain, field.name)
+        saved["delay"] = self._delay.history.copy()
+        return saved | self._save()
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
-        """Continue from what `save` returned."""
+        """Continue from the result of `save`."""
         self.set_domain(
             Domain(**{field.name: saved[f"domain.{field.name}"] for field in fields(Domain)})
         )
@@ -202,7 +209,7 @@ class Simulator(ABC):
 
     def _save(self) -> dict[str, np.ndarray]:
         raise SoloError(
-            f"{self.name} cannot save its state: what is simulated in it cannot be resumed exactly."
+            f"{self.name} cannot save its state: its simulations cannot be resumed exactly."
         )
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
@@ -222,13 +229,15 @@ class Simulator(ABC):
     def _refuse_late_changes(self, domain: Domain, robots: np.ndarray) -> None:
         if not self._has_stepped:
             return
-        for name in sorted(self.lasting_domain):
-            now, asked = getattr(self.domain, name)[robots], getattr(domain, name)
-            if (now != asked).any():
-                row = np.argmax(now != asked)
+        for name in sorted(self.constant_domain):
+            current = getattr(self.domain, name)[robots]
+            wanted = getattr(domain, name)
+            if (current != wanted).any():
+                row = np.argmax(current != wanted)
                 raise SoloError(
-                    f"{self.name} cannot change {name!r} once it has stepped: robot {robots[row]} has {now[row]} and "
-                    f"is to get {asked[row]}. Set it before the first step, or leave it with `possible_domain`."
+                    f"{self.name} cannot change {name!r} once it has stepped: robot {robots[row]} "
+                    f"has {current[row]} and is to get {wanted[row]}. Set it before the first "
+                    "step, or leave it with `possible_domain`."
                 )
 
     def _robots(self, robots: Sequence[int] | np.ndarray | None) -> np.ndarray:
@@ -264,7 +273,7 @@ class Simulator(ABC):
 
 
 def assemble_state(motion: Motion, torque: Array, forces: Array) -> RobotState:
-    """Return the full state of robots from what an engine gives: `forces` (N, 17, 3) has the feet first."""
+    """Return the full state of robots; `forces` (N, 17, 3) has the feet first [N]."""
     foot_position_w, foot_velocity_w = feet_in_world(motion)
     return RobotState(
         **vars(motion),
@@ -274,33 +283,3 @@ def assemble_state(motion: Motion, torque: Array, forces: Array) -> RobotState:
         foot_force_w=forces[:, :NUM_LEGS].copy(),
         body_force_w=forces[:, NUM_LEGS:].copy(),
     )
-
-
-def check_finite(state: Motion, advice: str) -> None:
-    """Raise if any number of any robot is NaN or infinite."""
-    for field in fields(state):
-        values = getattr(state, field.name)
-        if not np.isfinite(values).all():
-            robot = np.argwhere(~np.isfinite(values))[0][0]
-            raise SimulationError(f"{field.name} of robot {robot} is not finite. {advice}")
-
-
-def _check_array(name: str, values: Array, shape: tuple[int, ...], robots: np.ndarray) -> None:
-    if np.shape(values) != shape:
-        raise SimulationError(f"{name} has shape {np.shape(values)}, expected {shape}.")
-    if not np.isfinite(values).all():
-        row, *rest = np.argwhere(~np.isfinite(values))[0]
-        joint = f", joint {JOINT_NAMES[rest[0]]}," if shape[1:] == (NUM_JOINTS,) else ""
-        raise SimulationError(
-            f"{name} of robot {robots[row]}{joint} is {values[row][tuple(rest)]}: expected a finite number."
-        )
-
-
-def _check_joints(name: str, values: Array, robots: np.ndarray, slack: float = 0.0) -> None:
-    outside = np.abs(values) > MECHANICAL_POSITION + slack
-    if outside.any():
-        row, joint = np.argwhere(outside)[0]
-        raise SimulationError(
-            f"{name} of robot {robots[row]}, joint {JOINT_NAMES[joint]}, is {values[row, joint]:.3f} rad, expected "
-            f"within +-{MECHANICAL_POSITION[joint]:.3f}: clamp it, as `solo12.action.joint_target` does."
-        )

@@ -1,18 +1,20 @@
-"""How fine the steps must be where joint torques act explicitly: in Bullet and in PhysX, not in MuJoCo."""
+"""Division of physics steps in engines that apply joint torques explicitly: Bullet and PhysX."""
 
 from __future__ import annotations
 
 import math
 
-LONGEST_STEP = 0.00125
-"""Longest step of the engine [s]; a longer physics step is divided, the joint controller running at every part.
+MAX_SOLVER_STEP = 0.00125
+"""Longest step of the engine [s]. A longer physics step is divided.
 
-MuJoCo's integrator treats the velocity gain implicitly. With explicit torques at 5 ms a leg in the air is unstable
-(kd dt / I is 1.6 at the knee) and rattles at 26 rad/s in Bullet; at 2.5 ms it is quiet with the gains of training,
-but not with 1.5 times their velocity gain and straight legs; at 1.25 ms beyond twice.
+The joint controllers run in each part. MuJoCo's integrator treats the velocity gain implicitly and
+needs no division. With explicit torques at 5 ms, a leg in the air is unstable (kd dt / I is 1.6 at
+the knee): it rattles at 26 rad/s in Bullet. At 2.5 ms it is stable with the gains of training, but
+not with straight legs and 1.5 times the velocity gain. At 1.25 ms it is stable beyond twice the
+gain.
 """
 
 
-def parts_of_step(physics_dt: float) -> int:
-    """Into how many steps of the engine a physics step is divided."""
-    return math.ceil(round(physics_dt / LONGEST_STEP, 6))
+def solver_steps(physics_dt: float) -> int:
+    """Return the number of engine steps in a physics step."""
+    return math.ceil(round(physics_dt / MAX_SOLVER_STEP, 6))

@@ -1,4 +1,4 @@
-"""The ground: flat, or with upright boxes whose size and place differ from robot to robot."""
+"""Ground: flat, or with upright boxes that differ from robot to robot."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BOXES_PER_ROBOT = 5
 BOX_SIDE = (0.8, 2.0)
 BOX_HEIGHT = (0.05, 0.245)
 BOX_PLACE = (1.9, 4.0)
-"""Distance of a box's centre from where the robot starts [m]: at 1.9 m the corner of a box of 2 m, on the diagonal,
-is 0.34 m away in x and y, and the feet reach 0.3 m from the start."""
+"""Distance from a robot's start to the centre of a box [m].
+At 1.9 m, the corner of a 2 m box on the diagonal is 0.34 m away in x and y; feet reach 0.3 m."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Terrain:
 
     @property
     def num_robots(self) -> int:
-        """How many robots have a ground of their own here."""
+        """Number of robots, each with its own boxes."""
         return self.size.shape[0]
 
     @property
     def num_boxes(self) -> int:
-        """How many boxes each robot has."""
+        """Number of boxes of each robot."""
         return self.size.shape[1]
 
     @classmethod
@@ -64,20 +64,22 @@ class Terrain:
     def random_boxes(cls, num_robots: int, rng: np.random.Generator) -> Self:
         """Five boxes around every robot, none where it starts."""
         shape = (num_robots, BOXES_PER_ROBOT)
-        angle, radius = rng.uniform(-np.pi, np.pi, shape), rng.uniform(*BOX_PLACE, shape)
+        angle = rng.uniform(-np.pi, np.pi, shape)
+        radius = rng.uniform(*BOX_PLACE, shape)
         sides = rng.uniform(*BOX_SIDE, (*shape, 2))
         height = rng.uniform(*BOX_HEIGHT, (*shape, 1))
         centre = radius[..., None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         return cls(centre, np.concatenate([sides, height], axis=-1))
 
     def height(self, points_w: Array) -> Array:
-        """Height of the ground (N, P) under points (N, P, 2) of the world; exact, not sampled on a grid."""
-        x, y = points_w[..., 0], points_w[..., 1]
+        """Exact height of the ground (N, P) [m] under world points (N, P, 2)."""
+        x = points_w[..., 0]
+        y = points_w[..., 1]
         heights = np.zeros(x.shape)
-        for box in range(
-            self.num_boxes
-        ):  # box by box: an array over points and boxes at once is slower
-            (side_x, side_y, height), (box_x, box_y) = self.size[:, box].T, self.centre[:, box].T
+        # Box by box: one array over points and boxes is slower.
+        for box in range(self.num_boxes):
+            side_x, side_y, height = self.size[:, box].T
+            box_x, box_y = self.centre[:, box].T
             inside = np.abs(x - box_x[:, None]) <= side_x[:, None] / 2
             inside &= np.abs(y - box_y[:, None]) <= side_y[:, None] / 2
             np.maximum(heights, np.where(inside, height[:, None], 0.0), out=heights)

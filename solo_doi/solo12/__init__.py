@@ -1,1 +1,1 @@
-"""What the robot is: names, numbers, kinematics, observations and actions. Needs numpy only."""
+"""Solo12 itself: names, numbers, kinematics, observations and actions. Needs numpy only."""

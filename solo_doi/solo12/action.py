@@ -1,4 +1,4 @@
-"""From policy output to joint target to torque: the same few lines in training and on the robot."""
+"""Policy output to joint target to torque: the same few lines in training and on the robot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .state import JointCommand
 
 
 def joint_target(action: Array, setup: ControlSetup) -> Array:
-    """Joint positions a policy output asks for, clamped to the training limits, (..., 12) [rad]."""
+    """Convert a policy output to joint positions within the training limits, (..., 12) [rad]."""
     return np.clip(
         setup.default_pose + ACTION_SCALE * action, -TRAINING.position, TRAINING.position
     )

@@ -1,9 +1,12 @@
-"""What a Solo12 is, in numbers, each with its source. SI units; joint order is `JOINT_NAMES` everywhere.
+"""Solo12 in numbers, each with its source. SI units; the joint order is `JOINT_NAMES` everywhere.
 
 Sources:
-  [ERD]     example-robot-data 6.0.0 (PyPI), solo_description/robots/solo12.urdf: frames, geometry, meshes.
-  [DOMiNiC] martius-lab/dominic, solo12.urdf and configs: inertias, limits, gains, poses, rates.
-  [ODRI]    open-dynamic-robot-initiative, solo12 driver file: motor constant, gear ratio, driver limits.
+  [ERD]     example-robot-data 6.0.0 (PyPI), solo_description/robots/solo12.urdf:
+            frames, geometry, meshes.
+  [DOMiNiC] martius-lab/dominic, solo12.urdf and configs:
+            inertias, limits, gains, poses, rates.
+  [ODRI]    open-dynamic-robot-initiative, solo12 driver file:
+            motor constant, gear ratio, driver limits.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 def constant(values: object) -> Array:
-    """Return an array nobody can change by accident."""
+    """Return a read-only array."""
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
@@ -40,16 +43,16 @@ BODY_NAMES = (
     BASE_NAME,
     *(f"{leg}_{link}" for leg in LEG_NAMES for link in ("SHOULDER", "UPPER_LEG", "LOWER_LEG")),
 )
-"""Everything that should not touch the ground, in the order of contact arrays."""
+"""Bodies other than feet, in the order of contact arrays."""
 
 
 def check_joint_names(names: Iterable[str], where: str) -> None:
-    """Refuse joints in another order than `JOINT_NAMES`: their values would go to the wrong motors."""
+    """Refuse joints in another order than `JOINT_NAMES`: values would reach the wrong motors."""
     found = tuple(names)
     if found != JOINT_NAMES:
         raise SoloError(
-            f"{where}: joints {', '.join(found)} are not Solo12's in this project's order {', '.join(JOINT_NAMES)}. "
-            "Reorder per-joint values by name."
+            f"{where}: joints {', '.join(found)} are not Solo12's in this project's order "
+            f"{', '.join(JOINT_NAMES)}. Reorder per-joint values by name."
         )
 
 
@@ -59,17 +62,20 @@ FRONT = constant([1, 1, -1, -1])
 
 # --- Geometry [ERD] ------------------------------------------------------------------------------
 # HAA turns about +x, HFE and KFE about +y in every leg: no axis is mirrored.
-HAA_X, HAA_Y = 0.1946, 0.0875
+HAA_X = 0.1946
+HAA_Y = 0.0875
 HFE_Y = 0.014
-KFE_Y, KFE_Z = 0.03745, -0.16
-ANKLE_Y, ANKLE_Z = 0.008, -0.16
+KFE_Y = 0.03745
+KFE_Z = -0.16
+ANKLE_Y = 0.008
+ANKLE_Z = -0.16
 FOOT_RADIUS = 0.016
-"""Radius of the foot's disc, from the mesh; also the radius of the collision sphere."""
+"""Radius of the foot's disc, from the mesh, and of the collision sphere [m]."""
 BASE_BOX = (0.45, 0.10, 0.04)
 """Collision box of the base [DOMiNiC]."""
 DOMINIC_HAA_X = 0.2141
 DOMINIC_ANKLE_Y = 0.009
-"""Where DOMiNiC's file puts the hip and ankle frames; its centres of mass are given in those."""
+"""Hip and ankle frames of DOMiNiC's file, to which its centres of mass refer [m]."""
 
 # --- Inertia [DOMiNiC] ---------------------------------------------------------------------------
 TOTAL_MASS = 2.529048
@@ -78,17 +84,17 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass, centre of mass in the link's frame, and (xx, xy, xz, yy, yz, zz) about the centre of mass."""
+    """Inertia of a link, in the link's frame."""
 
-    mass: float
-    com: Array
-    moments: Array
+    mass: float  # [kg]
+    com: Array  # (3,) centre of mass [m]
+    moments: Array  # (xx, xy, xz, yy, yz, zz) about the centre of mass [kg m^2]
 
 
 def _reflected(
     mass: float, com: tuple[float, ...], moments: tuple[float, ...], signs: Array
 ) -> Inertia:
-    """Inertia of a link whose coordinates have these signs, given the front-left link's."""
+    """Return a link's inertia from the front-left link's, by the signs of its coordinates."""
     sx, sy, sz = signs
     moment_signs = [1, sx * sy, sx * sz, 1, sy * sz, 1]
     return Inertia(
@@ -97,7 +103,10 @@ def _reflected(
 
 
 def link_inertias() -> dict[str, Inertia]:
-    """Inertia of every link, with centres of mass where DOMiNiC's file has them at zero pose, in ERD's frames."""
+    """Return the inertia of every link, by name.
+
+    Centres of mass are where DOMiNiC's file has them at zero pose, expressed in ERD's frames.
+    """
     links = {
         BASE_NAME: Inertia(
             1.25123725,
@@ -108,12 +117,10 @@ def link_inertias() -> dict[str, Inertia]:
     hip_shift = DOMINIC_HAA_X - HAA_X  # 19.5 mm between the two files' hip frames
     foot_shift = DOMINIC_ANKLE_Y - ANKLE_Y  # 1 mm between their foot frames
     for leg, side, front in zip(LEG_NAMES, SIDE, FRONT, strict=True):
-        turned = constant(
-            [front, side, front * side]
-        )  # the four shoulders are one part, turned about x or y
-        sided = constant(
-            [side, side, 1]
-        )  # thighs come in a left and a right part, the same in front and behind
+        # The four shoulders are one part, turned about x or y.
+        turned = constant([front, side, front * side])
+        # Thighs come in a left and a right part, the same in front and behind.
+        sided = constant([side, side, 1])
         links[f"{leg}_SHOULDER"] = _reflected(
             0.14196048,
             (-0.09407251 + hip_shift, -0.00438935, 0.00001384),
@@ -157,17 +164,19 @@ ACTION_SCALE = 0.25
 
 @dataclass(frozen=True)
 class ControlSetup:
-    """How a task turns policy outputs into torques: pose at zero action and joint gains."""
+    """Pose at zero action and joint gains of a task."""
 
     default_pose: Array
     kp: float
+    """Position gain [N m/rad]."""
     kd: float
+    """Velocity gain [N m s/rad]."""
     standing_height: float
-    """Height of the base with the feet on the ground in the default pose, before the joints sag."""
+    """Base height in the default pose with feet on the ground, before the joints sag [m]."""
 
 
 def symmetric_pose(haa: float, hfe: float, kfe: float) -> Array:
-    """Return the 12 joint angles of the pose whose front-left leg has these angles."""
+    """Return the 12 joint angles of a symmetric pose, given the front-left leg's angles [rad]."""
     return constant(np.stack([SIDE * haa, FRONT * hfe, FRONT * kfe], axis=1).ravel())
 
 

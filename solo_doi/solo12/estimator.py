@@ -1,8 +1,10 @@
-"""Base velocity and tilt of one robot from what it measures: IMU and legs.
+"""Estimate of base velocity and tilt of one robot from its IMU and legs.
 
-Solo12 has no sensor of its base velocity. Tilt: the gyroscope is integrated, and pulled slowly towards the direction
-in which the accelerometer sees gravity. Velocity: the accelerometer is integrated, and pulled quickly towards the
-velocity at which the legs that carry weight push the base along.
+Solo12 has no sensor of its base velocity.
+
+Tilt: the gyroscope is integrated, and corrected slowly towards the direction of gravity that the
+accelerometer measures. Velocity: the accelerometer is integrated, and corrected quickly towards the
+velocity at which the supporting legs move the base.
 """
 
 from __future__ import annotations
@@ -14,45 +16,48 @@ from math import sqrt
 import numpy as np
 
 from .constants import FOOT_RADIUS, GRAVITY, NUM_LEGS, Array
-from .leg import Leg, Vector, cross
+from .single_leg import SingleLeg, Vector, cross
 
-MOST_POSITION, MOST_VELOCITY, MOST_TORQUE, MOST_TURNING, MOST_ACCELERATION = (
-    100.0,
-    100.0,
-    10.0,
-    50.0,
-    400.0,
-)
-"""What sensors can show at most, in SI units."""
+MAX_POSITION = 100.0
+"""Largest joint position that is believed [rad]."""
+MAX_JOINT_VELOCITY = 100.0
+"""Largest joint velocity that is believed [rad/s]."""
+MAX_TORQUE = 10.0
+"""Largest joint torque that is believed [N m]."""
+MAX_ANGULAR_VELOCITY = 50.0
+"""Largest turning rate of the base that is believed [rad/s]."""
+MAX_ACCELERATION = 400.0
+"""Largest acceleration of the base that is believed [m/s^2]."""
 LEVEL: Vector = (0.0, 0.0, -1.0)
-LEGS = tuple((number, slice(3 * number, 3 * number + 3)) for number in range(NUM_LEGS))
-"""Legs and the places of their joints."""
+"""Direction of gravity in a level base."""
+LEG_JOINTS = tuple((number, slice(3 * number, 3 * number + 3)) for number in range(NUM_LEGS))
+"""Number of each leg and the slice of its joints."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatorConfig:
-    """How strongly the estimates are pulled, and when a leg counts."""
+    """Correction rates of the estimates, and forces from which a leg counts as supporting."""
 
     tilt_rate: float = 0.5
-    """Pull of the accelerometer on the tilt [1/s]: slow, as every step of the gait shakes it."""
+    """Correction of the tilt by the accelerometer [1/s]: slow, as every stride shakes it."""
     velocity_rate: float = 20.0
-    """Pull of the legs on the velocity, if all weight is on legs that are counted [1/s]."""
+    """Correction of the velocity by the legs, if supporting legs carry all weight [1/s]."""
     gyro_bias_rate: float = 0.02
-    """How fast the accelerometer also corrects the gyroscope's bias [1/s^2]."""
+    """Correction of the gyroscope's bias by the accelerometer [1/s^2]."""
     lift_force: float = 6.0
-    """A foot that carries less tells nothing: it may be swinging, or slipping [N]."""
+    """A foot that carries less is ignored: it may be swinging or slipping [N]."""
     sure_force: float = 12.0
-    """A foot that carries more stands: half the robot's weight [N]."""
+    """A foot that carries more counts fully: half the robot's weight [N]."""
     rest_force: float = 3.0
-    """While no joint turns, lighter feet count as well, from this force on, and fully from `lift_force`: each of four
-    that share the weight carries no more than a swinging one seems to [N]."""
+    """While no joint turns, feet count from this force on, and fully from `lift_force` [N].
+    Each of four feet that share the weight carries no more than a swinging one seems to."""
     rest_rate: float = 0.5
-    """Slower joints do not turn: far above an encoder's noise, far below a walk, in which some joint does [rad/s]."""
+    """Joints below this velocity do not turn: far above encoder noise, far below a walk [rad/s]."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is believed of the base, in its own frame."""
+    """Estimated motion of the base, in the base frame."""
 
     gravity_b: Array  # (3,) unit vector: (0, 0, -1) when level
     velocity_b: Array  # (3,) [m/s]
@@ -61,10 +66,10 @@ class Estimate:
 
 
 class Estimator:
-    """Follows one robot tick by tick."""
+    """Estimator of one robot, updated with every measurement."""
 
     def __init__(self, config: EstimatorConfig | None = None) -> None:
-        """Know nothing yet: the first measurements, of a robot at rest, give the tilt."""
+        """Start without an estimate: the first measurements, of a robot at rest, give the tilt."""
         self._config = config or EstimatorConfig()
         self._gravity = LEVEL
         self._age = 0.0
@@ -80,89 +85,110 @@ class Estimator:
         acceleration_b: Array,
         dt: float,
     ) -> Estimate:
-        """Take a measurement that is `dt` seconds younger than the one before."""
-        # A garbled number must not spoil the estimate for good.
-        angles, rates = (
-            bounded(joint_position, MOST_POSITION),
-            bounded(joint_velocity, MOST_VELOCITY),
-        )
-        torques = bounded(joint_torque, MOST_TORQUE)
-        (wx, wy, wz), (bx, by, bz) = bounded(angular_velocity_b, MOST_TURNING), self._gyro_bias
-        ax, ay, az = bounded(acceleration_b, MOST_ACCELERATION)
-        turning, acceleration = (wx - bx, wy - by, wz - bz), (ax, ay, az)
-        self._tilt(turning, acceleration, dt)
+        """Process a measurement taken `dt` seconds after the previous one."""
+        # Clip: one garbled number must not spoil the estimate for good.
+        angles = clipped(joint_position, MAX_POSITION)
+        rates = clipped(joint_velocity, MAX_JOINT_VELOCITY)
+        torques = clipped(joint_torque, MAX_TORQUE)
+        wx, wy, wz = clipped(angular_velocity_b, MAX_ANGULAR_VELOCITY)
+        bx, by, bz = self._gyro_bias
+        ax, ay, az = clipped(acceleration_b, MAX_ACCELERATION)
+        turning = (wx - bx, wy - by, wz - bz)
+        acceleration = (ax, ay, az)
+        self._update_tilt(turning, acceleration, dt)
         self._integrate(turning, acceleration, dt)
-        legs = [(Leg(number, angles[joints]), joints) for number, joints in LEGS]
         lift, sure = self._thresholds(rates)
-        weights = [
-            min(1.0, max(0.0, (leg.carried(torques[joints], self._gravity) - lift) / (sure - lift)))
-            for leg, joints in legs
-        ]
+        weights = []
+        supporting = []
+        for number, joints in LEG_JOINTS:
+            leg = SingleLeg(number, angles[joints])
+            force = leg.supported_weight(torques[joints], self._gravity)
+            weight = min(1.0, max(0.0, (force - lift) / (sure - lift)))
+            weights.append(weight)
+            if weight > 0.0:
+                supporting.append((weight, self._base_velocity(leg, rates[joints], turning)))
         total = sum(weights)
         if total > 0.0:
-            standing = [
-                (weight / total, self._seen(leg, rates[joints], turning))
-                for weight, (leg, joints) in zip(weights, legs, strict=True)
-                if weight > 0.0
-            ]
-            self._pull(standing, min(1.0, dt * self._config.velocity_rate * min(total, 2.0) / 2))
+            gain = min(1.0, dt * self._config.velocity_rate * min(total, 2.0) / 2)
+            self._correct_velocity(supporting, total, gain)
         return Estimate(
             np.array(self._gravity), np.array(self._velocity), np.array(turning), np.array(weights)
         )
 
-    def _tilt(self, turning: Vector, acceleration: Vector, dt: float) -> None:
-        # Not scaled to length 1: over a stride the accelerometer shows gravity on average, its direction does not.
+    def _update_tilt(self, turning: Vector, acceleration: Vector, dt: float) -> None:
+        # Not scaled to length 1: over a stride the accelerometer shows gravity on average, while
+        # the average of its directions is biased.
         ax, ay, az = acceleration
-        seen_x, seen_y, seen_z = seen = -ax / GRAVITY, -ay / GRAVITY, -az / GRAVITY
+        measured = (-ax / GRAVITY, -ay / GRAVITY, -az / GRAVITY)
+        mx, my, mz = measured
         gain = dt * self._config.gyro_bias_rate
-        (bx, by, bz), (ex, ey, ez) = self._gyro_bias, cross(self._gravity, seen)
-        self._gyro_bias = bx + gain * ex, by + gain * ey, bz + gain * ez
-        (x, y, z), (dx, dy, dz) = self._gravity, cross(turning, self._gravity)
-        x, y, z = x - dt * dx, y - dt * dy, z - dt * dz
+        bx, by, bz = self._gyro_bias
+        ex, ey, ez = cross(self._gravity, measured)
+        self._gyro_bias = (bx + gain * ex, by + gain * ey, bz + gain * ez)
+        x, y, z = self._gravity
+        dx, dy, dz = cross(turning, self._gravity)
+        x -= dt * dx
+        y -= dt * dy
+        z -= dt * dz
         self._age += dt
-        share = (
-            dt / self._age if self._age > 0.0 else 0.0
-        )  # an average of all that was seen, at first
+        share = 0.0
+        if self._age > 0.0:
+            share = dt / self._age  # at first, the estimate is the average of all measurements
         pull = min(1.0, max(dt * self._config.tilt_rate, share))
-        x, y, z = x + pull * (seen_x - x), y + pull * (seen_y - y), z + pull * (seen_z - z)
+        x += pull * (mx - x)
+        y += pull * (my - y)
+        z += pull * (mz - z)
         size = sqrt(x * x + y * y + z * z)
-        self._gravity = (x / size, y / size, z / size) if size > 1e-6 else LEVEL
+        self._gravity = LEVEL
+        if size > 1e-6:
+            self._gravity = (x / size, y / size, z / size)
 
     def _integrate(self, turning: Vector, acceleration: Vector, dt: float) -> None:
-        """Follow the accelerometer; in a frame that turns, a constant velocity seems to turn the other way."""
-        (vx, vy, vz), (gx, gy, gz), (ax, ay, az) = self._velocity, self._gravity, acceleration
+        """Integrate the accelerometer in the turning base frame, hence the cross product."""
+        vx, vy, vz = self._velocity
+        gx, gy, gz = self._gravity
+        ax, ay, az = acceleration
         tx, ty, tz = cross(turning, self._velocity)
         self._velocity = (
-            vx + dt * (ax + GRAVITY * gx - tx), vy + dt * (ay + GRAVITY * gy - ty), vz + dt * (az + GRAVITY * gz - tz)
-        )  # fmt: skip
+            vx + dt * (ax + GRAVITY * gx - tx),
+            vy + dt * (ay + GRAVITY * gy - ty),
+            vz + dt * (az + GRAVITY * gz - tz),
+        )
 
     def _thresholds(self, rates: Sequence[float]) -> tuple[float, float]:
-        """Forces from which on a foot counts, and counts fully."""
+        """Forces from which a foot counts, and from which it counts fully [N]."""
         config = self._config
         if max(rates) < config.rest_rate and min(rates) > -config.rest_rate:
             return config.rest_force, config.lift_force
         return config.lift_force, config.sure_force
 
-    def _seen(self, leg: Leg, rates: Sequence[float], turning: Vector) -> Vector:
-        """Velocity of the base at which a leg that stands pushes it along."""
-        (wx, wy, wz), (sx, sy, sz) = turning, leg.shank_rate(rates)
-        # The foot is a ball that rolls: its lowest point rests, its centre moves with the turning of the shank.
+    def _base_velocity(self, leg: SingleLeg, rates: Sequence[float], turning: Vector) -> Vector:
+        """Velocity of the base if this leg's foot rolls on the ground without slipping [m/s]."""
+        wx, wy, wz = turning
+        sx, sy, sz = leg.shank_rate(rates)
+        # The lowest point of the foot's ball rests; its centre moves as the shank turns.
         rx, ry, rz = cross(self._gravity, (wx + sx, wy + sy, wz + sz))
-        (fx, fy, fz), (tx, ty, tz) = leg.velocity(rates), cross(turning, leg.position())
+        fx, fy, fz = leg.velocity(rates)
+        tx, ty, tz = cross(turning, leg.position())
         return FOOT_RADIUS * rx - fx - tx, FOOT_RADIUS * ry - fy - ty, FOOT_RADIUS * rz - fz - tz
 
-    def _pull(self, standing: Sequence[tuple[float, Vector]], pull: float) -> None:
-        """Go a part of the way to the velocity that the legs see, each with its share."""
-        x = sum(share * seen[0] for share, seen in standing)
-        y = sum(share * seen[1] for share, seen in standing)
-        z = sum(share * seen[2] for share, seen in standing)
+    def _correct_velocity(
+        self, supporting: Sequence[tuple[float, Vector]], total: float, gain: float
+    ) -> None:
+        """Move the velocity towards the weighted mean over the supporting legs."""
+        x = y = z = 0.0
+        for weight, velocity in supporting:
+            share = weight / total
+            x += share * velocity[0]
+            y += share * velocity[1]
+            z += share * velocity[2]
         vx, vy, vz = self._velocity
-        self._velocity = vx + pull * (x - vx), vy + pull * (y - vy), vz + pull * (z - vz)
+        self._velocity = (vx + gain * (x - vx), vy + gain * (y - vy), vz + gain * (z - vz))
 
 
-def bounded(measured: Array, most: float) -> list[float]:
-    """Return numbers, those beyond `most` in either direction cut there."""
+def clipped(measured: Array, limit: float) -> list[float]:
+    """Return the numbers as a list, clipped to the range from -limit to limit."""
     numbers: list[float] = measured.tolist()
-    if max(numbers) <= most and min(numbers) >= -most:
+    if max(numbers) <= limit and min(numbers) >= -limit:
         return numbers
-    return [min(max(number, -most), most) for number in numbers]
+    return [min(max(number, -limit), limit) for number in numbers]

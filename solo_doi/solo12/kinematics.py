@@ -24,9 +24,10 @@ from .constants import (
 )
 
 HIPS_B = constant(np.stack([HAA_X * FRONT, HAA_Y * SIDE, np.zeros(NUM_LEGS)], axis=1))
-"""Where the HAA axes pass, (4, 3)."""
+"""Points on the HAA axes in the base frame, (4, 3) [m]."""
 LEG_WIDTH = constant(SIDE * (HFE_Y + KFE_Y + ANKLE_Y))
-"""Lateral distance from HAA axis to foot: the three offsets are parallel to the HFE and KFE axes."""
+"""Lateral distance from HAA axis to foot, (4,) [m].
+The three offsets are parallel to the HFE and KFE axes, so they add up."""
 
 
 def foot_positions(joint_position: Array) -> Array:
@@ -35,7 +36,7 @@ def foot_positions(joint_position: Array) -> Array:
 
 
 def foot_jacobians(joint_position: Array) -> Array:
-    """Derivatives of foot positions by the leg's own three joints, (..., 4, 3, 3), in the base frame."""
+    """Derivatives of foot positions by the leg's joints, (..., 4, 3, 3), in the base frame."""
     c0, s0, x, z, knee_x, knee_z = _angles(joint_position)
     zero = np.zeros_like(x)
     # About x by HAA: d(y, z) = (-z_b, y_b) seen from the hip.
@@ -47,11 +48,13 @@ def foot_jacobians(joint_position: Array) -> Array:
 
 
 def foot_motion(joint_position: Array, joint_velocity: Array) -> tuple[Array, Array]:
-    """Positions and velocities of the feet relative to the base, both (..., 4, 3), in the base frame."""
+    """Foot positions and velocities relative to the base, both (..., 4, 3), in the base frame."""
     angles = _angles(joint_position)
     c0, s0, x, z, knee_x, knee_z = angles
     rates = joint_velocity.reshape(*joint_velocity.shape[:-1], NUM_LEGS, 3)
-    haa, hfe, kfe = rates[..., 0], rates[..., 1], rates[..., 2]
+    haa = rates[..., 0]
+    hfe = rates[..., 1]
+    kfe = rates[..., 2]
     # The Jacobian times the rates, without building the Jacobian.
     along = hfe * z + kfe * knee_z
     up = -(hfe * x + kfe * knee_x)
@@ -62,12 +65,15 @@ def foot_motion(joint_position: Array, joint_velocity: Array) -> tuple[Array, Ar
 
 
 def _angles(joint_position: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Cosine and sine of HAA, foot and knee-to-foot vectors in the leg's plane, each (..., 4)."""
+    """Cosine and sine of HAA, hip-to-foot and knee-to-foot (x, z) in the leg's plane, (..., 4)."""
     q = joint_position.reshape(*joint_position.shape[:-1], NUM_LEGS, 3)
-    hfe, knee = q[..., 1], q[..., 1] + q[..., 2]
+    hfe = q[..., 1]
+    knee = hfe + q[..., 2]
     # Ry(a) (0, 0, l) = (l sin a, 0, l cos a), with l negative: links hang down.
-    knee_x, knee_z = ANKLE_Z * np.sin(knee), ANKLE_Z * np.cos(knee)
-    x, z = KFE_Z * np.sin(hfe) + knee_x, KFE_Z * np.cos(hfe) + knee_z
+    knee_x = ANKLE_Z * np.sin(knee)
+    knee_z = ANKLE_Z * np.cos(knee)
+    x = KFE_Z * np.sin(hfe) + knee_x
+    z = KFE_Z * np.cos(hfe) + knee_z
     return np.cos(q[..., 0]), np.sin(q[..., 0]), x, z, knee_x, knee_z
 
 

@@ -1,7 +1,7 @@
-"""One table of joint limits: training clamp inside safety limit inside driver limit inside the metal.
+"""One table of joint limits: training inside safety inside driver inside mechanical limits.
 
-A policy trained inside the first column cannot ask for what the second forbids, and the safety checks
-of the controller act before the motor driver's own, which stop the robot without grace.
+A policy trained within the first limits cannot reach the second. The controller's safety checks act
+before the motor driver's own, which cut the motors without a grace period.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ GEAR_RATIO = 9.0
 TORQUE_PER_AMPERE = MOTOR_CONSTANT * GEAR_RATIO
 
 VENDOR_CURRENT = 8.0
-"""Current limit in the vendor's driver file: only 1.8 N m, less than the policies were trained with [A]."""
+"""Current limit in the vendor's driver file [A].
+It gives only 1.8 N m, less than the policies were trained with."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Symmetric limits of one layer: position per joint [rad], velocity [rad/s], torque [N m]."""
+    """Symmetric limits of one layer."""
 
-    position: Array
-    velocity: float
-    torque: float
+    position: Array  # (12,) [rad]
+    velocity: float  # [rad/s]
+    torque: float  # [N m]
 
     @property
     def current(self) -> float:
@@ -41,13 +42,13 @@ def _per_leg(haa: float, hfe: float, kfe: float) -> Array:
 
 
 TRAINING = Limits(_per_leg(0.80, 1.35, 2.60), velocity=30.0, torque=2.5)
-"""What a joint target is clamped to, and the torque limit of every simulator; 2.5 N m is 11.1 A [DOMiNiC]."""
+"""Clamp of joint targets, and torque limit of every simulator; 2.5 N m is 11.1 A [DOMiNiC]."""
 
 SAFETY = Limits(_per_leg(0.85, 1.43, 2.70), velocity=50.0, torque=2.6)
-"""Crossing one of these makes the controller damp the motors."""
+"""The controller damps the motors when one of these is crossed."""
 
 DRIVER = Limits(_per_leg(0.90, 1.45, 2.80), velocity=80.0, torque=2.7)
-"""Positions and velocity as in the vendor's driver file [ODRI]; 12 A instead of its 8 A, for 2.7 N m."""
+"""Limits of the motor driver: as in the vendor's file [ODRI], but 12 A for its 8 A (2.7 N m)."""
 
 LARGEST_KP = 10.0
 """Largest position gain of a joint; the master board's packets carry at most 10.3 [N m/rad]."""
@@ -55,4 +56,4 @@ LARGEST_KD = 0.6
 """Largest velocity gain of a joint [N m s/rad]."""
 
 MECHANICAL_POSITION = _per_leg(pi / 3, pi / 2, pi)
-"""Where the simulated joints end [DOMiNiC URDF]."""
+"""Mechanical ends of the simulated joints [rad] [DOMiNiC URDF]."""

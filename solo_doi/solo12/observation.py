@@ -1,7 +1,7 @@
-"""What a policy sees: the only place that knows the layout of an observation.
+"""Observations of policies: the only place that defines the layout of an observation.
 
-A layout is an ordered list of named terms. The same code builds the observations of N simulated robots and
-of the one real robot; noise is added by training only.
+A layout is an ordered list of named terms. The same code builds the observations of N simulated
+robots and of the one real robot; noise is added by training only.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from .rotations import projected_gravity, to_rpy
 from .state import Motion
 
 CLIP = 100.0
-"""Observations are clipped to this after noise [DOMiNiC]."""
+"""Largest absolute value of an observation after noise [DOMiNiC]."""
 NOMINAL_HEIGHT = 0.25
 """Base height that the height scan is relative to [m]."""
 SCAN_SIDE = 11
+"""Points per side of the height scan."""
 SCAN_STEP = 0.1
+"""Distance between points of the height scan [m]."""
 SCAN_RANGE = 1.0
+"""Largest absolute value of the height scan [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Everything an observation may be made of; a term whose input is missing is an error."""
+    """Inputs of all observation terms; a term without its input is an error."""
 
     motion: Motion
     previous_action: Array  # (..., 12) raw policy output of the step before
     command: Array | None = None  # (..., 3) vx, vy [m/s], yaw rate [rad/s]
     scan_height: Array | None = None  # (..., 121) ground height at `scan_points` [m]
-    target: Array | None = (
-        None  # (..., 4) target position in the heading frame [m] and yaw error [rad]
-    )
+    target: Array | None = None  # (..., 4) position in the heading frame [m], yaw error [rad]
     time_left: Array | None = None  # (..., 1) fraction of the episode that is left
 
 
@@ -64,31 +65,32 @@ class Layout:
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """Where each term lies in the observation."""
-        ends = np.cumsum([term.size for term in self.terms]).tolist()
-        return {
-            term.name: slice(end - term.size, end)
-            for term, end in zip(self.terms, ends, strict=True)
-        }
+        """Slice of each term in the observation, by name."""
+        slices = {}
+        start = 0
+        for term in self.terms:
+            slices[term.name] = slice(start, start + term.size)
+            start += term.size
+        return slices
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each number is, such as `joint_velocity.FL_KFE`."""
+        """Name of each number, such as `joint_velocity.FL_KFE`."""
         parts = {NUM_JOINTS: JOINT_NAMES, 3: ("x", "y", "z")}
-        return tuple(
-            f"{term.name}.{part}"
-            for term in self.terms
-            for part in parts.get(term.size, range(term.size))
-        )
+        names: list[str] = []
+        for term in self.terms:
+            ends = parts.get(term.size, range(term.size))
+            names += [f"{term.name}.{end}" for end in ends]
+        return tuple(names)
 
     @cached_property
     def size(self) -> int:
-        """How many numbers an observation has."""
+        """Number of values in an observation."""
         return sum(term.size for term in self.terms)
 
     @cached_property
     def noise(self) -> NDArray[np.float32]:
-        """Noise amplitude of every number."""
+        """Noise amplitude of each value."""
         return np.concatenate(
             [np.full(term.size, term.noise, dtype=np.float32) for term in self.terms]
         )
@@ -101,7 +103,9 @@ class Layout:
         for term in self.terms:
             value = term.value(inputs, setup)
             if value is None or value.shape != (*leading, term.size):
-                found = "nothing" if value is None else f"shape {value.shape}"
+                found = "nothing"
+                if value is not None:
+                    found = f"shape {value.shape}"
                 raise SoloError(
                     f"Observation term {term.name!r} of task {self.task!r} got {found}, "
                     f"expected shape {(*leading, term.size)}: pass it in `Inputs`."
@@ -110,9 +114,8 @@ class Layout:
         observation = np.concatenate(values, axis=-1, dtype=np.float32)
         if rng is not None:
             observation += self.draw_noise(leading, rng)
-        return observation.clip(
-            -CLIP, CLIP, out=observation
-        )  # the method: `np.clip` takes twice as long
+        # The method, not `np.clip`, which takes twice as long.
+        return observation.clip(-CLIP, CLIP, out=observation)
 
     def draw_noise(self, leading: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float32]:
         """Draw the uniform noise of observations, (*leading, size)."""
@@ -129,12 +132,13 @@ def scan_points(base_position_w: Array, base_quaternion: Array) -> Array:
     Points run from -0.5 to 0.5 m, x is the slow index: point k lies at ix = k // 11, iy = k % 11.
     """
     grid = (np.arange(SCAN_SIDE) - SCAN_SIDE // 2) * SCAN_STEP
-    x, y = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
+    x = np.repeat(grid, SCAN_SIDE)
+    y = np.tile(grid, SCAN_SIDE)
     _, _, yaw = to_rpy(base_quaternion)
-    cos, sin = np.cos(yaw)[..., None], np.sin(yaw)[..., None]
-    return base_position_w[..., None, :2] + np.stack(
-        [cos * x - sin * y, sin * x + cos * y], axis=-1
-    )
+    cos = np.cos(yaw)[..., None]
+    sin = np.sin(yaw)[..., None]
+    offset_w = np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
+    return base_position_w[..., None, :2] + offset_w
 
 
 def _scan(inputs: Inputs, setup: ControlSetup) -> Array | None:

@@ -1,6 +1,6 @@
-"""Quaternions, with one convention everywhere: (w, x, y, z), unit norm, rotating base vectors into the world.
+"""Quaternions with one convention: (w, x, y, z), unit norm, rotating base vectors into the world.
 
-Simulators that use another order convert at their own border (`from_xyzw`, `to_xyzw`). All functions take
+Simulators with another order convert at their border (`from_xyzw`, `to_xyzw`). All functions accept
 any leading dimensions.
 """
 
@@ -26,18 +26,26 @@ def to_xyzw(quaternion: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Cross product over the last axis, written out: ten times faster than `np.cross` on small batches."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    """Cross product over the last axis."""
+    # Written out: ten times faster than `np.cross` on small batches.
+    ax = a[..., 0]
+    ay = a[..., 1]
+    az = a[..., 2]
+    bx = b[..., 0]
+    by = b[..., 1]
+    bz = b[..., 2]
     x = ay * bz - az * by
     product = np.empty((*x.shape, 3), x.dtype)  # half the time of `np.stack` for single vectors
-    product[..., 0], product[..., 1], product[..., 2] = x, az * bx - ax * bz, ax * by - ay * bx
+    product[..., 0] = x
+    product[..., 1] = az * bx - ax * bz
+    product[..., 2] = ax * by - ay * bx
     return product
 
 
 def rotate(quaternion: Array, vector_b: Array) -> Array:
     """Express a base-frame vector in the world frame."""
-    w, u = quaternion[..., :1], quaternion[..., 1:]
+    w = quaternion[..., :1]
+    u = quaternion[..., 1:]
     twice = 2.0 * cross(u, vector_b)
     return vector_b + w * twice + cross(u, twice)
 
@@ -54,13 +62,16 @@ def conjugate(quaternion: Array) -> Array:
 
 def multiply(a: Array, b: Array) -> Array:
     """Rotation `b` followed by rotation `a`."""
-    aw, au, bw, bu = a[..., :1], a[..., 1:], b[..., :1], b[..., 1:]
+    aw = a[..., :1]
+    au = a[..., 1:]
+    bw = b[..., :1]
+    bu = b[..., 1:]
     scalar = aw * bw - np.sum(au * bu, axis=-1, keepdims=True)
     return np.concatenate([scalar, aw * bu + bw * au + cross(au, bu)], axis=-1)
 
 
 def from_rpy(roll: Array | float, pitch: Array | float, yaw: Array | float) -> Array:
-    """Quaternion of a turn by roll about x, then pitch about y, then yaw about z, all world axes."""
+    """Quaternion of turns by roll about x, then pitch about y, then yaw about z (world axes)."""
     roll, pitch, yaw = np.broadcast_arrays(
         *(np.asarray(angle, dtype=np.float64) / 2 for angle in (roll, pitch, yaw))
     )
@@ -82,15 +93,19 @@ def to_rpy(quaternion: Array) -> tuple[Array, Array, Array]:
 
 def projected_gravity(quaternion: Array) -> Array:
     """Direction of gravity in the base frame: (0, 0, -1) when level."""
-    w, x, y, z = quaternion[..., 0], quaternion[..., 1], quaternion[..., 2], quaternion[..., 3]
+    w = quaternion[..., 0]
+    x = quaternion[..., 1]
+    y = quaternion[..., 2]
+    z = quaternion[..., 3]
     # `rotate_inverse` of (0, 0, -1), written out: a third of the time.
     gravity = np.empty((*w.shape, 3), w.dtype)
-    gravity[..., 0], gravity[..., 1] = 2.0 * (w * y - x * z), -2.0 * (y * z + w * x)
+    gravity[..., 0] = 2.0 * (w * y - x * z)
+    gravity[..., 1] = -2.0 * (y * z + w * x)
     gravity[..., 2] = 2.0 * (x * x + y * y) - 1.0
     return gravity
 
 
-# --- One rotation only: plain numbers, ten times faster than arrays of one row ---------------------
+# --- One rotation only: plain numbers, ten times faster than arrays of one row -----------------
 
 
 def matrix(quaternion: Array) -> Array:
@@ -104,13 +119,13 @@ def matrix(quaternion: Array) -> Array:
 
 
 def cross_matrix(vector: Array) -> Array:
-    """Matrix (3, 3) that multiplies like a cross product with one vector from the left."""
+    """Matrix (3, 3) of the cross product with one vector on the left."""
     x, y, z = vector.tolist()
     return np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
 
 
 def right_matrix(quaternion: Array) -> Array:
-    """Matrix (4, 4) that multiplies like one quaternion from the right."""
+    """Matrix (4, 4) of the multiplication by one quaternion on the right."""
     w, x, y, z = quaternion.tolist()
     return np.array(((w, -x, -y, -z), (x, w, z, -y), (y, -z, w, x), (z, y, -x, w)))
 

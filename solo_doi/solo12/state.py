@@ -1,4 +1,4 @@
-"""The types everybody passes around: what the robot does, and what its joints are told to do.
+"""Types shared by all packages: state of robots, and command to their joints.
 
 Every array may have leading dimensions: one robot has none, a simulator of N robots has (N,).
 Suffix `_w`: world frame; `_b`: base frame. Quaternions as in `rotations`.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Motion:
-    """Where the robot is and how it moves: all that is needed to put a simulator into a state."""
+    """Pose and velocities of robots: a simulator can be reset to it."""
 
     base_position_w: Array  # (..., 3) origin of base_link [m]
     base_quaternion: Array  # (..., 4)
@@ -39,30 +39,28 @@ class Motion:
 
 @dataclass(frozen=True, kw_only=True)
 class RobotState(Motion):
-    """A simulated robot after a control step. Forces and torques are those of the last physics step."""
+    """State of simulated robots after a control step; forces are of the last physics step."""
 
     torque: Array  # (..., 12) [N m]
     foot_position_w: Array  # (..., 4, 3) centre of the foot sphere [m]
     foot_velocity_w: Array  # (..., 4, 3) [m/s]
     foot_force_w: Array  # (..., 4, 3) sum of contact forces along the contacts' normals [N]
-    body_force_w: (
-        Array  # (..., 13, 3) the same for `BODY_NAMES`: base, shoulders, upper and lower legs [N]
-    )
+    body_force_w: Array  # (..., 13, 3) the same for `BODY_NAMES` [N]
 
     @property
     def foot_contact(self) -> np.ndarray:
-        """Which feet press on something with more than one newton, (..., 4)."""
+        """True for feet with a contact force above `CONTACT_THRESHOLD`, (..., 4)."""
         return np.linalg.norm(self.foot_force_w, axis=-1) > CONTACT_THRESHOLD
 
     @property
     def body_contact(self) -> np.ndarray:
-        """Which other bodies touch something with more than one newton, (..., 13)."""
+        """True for other bodies with a contact force above `CONTACT_THRESHOLD`, (..., 13)."""
         return np.linalg.norm(self.body_force_w, axis=-1) > CONTACT_THRESHOLD
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointCommand:
-    """What the motors are asked to do: torque = kp (position - q) - kd q', within the torque limit."""
+    """Command to the motors: torque = kp (position - q) - kd q', within the torque limit."""
 
     position: Array  # (..., 12) [rad]
     kp: Array | float  # [N m/rad]
@@ -86,7 +84,7 @@ def standing(setup: ControlSetup, num_robots: int) -> Motion:
 
 
 def mechanical_power(torque: Array, velocity: Array) -> Array:
-    """Sizes of all joints' powers together, (...) [W]: a braking motor gives another one nothing back."""
+    """Sum of the absolute powers of all joints, (...) [W]: braking recovers no energy."""
     return np.abs(torque * velocity).sum(axis=-1)
 
 

@@ -1,8 +1,8 @@
 """The one description of Solo12 that every simulator loads.
 
-Frames and meshes are those of example-robot-data; inertias and joint ends are put in from `constants` and
-`limits`; collision meshes become primitives, which are faster and free of spurious contacts (each upper-leg
-mesh overlaps the base).
+Frames and meshes are those of example-robot-data; inertias and joint ends come from `constants` and
+`limits`. Collision meshes become primitives, which are faster and free of spurious contacts (each
+upper-leg mesh overlaps the base).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MESH_PREFIX = f"package://{PACKAGE}/"
 
 
 def robot_data_directory() -> Path:
-    """Return the folder that `package://example-robot-data` stands for."""
+    """Return the folder of `package://example-robot-data`."""
     try:
         files = importlib.metadata.files(PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
@@ -97,7 +97,8 @@ def _collision(link: str) -> list[ET.Element]:
     if link == BASE_NAME:
         return [_shape("box", (0, 0, 0), size=_numbers(BASE_BOX))]
     leg, part = link.split("_", 1)
-    side, front = SIDE[LEG_NAMES.index(leg)], FRONT[LEG_NAMES.index(leg)]
+    side = SIDE[LEG_NAMES.index(leg)]
+    front = FRONT[LEG_NAMES.index(leg)]
     if part == "SHOULDER":
         return [
             _capsule(
@@ -109,9 +110,8 @@ def _collision(link: str) -> list[ET.Element]:
         ]
     if part == "UPPER_LEG":
         return [_capsule((0, 0.018 * side, KFE_Z / 2), radius=0.019, length=-KFE_Z)]
-    if (
-        part == "LOWER_LEG"
-    ):  # ends 20 mm above the ankle, so that the foot alone touches flat ground
+    if part == "LOWER_LEG":
+        # Ends 20 mm above the ankle, so that the foot alone touches flat ground.
         length = -ANKLE_Z - 0.02
         return [_capsule((0, ANKLE_Y * side, -length / 2), radius=0.0125, length=length)]
     return [_shape("sphere", (0, 0, 0), radius=repr(FOOT_RADIUS))]

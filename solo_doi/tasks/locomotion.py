@@ -18,7 +18,7 @@ FORWARD = (1.0, 0.0, 0.0)
 MOVING = 0.1
 """Commands with a smaller norm mean standing still."""
 NOT_SHANKS = np.array([0, 1, 2, 4, 5, 7, 8, 10, 11])
-"""Bodies whose contact is a fall, by index into `BODY_NAMES`: base, shoulders and thighs."""
+"""Bodies with which a contact is a fall, in `BODY_NAMES`: base, shoulders and thighs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class LocomotionTask(Task):
 
     @staticmethod
     def fallen(state: RobotState) -> np.ndarray:
-        """Return robots whose base, shoulder or thigh touches the ground; shanks may [D.3]."""
+        """Return robots with a base, shoulder or thigh on the ground; shanks may touch it [D.3]."""
         return np.asarray(state.body_contact[..., NOT_SHANKS].any(axis=-1))
 
     @staticmethod

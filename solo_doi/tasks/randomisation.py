@@ -1,6 +1,6 @@
-"""Domain randomisation as presets: what is drawn anew for every episode.
+"""Presets of domain randomisation, with draws for every episode.
 
-`paper` is what the paper states; `robust` adds what a real robot differs in.
+`paper` has the ranges of the paper; `robust` adds differences of real robots.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ class Randomisation:
     """Ranges of uniform draws."""
 
     domain: dict[str, Range] = field(default_factory=dict)
-    """Physical parameters, by field of `Domain`; what is not named stays nominal."""
+    """Ranges of physical parameters, by field of `Domain`; other fields stay nominal."""
     sensor_bias: dict[str, float] = field(default_factory=dict)
-    """Constant error of an observation term over an episode: largest value, in the term's unit."""
+    """Largest constant error of an observation term over an episode, in the term's unit."""
     observation_noise: bool = True
-    """Whether the layout's uniform noise is added to every observation."""
+    """Add the layout's uniform noise to every observation."""
     push_interval: float = float("inf")
     """Mean time between pushes of a robot [s]."""
     push_velocity: float = 0.5
-    """Largest change per component that a push makes to the base's velocities [m/s, rad/s]."""
+    """Largest change per component of the base velocities by a push [m/s, rad/s]."""
 
     def draw_domain(
         self, num_robots: int, rng: np.random.Generator, fixed: frozenset[str] = frozenset()
     ) -> Domain:
-        """Draw the physics of some robots; fields in `fixed` stay nominal, for engines that cannot vary them."""
-        drawn: dict[str, Array | float] = {
-            name: rng.uniform(*self.domain.get(name, (nominal, nominal)), num_robots)
-            for name, nominal in NOMINAL.items()
-        }
-        return Domain.nominal(
-            num_robots, **{name: drawn[name] for name in drawn if name not in fixed}
-        )
+        """Draw the physics of some robots; fields that the engine lacks, `fixed`, stay nominal."""
+        drawn: dict[str, Array | float] = {}
+        for name, nominal in NOMINAL.items():
+            low, high = self.domain.get(name, (nominal, nominal))
+            # Drawn even if not used, so that the other fields do not depend on the engine.
+            values = rng.uniform(low, high, num_robots)
+            if name not in fixed:
+                drawn[name] = values
+        return Domain.nominal(num_robots, **drawn)
 
     def draw_bias(self, num_robots: int, layout: Layout, rng: np.random.Generator) -> np.ndarray:
         """Draw the constant observation error of some robots, (robots, observation)."""
@@ -61,6 +62,7 @@ class Randomisation:
 
 
 PAPER_DOMAIN: dict[str, Range] = {"friction": (0.5, 1.5), "added_mass": (-0.5, 0.5)}
+"""Ranges of the paper."""
 
 PRESETS = {
     "none": Randomisation(observation_noise=False),
@@ -69,14 +71,13 @@ PRESETS = {
         domain={
             **PAPER_DOMAIN,
             "motor_lag": (0.010, 0.025),
-            "armature": (
-                0.0,
-                1e-3,
-            ),  # not known for Solo12: from nothing to twice the shank's inertia
+            # Not known for Solo12: from zero to twice the shank's inertia.
+            "armature": (0.0, 1e-3),
             "kp_scale": (0.9, 1.1),
             "kd_scale": (0.9, 1.1),
         },
-        # An estimated base velocity is biased, encoders are calibrated to a degree, an IMU is never mounted level.
+        # Estimated velocities are biased, encoder calibration is accurate to a degree, and an IMU
+        # is never mounted level.
         sensor_bias={
             "linear_velocity": 0.1,
             "angular_velocity": 0.05,

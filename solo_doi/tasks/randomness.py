@@ -42,7 +42,7 @@ class Randomness(ABC):
     """Source of all random numbers of a task."""
 
     restarts: bool
-    """Whether a robot whose episode ended can start another one."""
+    """True if a robot can start another episode after the end of one."""
 
     @abstractmethod
     def starts(self, robots: np.ndarray) -> EpisodeStart:

@@ -57,7 +57,7 @@ class Transition:
     fallen: np.ndarray
     """Robots that have fallen, (N,)."""
     timed_out: np.ndarray
-    """Robots whose episode reached its length, (N,)."""
+    """Robots with an episode of full length, (N,)."""
     state: RobotState
     """State before robots restart."""
 
@@ -157,7 +157,7 @@ class Task(ABC):
         return self._observe(self.simulator.state())
 
     def step(self, action: Array) -> Transition:
-        """Apply policy outputs (N, 12) for one control step. Robots whose episode ends restart."""
+        """Apply policy outputs (N, 12) for one control step; restart robots at an episode's end."""
         target = joint_target(action, self.setup)
         self._push()
         state = self._simulate(target)

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from collect.collector import SourceCollector, collect
-from collect.recipe import CollectConfig, SourceConfig
-from collect.worker import FIELDS, make_shard
+from collect.recipes import CollectConfig, SourceConfig
+from collect.worker import make_shard, shard_fields
 from solo_doi.data.dataset import BATCH_FIELDS, Dataset
 from solo_doi.data.manifest import Manifest, ShardEntry
 from solo_doi.data.schema import Field, transition_fields
@@ -69,7 +69,7 @@ def collect_shard() -> Pairs:
 
         make()
         arrays = map_shard(
-            source.shard_path(0), FIELDS
+            source.shard_path(0), shard_fields("locomotion")
         )  # the same robots and targets, so that they fall alike
         targets = joint_target(
             arrays["actions"].reshape(ROBOTS, SHARD_STEPS, -1).swapaxes(0, 1), SETUP

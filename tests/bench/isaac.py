@@ -14,7 +14,7 @@ import numpy as np
 
 from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
-from solo_doi.sim.isaac.setup_message import array_shapes, first_message
+from solo_doi.sim.isaac.setup_message import array_shapes, setup_message
 from solo_doi.solo12.constants import CONTROL_DT
 from tests.isaac_double.interpreters import WORKER, double, plain_interpreter
 
@@ -60,7 +60,7 @@ def through_client(simulator: IsaacSimulator, schedule: np.ndarray) -> float:
 @contextmanager
 def in_one_process(python: Path, config: SimConfig) -> Iterator[subprocess.Popen[str]]:
     """A process in which the worker's simulation is called directly."""
-    message = first_message(config, 0, "cuda:0")
+    message = setup_message(config, 0, "cuda:0")
     shapes = {name: [kind, list(shape)] for name, (kind, shape) in array_shapes(config, 0).items()}
     environment = os.environ | FROZEN | {"PYTHONPATH": str(WORKER)}
     command = [str(python), str(REFERENCE), str(STEPS)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from collect.cli.pretrain import main
-from collect.recipe import CollectConfig
+from collect.recipes import CollectConfig
 from tests.command import Command
 
 from .recipes import collect_here, tiny, write_checkpoints

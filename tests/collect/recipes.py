@@ -10,7 +10,7 @@ import numpy as np
 
 from collect.collector import SOURCES, SourceCollector
 from collect.derived_datasets import make_coverage, make_demonstrations
-from collect.recipe import OFFLINE_MIXTURE, CollectConfig, SourceConfig
+from collect.recipes import OFFLINE_MIXTURE, CollectConfig, SourceConfig
 from collect.worker import make_shard
 from solo_doi.policies.dominic_checkpoint import write_policy
 from solo_doi.policies.masked_policy import MaskedPolicy

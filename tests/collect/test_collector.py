@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from collect.collector import SOURCES, SourceCollector, collect
-from collect.recipe import CollectConfig, make_plan
+from collect.recipes import CollectConfig, make_plan
 from collect.worker import make_arrays, make_shard
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import WriteError

@@ -34,7 +34,7 @@ def text(table: Table) -> str:
 def test_groups_are_summaries_by_checkpoint(collection: Path) -> None:
     """Worked out here trajectory by trajectory, across shards."""
     dataset = Dataset(collection / "coverage")
-    found = inspect.groups(dataset)
+    found = inspect.summarise_checkpoints(dataset)
     assert [group.name for group in found][0::6] == ["model_0.pt", "expert.pt"]
     assert [group.trajectories for group in found] == [16, 8, 4, 2, 1, 1, 3]
     assert [group.skills for group in found] == [3, 3, 3, 2, 1, 1, 1]
@@ -58,7 +58,7 @@ def test_the_table_names_sizes_and_checkpoints(collection: Path, name: str) -> N
     )
     assert ("model_50.pt" in shown) == (name in ("offline", "coverage"))
     assert ("expert.pt" in shown) == (name in ("expert", "coverage"))
-    assert ("states only: no actions, nobody named" in shown) == (name == "demonstrations")
+    assert ("states only: no actions, no checkpoints" in shown) == (name == "demonstrations")
     assert "not complete" not in shown
 
 

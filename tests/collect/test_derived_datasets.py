@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from collect.derived_datasets import HIDDEN_TERM, link, make_coverage, make_demonstrations
-from collect.recipe import CollectConfig
+from collect.recipes import CollectConfig
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import Manifest

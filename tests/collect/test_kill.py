@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from collect.cli.collect import main
-from collect.recipe import CollectConfig
+from collect.recipes import CollectConfig
 from solo_doi.common import settings
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest

@@ -11,8 +11,8 @@ import pytest
 
 from collect.cli.collect import finish
 from collect.collector import SOURCES, SourceCollector
-from collect.recipe import CollectConfig
-from collect.worker import make_shard, shard_fields, store
+from collect.recipes import CollectConfig
+from collect.worker import make_shard, shard_fields, store_shard
 from solo_doi.data.shard import checksums
 
 from .recipes import tiny
@@ -48,7 +48,7 @@ def fill(config: CollectConfig, out: Path) -> None:
             arrays["episodes/crc32"] = checksums(
                 arrays, arrays["episodes/start"], arrays["episodes/length"]
             )
-            source.record(store(arrays, source.shard_path(number)))
+            source.record(store_shard(arrays, source.shard_path(number)))
         assert source.finish()
 
 

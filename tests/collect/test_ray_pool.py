@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from collect.collector import SOURCES, collect
-from collect.recipe import CollectConfig
+from collect.recipes import CollectConfig
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.sim import SimulationError
 

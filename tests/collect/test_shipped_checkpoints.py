@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collect.recipe import CollectConfig
+from collect.recipes import CollectConfig
 from collect.shipped_checkpoints import shipped_checkpoints
 from solo_doi.common.errors import UnknownNameError
 from solo_doi.evaluate.metrics.gait import describe_gait

@@ -353,7 +353,7 @@ def test_what_lasts_is_set_before_the_first_step_and_refused_after_it(make: Make
     simulator.set_domain(first)
     simulator.step(default_targets(3))
     other = Domain.nominal(2, added_mass=0.5, friction=0.7)
-    if "added_mass" in simulator.lasting_domain:
+    if "added_mass" in simulator.constant_domain:
         with pytest.raises(
             SoloError,
             match=r"cannot change 'added_mass'.*robot 2 has 0.3 and is to get 0.5.*before",
@@ -362,7 +362,7 @@ def test_what_lasts_is_set_before_the_first_step_and_refused_after_it(make: Make
     possible = simulator.possible_domain(other, [2, 0])
     simulator.set_domain(possible, robots=[2, 0])
     assert possible.friction.tolist() == [0.7, 0.7]
-    lasts = "added_mass" in simulator.lasting_domain
+    lasts = "added_mass" in simulator.constant_domain
     assert simulator.domain.added_mass.tolist() == ([0.1, 0.2, 0.3] if lasts else [0.5, 0.2, 0.5])
 
 
@@ -370,7 +370,7 @@ def test_the_default_engine_varies_every_domain_field(engine: str, make: Make) -
     """Others may lack the rotor's inertia and nothing else; what Isaac Gym's robots are made of lasts."""
     simulator = make()
     assert simulator.unsupported_domain <= ({"armature"} if engine == "pybullet" else set())
-    assert simulator.lasting_domain <= (
+    assert simulator.constant_domain <= (
         {"added_mass", "armature"} if engine == "isaacgym" else set()
     )
 

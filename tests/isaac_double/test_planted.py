@@ -17,7 +17,8 @@ from solo_doi.solo12.constants import CONTROL_SETUPS
 from .interpreters import WORKER
 
 HANDED_OVER = (
-    "full, chosen = gymtorch.unwrap_tensor(self._all_roots), gymtorch.unwrap_tensor(actors)"
+    "full = gymtorch.unwrap_tensor(self._all_roots)\n"
+    "            chosen = gymtorch.unwrap_tensor(actors)"
 )
 SET_ROOTS = "gym.set_actor_root_state_tensor_indexed(sim, full, chosen, len(moved))"
 SEND = "gym.set_dof_actuation_force_tensor(sim, gymtorch.unwrap_tensor(self._effort))"

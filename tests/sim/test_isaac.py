@@ -21,7 +21,7 @@ from solo_doi.sim.isaac.isaac_simulator import IsaacSimulator
 from solo_doi.sim.isaac.setup_message import (
     FRICTION_STEP,
     GROUND_FRICTION,
-    first_message,
+    setup_message,
     shape_friction,
 )
 from solo_doi.sim.isaac.worker_process import _environment
@@ -39,7 +39,7 @@ from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
 from solo_doi.solo12.constants import CONTROL_SETUPS
 python, worker = (Path(word) for word in sys.argv[1:])
 simulator = make_simulator("isaacgym", SimConfig(isaac=IsaacConfig(python=python, worker=worker)))
-print(simulator.link.pid, flush=True)
+print(simulator.worker.pid, flush=True)
 simulator.step(CONTROL_SETUPS["locomotion"].default_pose[None])
 print("stepped", flush=True)
 time.sleep(60)
@@ -69,7 +69,7 @@ def test_a_killed_worker_is_reported_with_the_signal(isaac_slow_start: IsaacConf
     """Then and ever after, until a new simulator is made; closing it is still allowed."""
     simulator = make(isaac_slow_start)
     simulator.step(POSE)
-    os.kill(simulator.link.pid, signal.SIGKILL)
+    os.kill(simulator.worker.pid, signal.SIGKILL)
     with pytest.raises(SimulationError, match="worker was ended by SIGKILL"):
         simulator.step(POSE)
     with pytest.raises(SimulationError, match="has ended: make a new simulator"):
@@ -107,7 +107,7 @@ def test_a_killed_client_leaves_no_worker(
 def test_closing_ends_the_worker_and_may_be_repeated(isaac_double: IsaacConfig) -> None:
     """With its exit awaited: no zombie either."""
     simulator = make(isaac_double)
-    pid = simulator.link.pid
+    pid = simulator.worker.pid
     simulator.close()
     simulator.close()
     assert not Path(f"/proc/{pid}").exists()
@@ -121,7 +121,7 @@ def test_a_worker_that_is_asked_to_leave_does_so_by_itself(isaac_double: IsaacCo
         simulator = make(isaac_double)
         simulator.step(POSE)
         simulator.close()
-        assert simulator.link.exit_code == 0
+        assert simulator.worker.exit_code == 0
 
 
 def test_no_files_stay_open(isaac_double: IsaacConfig) -> None:
@@ -149,7 +149,7 @@ def test_a_program_that_dies_is_quoted(isaac_double: IsaacConfig, tmp_path: Path
     )
     python.chmod(0o755)
     with pytest.raises(
-        SimulationError, match=r"(?s)ended with code 3\. Its last words:.*libpython3\.8\.so\.1\.0"
+        SimulationError, match=r"(?s)ended with code 3\. Its last output:.*libpython3\.8\.so\.1\.0"
     ):
         make(replace(isaac_double, python=python))
 
@@ -285,6 +285,6 @@ def test_friction_of_a_running_robot_can_change(isaac_double: IsaacConfig) -> No
 
 def test_many_robots_get_a_larger_table_of_contacts() -> None:
     """PhysX drops contacts silently when it is full."""
-    few, many = (first_message(SimConfig(num_robots=n), 0, "cuda:0")["physx"] for n in (4096, 8192))
+    few, many = (setup_message(SimConfig(num_robots=n), 0, "cuda:0")["physx"] for n in (4096, 8192))
     assert few["max_gpu_contact_pairs"] == 2**23
     assert many["max_gpu_contact_pairs"] == 2**24

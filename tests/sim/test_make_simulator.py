@@ -30,7 +30,7 @@ def test_isaac_gym_is_known_by_both_of_its_names(isaac_double: IsaacConfig) -> N
 
 def test_isaac_gym_without_its_python_says_so() -> None:
     """Who makes a simulator by hand learns which field is missing."""
-    with pytest.raises(SoloError, match=r"runs in a Python of its own.*SimConfig\.isaac"):
+    with pytest.raises(SoloError, match=r"runs in a separate Python.*SimConfig\.isaac"):
         make_simulator("isaacgym", CONFIG)
 
 

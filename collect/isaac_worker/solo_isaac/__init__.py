@@ -1,1 +1,1 @@
-"""Steps robots in Isaac Gym for another process. Python 3.8; needs isaacgym, torch and numpy, and nothing else."""
+"""Worker that steps robots in Isaac Gym, in Python 3.8 with isaacgym, torch and numpy only."""

@@ -1,4 +1,4 @@
-"""`python -m solo_isaac serve ...` is started by the simulator's client; `python -m solo_isaac about` by people."""
+"""Commands of the worker: `serve` is started by the simulator's client, `about` by users."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m solo_isaac", description=__doc__)
     commands = parser.add_subparsers(dest="command")
     commands.required = True
-    commands.add_parser(
-        "about", help="say which versions and GPU this Python has, and whether they will do"
-    )
+    commands.add_parser("about", help="print the versions and the GPU of this Python")
     server = commands.add_parser("serve", help="answer a client; started by it")
     for name in ("requests", "answers", "lifeline", "memory"):
         server.add_argument(name, type=int, help="number of an open file")

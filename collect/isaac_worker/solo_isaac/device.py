@@ -1,4 +1,4 @@
-"""What this machine has, and whether Isaac Gym is known to fail on it."""
+"""Versions and GPU of this machine, and GPUs on which Isaac Gym is known to fail."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ import numpy as np
 import torch
 
 NEWEST_ARCHITECTURE = 8
-"""Major compute capability of the newest GPUs that Preview 4 runs on: Ampere and Ada.
+"""Major compute capability of the newest GPUs that Preview 4 supports: Ampere and Ada.
 
-On Hopper (9.0, H100) `create_sim` crashes, on Blackwell (12.0, RTX 50) as well: its PhysX has no code for them.
+Its PhysX has no code for newer ones: `create_sim` crashes on Hopper (9.0, H100) and on Blackwell
+(12.0, RTX 50).
 """
 
 DRIVER = Path("/proc/driver/nvidia/version")
+"""File in which the driver states its version."""
 
 
 def about_machine(device: str) -> dict[str, Any]:
-    """Return versions, and name and compute capability of the GPU if torch sees one."""
+    """Return versions, and name and compute capability of the GPU if torch finds one."""
+    driver = None
+    if DRIVER.is_file():
+        driver = DRIVER.read_text().splitlines()[0]
     version = gymapi.acquire_gym().get_version()
     about: dict[str, Any] = {
         "python": platform.python_version(),
@@ -30,7 +35,7 @@ def about_machine(device: str) -> dict[str, Any]:
         "numpy": np.__version__,
         "cuda": torch.version.cuda,
         "device": device,
-        "driver": DRIVER.read_text().splitlines()[0] if DRIVER.is_file() else None,
+        "driver": driver,
         "gpu": None,
         "capability": None,
     }
@@ -42,10 +47,11 @@ def about_machine(device: str) -> dict[str, Any]:
 
 
 def refuse_unsupported(about: dict[str, Any]) -> None:
-    """Say it before Isaac Gym crashes without a word."""
+    """Refuse a GPU on which Isaac Gym would crash without a message."""
     capability = about["capability"]
     if capability is not None and capability[0] > NEWEST_ARCHITECTURE:
         raise RuntimeError(
-            f"{about['gpu']} has compute capability {capability[0]}.{capability[1]}; Isaac Gym Preview 4 crashes on "
-            f"GPUs newer than {NEWEST_ARCHITECTURE}.x. Use --sim mujoco, or an older GPU (RTX 20, 30, 40, V100, A100)."
+            f"{about['gpu']} has compute capability {capability[0]}.{capability[1]}; Isaac Gym "
+            f"Preview 4 crashes on GPUs newer than {NEWEST_ARCHITECTURE}.x. Use --sim mujoco, "
+            "or an older GPU (RTX 20, 30, 40, V100, A100)."
         )

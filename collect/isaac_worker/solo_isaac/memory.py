@@ -1,4 +1,4 @@
-"""The arrays that the client shares."""
+"""Arrays in memory shared with the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the simulation's contents: solver, ground, robots and boxes. After `finish` nothing can be added."""
+"""Contents of the simulation: solver, ground, robots and boxes, all added before `finish`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ import isaacgym.gymutil as gymutil
 import numpy as np
 
 SELF_COLLISION_OFF = 1
-"""Shapes collide only if their filters have no common bit: two shapes of a robot have this one."""
+"""Collision filter of a robot's shapes: shapes with a common bit do not collide."""
 COLLIDES_WITH_ALL = 0
+"""Collision filter without a bit."""
 
 
 class Scene:
-    """One simulation with N environments: a robot and its boxes each."""
+    """One simulation with N environments, each with a robot and its boxes."""
 
     def __init__(self, gym: gymapi.Gym, setup: dict[str, Any]) -> None:
         """Create the simulation, its ground and the robot's asset."""
-        self.gym, self.setup = gym, setup
+        self.gym = gym
+        self.setup = setup
         kind, number = gymutil.parse_device_str(setup["device"])
         self.uses_gpu = kind == "cuda"
         # No graphics device: nothing is drawn, and Vulkan is not needed.
         self.sim = gym.create_sim(number, -1, gymapi.SIM_PHYSX, self._parameters())
         if self.sim is None:
             raise RuntimeError(
-                f"create_sim failed on {setup['device']}: Isaac Gym needs an NVIDIA GPU that is free, and driver 470 "
-                "or newer. `nvidia-smi` shows both."
+                f"create_sim failed on {setup['device']}: Isaac Gym needs a free NVIDIA GPU and "
+                "driver 470 or newer. `nvidia-smi` shows both."
             )
         self._add_ground()
         self.robot = self._load_robot()
@@ -39,9 +41,11 @@ class Scene:
         self._actors: list[int] = []
 
     def finish(self, arrays: dict[str, np.ndarray]) -> None:
-        """Make all robots with the masses, inertias, frictions and boxes they have now, and start the solver."""
-        gym, spacing = self.gym, self.setup["spacing"] / 2
-        low, high = gymapi.Vec3(-spacing, -spacing, 0.0), gymapi.Vec3(spacing, spacing, spacing)
+        """Create all robots with their current parameters and boxes; start the solver."""
+        gym = self.gym
+        spacing = self.setup["spacing"] / 2
+        low = gymapi.Vec3(-spacing, -spacing, 0.0)
+        high = gymapi.Vec3(spacing, spacing, spacing)
         row = math.ceil(math.sqrt(self.setup["robots"]))
         for index in range(self.setup["robots"]):
             environment = gym.create_env(self.sim, low, high, row)
@@ -61,14 +65,15 @@ class Scene:
 
     def actor_indices(self) -> np.ndarray:
         """Rows of the robots in the table of all actors."""
-        pairs = zip(self._environments, self._actors)
-        return np.array(
-            [self.gym.get_actor_index(e, a, gymapi.DOMAIN_SIM) for e, a in pairs], dtype=np.int32
-        )
+        indices = []
+        for environment, actor in zip(self._environments, self._actors):
+            indices.append(self.gym.get_actor_index(environment, actor, gymapi.DOMAIN_SIM))
+        return np.array(indices, dtype=np.int32)
 
     def body_columns(self, names: list[str]) -> list[int]:
-        """Places of bodies within an environment; all environments are alike."""
-        first, actor = self._environments[0], self._actors[0]
+        """Indices of bodies within an environment; all environments are alike."""
+        first = self._environments[0]
+        actor = self._actors[0]
         return [
             self.gym.find_actor_rigid_body_index(first, actor, name, gymapi.DOMAIN_ENV)
             for name in names
@@ -107,7 +112,7 @@ class Scene:
         options.collapse_fixed_joints = True  # but for joints that say dont_collapse: the feet's
         options.replace_cylinder_with_capsule = True
         options.fix_base_link = options.disable_gravity = options.flip_visual_attachments = False
-        # Isaac Gym would add damping, inertia and a margin of its own, and limit speeds.
+        # Isaac Gym's defaults add damping, inertia and a margin, and limit speeds.
         options.angular_damping = options.linear_damping = options.armature = options.thickness = (
             0.0
         )
@@ -134,7 +139,7 @@ class Scene:
 
     def _add_robot(self, environment: gymapi.Env, index: int, arrays: dict[str, np.ndarray]) -> int:
         gym = self.gym
-        # Friction is set on the asset: robots with equal friction then share a material, of which there are few.
+        # Set on the asset: robots with equal friction then share one of the few materials.
         shapes = _with_friction(
             gym.get_asset_rigid_shape_properties(self.robot), float(arrays["friction"][index])
         )
@@ -161,12 +166,11 @@ class Scene:
             self.gym.get_actor_rigid_body_names(environment, actor).index(self.setup["base"])
         ]
         growth = (base.mass + added) / base.mass
-        base.mass, base.invMass = base.mass * growth, base.invMass / growth
-        base.inertia, base.invInertia = (
-            _scaled(base.inertia, growth),
-            _scaled(base.invInertia, 1.0 / growth),
-        )
-        # Inertia is given, in proportion to the mass: Isaac Gym would compute one from the collision shapes.
+        base.mass = base.mass * growth
+        base.invMass = base.invMass / growth
+        base.inertia = _scaled(base.inertia, growth)
+        base.invInertia = _scaled(base.invInertia, 1.0 / growth)
+        # False: do not recompute the inertia from the collision shapes.
         if not self.gym.set_actor_rigid_body_properties(environment, actor, bodies, False):
             raise RuntimeError(f"Isaac Gym refused a base of {base.mass} kg")
 
@@ -174,7 +178,8 @@ class Scene:
         self, environment: gymapi.Env, index: int, centre: np.ndarray, size: np.ndarray
     ) -> None:
         options = gymapi.AssetOptions()
-        options.fix_base_link, options.thickness = True, 0.0
+        options.fix_base_link = True
+        options.thickness = 0.0
         width, depth, height = (float(number) for number in size)
         box = self.gym.create_box(self.sim, width, depth, height, options)
         shapes = self.gym.get_asset_rigid_shape_properties(box)
@@ -188,7 +193,8 @@ class Scene:
 
 def _with_friction(shapes: list[Any], friction: float) -> list[Any]:
     for shape in shapes:
-        shape.friction, shape.restitution = friction, 0.0
+        shape.friction = friction
+        shape.restitution = 0.0
         shape.rolling_friction = shape.torsion_friction = 0.0
     return shapes
 
@@ -202,11 +208,11 @@ def _scaled(matrix: gymapi.Mat33, factor: float) -> gymapi.Mat33:
 
 
 def _columns(found: list[str], wanted: list[str], what: str) -> list[int]:
-    """Where the names we use are among those Isaac Gym found: it has an order of its own."""
+    """Return the indices of our names in Isaac Gym's list, which has another order."""
     missing = [name for name in wanted if name not in found]
     if missing:
         raise RuntimeError(
-            f"Isaac Gym found no {what} {', '.join(missing)} in the robot's URDF, only {', '.join(found)}. "
-            "A body vanishes if its fixed joint lacks dont_collapse."
+            f"Isaac Gym found no {what} {', '.join(missing)} in the robot's URDF, "
+            f"only {', '.join(found)}. A body vanishes if its fixed joint lacks dont_collapse."
         )
     return [found.index(name) for name in wanted]

@@ -1,4 +1,4 @@
-"""Answers a client: one line of JSON in, one out, until the client is gone."""
+"""Server of one client: one line of JSON in, one out, until the client ends."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import traceback
 from typing import Any
 
 PROTOCOL = 1
+"""Version of the messages between client and worker."""
 
 
 def serve(requests: int, answers: int, lifeline: int, memory: int) -> int:
-    """Serve until the client closes its pipe; after an error, say it and leave: Isaac Gym may be in any state."""
-    leave_with(lifeline)
+    """Serve until the client closes its pipe.
+
+    After an error, report it and exit, since the state of Isaac Gym is then unknown.
+    """
+    exit_with_client(lifeline)
     simulation = None
     with os.fdopen(requests, "r") as lines, os.fdopen(answers, "w") as out:
         for line in lines:
@@ -38,15 +42,14 @@ def serve(requests: int, answers: int, lifeline: int, memory: int) -> int:
 
 
 def start(setup: dict[str, Any], memory: int) -> tuple[Any, dict[str, Any]]:
-    """Load Isaac Gym and the robot; return the simulation and what this worker says of itself."""
+    """Load Isaac Gym and the robot; return the simulation, and versions and device."""
     if setup.get("protocol") != PROTOCOL:
         raise RuntimeError(
-            f"the client speaks protocol {setup.get('protocol')}, this worker {PROTOCOL}: use both of one version"
+            f"the client speaks protocol {setup.get('protocol')}, this worker {PROTOCOL}: "
+            "use both of one version"
         )
-    from .device import (
-        about_machine,
-        refuse_unsupported,
-    )  # imports Isaac Gym: here, so that its errors are told
+    # These import Isaac Gym: here, so that the client gets its import errors.
+    from .device import about_machine, refuse_unsupported
     from .memory import map_arrays
     from .simulation import Simulation
 
@@ -55,11 +58,11 @@ def start(setup: dict[str, Any], memory: int) -> tuple[Any, dict[str, Any]]:
     return Simulation(setup, map_arrays(memory, setup["arrays"])), about
 
 
-def leave_with(lifeline: int) -> None:
-    """End this process when the client ends: nobody writes into the lifeline, so reading returns only then."""
+def exit_with_client(lifeline: int) -> None:
+    """End this process when the client ends: reading from the lifeline returns only then."""
 
     def watch() -> None:
         os.read(lifeline, 1)
-        os._exit(1)  # at once, whatever the main thread waits for
+        os._exit(1)  # at once, even if the main thread is blocked
 
     threading.Thread(target=watch, daemon=True).start()

@@ -1,7 +1,8 @@
-"""Steps the robots: joint controller at every step of the solver, states in and out by Isaac Gym's tensor rules.
+"""Steps of the robots: joint controller in every solver step, state exchange in tensors.
 
-The rules: refresh a tensor before anything is set, set each kind of state at most once per step, keep every tensor
-that was handed over alive, send efforts again for every step, index actors with 32-bit integers.
+Isaac Gym's rules for tensors: refresh a tensor before setting it, set each kind of state at most
+once per step, keep alive every tensor handed over, send efforts again for every step, and index
+actors with 32-bit integers.
 """
 
 from __future__ import annotations
@@ -16,20 +17,22 @@ import torch
 from .scene import Scene
 
 EDITED_ALL = 2
+"""Mark of a robot with changed base and joint states."""
 
 
 class Simulation:
-    """Robots that are made at the first step and stepped together from then on."""
+    """Robots that are created at the first step and stepped together."""
 
     def __init__(self, setup: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Load the robot; `arrays` are shared with whoever asks for steps."""
-        self._setup, self._shared = setup, arrays
+        """Load the robot; `arrays` are shared with the client."""
+        self._setup = setup
+        self._shared = arrays
         self._gym = gymapi.acquire_gym()
         self._scene = Scene(self._gym, setup)
         self._is_made = False
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what the client asks."""
+        """Process a request of the client; return the answer."""
         if request["do"] != "step":
             raise RuntimeError(
                 f"the client asks for {request['do']!r}, which this worker does not know"
@@ -42,11 +45,13 @@ class Simulation:
         self._gym.destroy_sim(self._scene.sim)
 
     def step(self, push: bool) -> None:
-        """Run one control step from the shared targets, and share what came out."""
+        """Run one control step with the shared targets, and share the resulting states."""
         if not self._is_made:
             self._make()
-        self._take_edits()
-        target, kp, kd = (self._from_client(name) for name in ("target", "kp", "kd"))
+        self._apply_edits()
+        target = self._from_client("target")
+        kp = self._from_client("kp")
+        kd = self._from_client("kd")
         if push:
             self._force[:, self._base] = self._from_client("push")
         for row in range(self._setup["decimation"]):
@@ -55,7 +60,9 @@ class Simulation:
         self._share()
 
     def _make(self) -> None:
-        gym, scene, robots = self._gym, self._scene, self._setup["robots"]
+        gym = self._gym
+        scene = self._scene
+        robots = self._setup["robots"]
         scene.finish(self._shared)
         sim = self._sim = scene.sim
         self._is_made = True
@@ -80,14 +87,14 @@ class Simulation:
             scene.body_columns(self._setup["contact_bodies"]), device=device
         )
         self._base = scene.body_columns([self._setup["base"]])[0]
-        # Handed to Isaac Gym again and again: made once, so that they live as long as it may read them.
+        # Isaac Gym keeps addresses of these, so they are allocated once.
         self._effort = torch.zeros(self._joint.shape[:2], device=device)
         self._torque = torch.zeros(robots, len(scene.joint_columns), device=device)
         self._force = torch.zeros_like(self._contact)
         self._kept: list[torch.Tensor] = []
 
-    def _take_edits(self) -> None:
-        """Hand over, once, all states that the client changed since the last step, and frictions."""
+    def _apply_edits(self) -> None:
+        """Set all states and frictions that the client changed since the last step."""
         edited = self._shared["edited"]
         self._kept = []
         self._set_states(np.flatnonzero(edited), np.flatnonzero(edited == EDITED_ALL))
@@ -97,26 +104,32 @@ class Simulation:
         self._shared["repaved"][:] = 0
 
     def _set_states(self, moved: np.ndarray, bent: np.ndarray) -> None:
-        gym, sim = self._gym, self._sim
+        gym = self._gym
+        sim = self._sim
         if len(moved):
             rows = torch.from_numpy(moved).to(self._device)
             self._root[rows] = self._from_client("root")[rows]
             actors = self._keep(self._actors[rows])
-            full, chosen = gymtorch.unwrap_tensor(self._all_roots), gymtorch.unwrap_tensor(actors)
+            full = gymtorch.unwrap_tensor(self._all_roots)
+            chosen = gymtorch.unwrap_tensor(actors)
             gym.set_actor_root_state_tensor_indexed(sim, full, chosen, len(moved))
         if len(bent):
             rows = torch.from_numpy(bent).to(self._device)
             self._joint[rows[:, None], self._columns] = self._from_client("joint")[rows]
             actors = self._keep(self._actors[rows])
-            full, chosen = gymtorch.unwrap_tensor(self._all_joints), gymtorch.unwrap_tensor(actors)
+            full = gymtorch.unwrap_tensor(self._all_joints)
+            chosen = gymtorch.unwrap_tensor(actors)
             gym.set_dof_state_tensor_indexed(sim, full, chosen, len(bent))
 
     def _advance(
         self, target: torch.Tensor, kp: torch.Tensor, kd: torch.Tensor, push: bool
     ) -> None:
-        """Run one step of the solver with torques from where the joints are now."""
-        gym, sim, limit = self._gym, self._sim, self._setup["torque_limit"]
-        position, velocity = self._joint[:, self._columns, 0], self._joint[:, self._columns, 1]
+        """Run one solver step with torques from the current joint states."""
+        gym = self._gym
+        sim = self._sim
+        limit = self._setup["torque_limit"]
+        position = self._joint[:, self._columns, 0]
+        velocity = self._joint[:, self._columns, 1]
         torch.clamp(kp * (target - position) - kd * velocity, -limit, limit, out=self._torque)
         self._effort[:, self._columns] = self._torque
         gym.set_dof_actuation_force_tensor(sim, gymtorch.unwrap_tensor(self._effort))
@@ -129,7 +142,8 @@ class Simulation:
         gym.refresh_dof_state_tensor(sim)
 
     def _share(self) -> None:
-        gym, sim = self._gym, self._sim
+        gym = self._gym
+        sim = self._sim
         gym.refresh_actor_root_state_tensor(sim)
         gym.refresh_net_contact_force_tensor(sim)
         gym.refresh_force_sensor_tensor(sim)
@@ -146,6 +160,6 @@ class Simulation:
         torch.from_numpy(self._shared[name]).copy_(values)
 
     def _keep(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Hold a tensor until the next step: Isaac Gym remembers only its address."""
+        """Hold a tensor until the next step: Isaac Gym keeps only its address."""
         self._kept.append(tensor)
         return tensor

@@ -17,7 +17,7 @@ from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, NUM_LEGS, Array
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import IDENTITY, matrix, right_matrix
-from solo_doi.solo12.sensors import Noise
+from solo_doi.solo12.sensors import SensorNoise
 from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
@@ -38,14 +38,14 @@ class BulletSolo:
         *,
         lag: float = MOTOR_LAG,
         epoch: float = 0.0,
-        noise: Noise | None = None,
+        noise: SensorNoise | None = None,
         seed: int = 0,
         gui: bool = False,
     ) -> None:
         """Load the robot into a separate physics client; its clock starts at `epoch` [s]."""
         self.epoch = epoch
         self._lag = LatencyPadding(lag, damping_command())
-        self._noise = noise or Noise()
+        self._noise = noise or SensorNoise()
         self._rng = np.random.default_rng(seed)
         config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)
         with tempfile.TemporaryDirectory() as folder:

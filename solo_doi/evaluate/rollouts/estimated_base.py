@@ -9,7 +9,7 @@ from solo_doi.solo12.constants import CONTROL_DT, GRAVITY, NUM_JOINTS, SENSE_DT,
 from solo_doi.solo12.estimator import Estimate, Estimator
 from solo_doi.solo12.observation import Inputs
 from solo_doi.solo12.rotations import rotate, rotate_inverse
-from solo_doi.solo12.sensors import Noise, seen_motion
+from solo_doi.solo12.sensors import SensorNoise, estimated_motion
 from solo_doi.solo12.state import Motion, RobotState
 from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
 
@@ -33,7 +33,7 @@ class EstimatedTask(LocomotionTask):
         """Place the robots and let them stand."""
         super().__init__(simulator, config, rng)
         self._rng = rng
-        self._noise = Noise()
+        self._noise = SensorNoise()
         self._estimators = [Estimator() for _ in range(simulator.num_robots)]
         self._velocity_w = _velocity_w(simulator.state())
         self._measured: tuple[Array, ...] = ()
@@ -80,7 +80,8 @@ class EstimatedTask(LocomotionTask):
     def _observe(self, state: Motion) -> np.ndarray:
         position, velocity = self._measured[:2]
         each = [
-            seen_motion(*robot) for robot in zip(position, velocity, self._estimates, strict=True)
+            estimated_motion(*robot)
+            for robot in zip(position, velocity, self._estimates, strict=True)
         ]
         seen = Motion(
             **{name: np.stack([getattr(motion, name) for motion in each]) for name in vars(each[0])}

@@ -8,7 +8,7 @@ import numpy as np
 
 from solo_doi.common.errors import MissingPackageError, SoloError
 from solo_doi.sim.simulator import SimConfig
-from solo_doi.sim.substeps import parts_of_step
+from solo_doi.sim.substeps import solver_steps
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.action import joint_torque
 from solo_doi.solo12.constants import (
@@ -39,28 +39,31 @@ except ImportError as error:
     raise MissingPackageError(
         "pybullet",
         "The PyBullet simulator",
-        "Its wheels stop at Python 3.11 on Linux x86-64: use that, or simulate with MuJoCo (--sim mujoco).",
+        "Its wheels stop at Python 3.11 on Linux x86-64: use that, or simulate with MuJoCo "
+        "(--sim mujoco).",
     ) from error
 
 CONTACT_BODIES = (*FOOT_NAMES, *BODY_NAMES)
 
 
 class BulletRobot:
-    """A robot that is placed, stepped and read; velocities in the world frame, as Bullet has them."""
+    """One robot in PyBullet; velocities are in the world frame, as Bullet has them."""
 
     def __init__(
         self, urdf: Path, config: SimConfig, terrain: Terrain, index: int, *, gui: bool = False
     ) -> None:
-        """Connect a client of its own and load ground, boxes of robot `index`, and the robot."""
-        self._client = p.connect(p.GUI if gui else p.DIRECT)
+        """Connect a new client and load ground, boxes of robot `index`, and the robot."""
+        mode = p.GUI if gui else p.DIRECT
+        self._client = p.connect(mode)
         if self._client < 0:
             raise SoloError(
-                f"PyBullet refused physics client number {index}: close simulators that are not needed."
+                f"PyBullet refused physics client number {index}: "
+                "close simulators that are not needed."
             )
         self._config = config
-        self._parts = parts_of_step(config.physics_dt)
+        self._solver_steps = solver_steps(config.physics_dt)
         p.setPhysicsEngineParameter(
-            fixedTimeStep=config.physics_dt / self._parts,
+            fixedTimeStep=config.physics_dt / self._solver_steps,
             deterministicOverlappingPairs=1,
             physicsClientId=self._client,
         )
@@ -70,23 +73,25 @@ class BulletRobot:
         self._body = p.loadURDF(
             str(urdf), flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=self._client
         )
-        info = [
-            p.getJointInfo(self._body, j, self._client)
-            for j in range(p.getNumJoints(self._body, self._client))
-        ]
-        joints = {entry[1].decode(): entry[0] for entry in info}
-        links = {entry[12].decode(): entry[0] for entry in info} | {BASE_NAME: -1}
+        joints = {}
+        links = {BASE_NAME: -1}
+        for index in range(p.getNumJoints(self._body, self._client)):
+            info = p.getJointInfo(self._body, index, self._client)
+            joints[info[1].decode()] = info[0]
+            links[info[12].decode()] = info[0]
         self._joints = [joints[name] for name in JOINT_NAMES]
         self._row_of_link = {links[name]: row for row, name in enumerate(CONTACT_BODIES)}
         dynamics = p.getDynamicsInfo(self._body, -1, self._client)
-        self._base_mass, self._base_inertia = dynamics[0], np.array(dynamics[2])
+        self._base_mass = dynamics[0]
+        self._base_inertia = np.array(dynamics[2])
         # Bullet's base is the frame of the principal axes at the centre of mass; ours is base_link.
-        self._com_b, self._axes = np.array(dynamics[3]), from_xyzw(np.array(dynamics[4]))
+        self._com_b = np.array(dynamics[3])
+        self._axes = from_xyzw(np.array(dynamics[4]))
         self._from_axes = right_matrix(conjugate(self._axes))
         self._make_passive()
 
     def read(self) -> tuple[Array, Array, Array, Array, list[float], list[float]]:
-        """Position, quaternion, linear and angular velocity of base_link, joint positions and velocities."""
+        """Return pose and velocity of base_link, joint positions and joint velocities."""
         position, axes = p.getBasePositionAndOrientation(self._body, self._client)
         linear, angular = p.getBaseVelocity(self._body, self._client)
         x, y, z, w = axes
@@ -122,7 +127,7 @@ class BulletRobot:
     def step(self, schedule: Array, kp: float, kd: float, push_w: Array | None) -> Array:
         """Run one physics step per row of `schedule`; return the torques of the last."""
         torque = np.zeros(NUM_JOINTS)
-        for target in np.repeat(schedule, self._parts, axis=0):
+        for target in np.repeat(schedule, self._solver_steps, axis=0):
             joints = p.getJointStates(self._body, self._joints, self._client)
             position, velocity = np.array([(joint[0], joint[1]) for joint in joints]).T
             command = JointCommand(position=target, kp=kp, kd=kd)
@@ -151,7 +156,10 @@ class BulletRobot:
         return forces
 
     def set_physics(self, friction: float, added_mass: float) -> None:
-        """Set friction of all bodies (the ground has 1, Bullet multiplies) and the mass of the base."""
+        """Set the mass of the base and the friction of all bodies.
+
+        Bullet multiplies it with the ground's, which is 1.
+        """
         for link in self._row_of_link:
             p.changeDynamics(
                 self._body,
@@ -187,7 +195,7 @@ class BulletRobot:
             )
 
     def _make_passive(self) -> None:
-        """Take away the motors, damping and speed limits that Bullet adds by itself."""
+        """Remove the motors, damping and speed limits that Bullet adds."""
         p.setJointMotorControlArray(
             self._body,
             self._joints,
@@ -196,7 +204,7 @@ class BulletRobot:
             physicsClientId=self._client,
         )
         for link in self._row_of_link:
-            # Each in a call of its own, apart from friction: in one call Bullet silently drops the friction.
+            # Separate calls: combined in one, Bullet silently drops the friction.
             p.changeDynamics(
                 self._body, link, linearDamping=0, angularDamping=0, physicsClientId=self._client
             )

@@ -1,4 +1,4 @@
-"""Solo12 in PyBullet: the second opinion, and the robot of dry runs. One physics client per robot."""
+"""Solo12 in PyBullet: the second simulator, and the robot of dry runs. One client per robot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from solo_doi.common.errors import SoloError
 from solo_doi.sim.domain import Domain
-from solo_doi.sim.simulator import SimConfig, Simulator, assemble_state, check_finite
+from solo_doi.sim.input_checks import check_finite
+from solo_doi.sim.simulator import SimConfig, Simulator, assemble_state
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS, Array
 from solo_doi.solo12.rotations import rotate, rotate_inverse
@@ -23,7 +24,7 @@ MAX_CLIENTS = 1000
 
 
 class BulletSimulator(Simulator):
-    """N robots in N physics clients: nothing is shared, so any number of simulators fit into a process."""
+    """N robots in N physics clients, which share nothing, so simulators can coexist."""
 
     name = "PyBullet"
     # Bullet's articulated bodies have no rotor inertia.
@@ -32,12 +33,12 @@ class BulletSimulator(Simulator):
     def __init__(
         self, config: SimConfig, terrain: Terrain | None = None, *, gui: bool = False
     ) -> None:
-        """Load one robot per client and stand them up; `gui` opens a window on the first."""
+        """Load one robot per client, standing; `gui` opens a window on the first."""
         super().__init__(config, terrain)
         if config.num_robots > MAX_CLIENTS:
             raise SoloError(
-                f"PyBullet holds at most {MAX_CLIENTS} robots in a process, {config.num_robots} were asked for: "
-                "use fewer, or MuJoCo."
+                f"PyBullet holds at most {MAX_CLIENTS} robots in a process, "
+                f"{config.num_robots} were asked for: use fewer, or MuJoCo."
             )
         with tempfile.TemporaryDirectory() as folder:
             urdf = Path(folder) / "solo12.urdf"
@@ -75,9 +76,12 @@ class BulletSimulator(Simulator):
         self._bodies = []
 
     def _step(self, schedule: Array, push_w: Array | None) -> None:
-        kp, kd = self.config.kp * self.domain.kp_scale, self.config.kd * self.domain.kd_scale
+        kp = self.config.kp * self.domain.kp_scale
+        kd = self.config.kd * self.domain.kd_scale
         for index, body in enumerate(self._bodies):
-            push = None if push_w is None else push_w[index]
+            push = None
+            if push_w is not None:
+                push = push_w[index]
             self._torque[index] = body.step(
                 schedule[index], float(kp[index]), float(kd[index]), push
             )
@@ -88,7 +92,8 @@ class BulletSimulator(Simulator):
         angular_w = rotate(motion.base_quaternion, motion.angular_velocity_b)
         for row, index in enumerate(robots):
             self._bodies[index].place(motion[row], linear_w[row], angular_w[row])
-        self._torque[robots], self._forces[robots] = 0.0, 0.0
+        self._torque[robots] = 0.0
+        self._forces[robots] = 0.0
 
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
         for row, index in enumerate(robots):

@@ -1,4 +1,4 @@
-"""Solo12 in Isaac Gym: the GPU path. This is the client; Isaac Gym itself runs in a process of its own."""
+"""Solo12 in Isaac Gym, on a GPU. This is the client; Isaac Gym runs in a worker process."""
 
 from __future__ import annotations
 
@@ -6,49 +6,48 @@ import numpy as np
 
 from solo_doi.common.errors import SoloError
 from solo_doi.sim.domain import Domain
-from solo_doi.sim.simulator import SimConfig, Simulator, assemble_state, check_finite
+from solo_doi.sim.input_checks import check_finite
+from solo_doi.sim.simulator import SimConfig, Simulator, assemble_state
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import CONTROL_SETUPS, Array
 from solo_doi.solo12.rotations import from_xyzw, rotate, rotate_inverse, to_xyzw
 from solo_doi.solo12.state import Motion, RobotState, standing
 
-from .setup_message import EDITED_ALL, EDITED_ROOT, array_shapes, first_message, shape_friction
+from .setup_message import EDITED_ALL, EDITED_ROOT, array_shapes, setup_message, shape_friction
 from .shared_arrays import SharedArrays
-from .worker_process import WorkerLink
+from .worker_process import IsaacWorker
 
 # Columns of a root state.
-POSITION, QUATERNION, LINEAR, ANGULAR = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
+POSITION = slice(0, 3)
+QUATERNION = slice(3, 7)
+LINEAR = slice(7, 10)
+ANGULAR = slice(10, 13)
 
 
 class IsaacSimulator(Simulator):
-    """N robots on a GPU. States are edited in shared memory and reach Isaac Gym with the next step, as its rules ask.
+    """N robots on a GPU.
 
-    The worker loads the robot at once, and makes the robots at the first step: masses and rotor inertias can be set
-    until then. Numbers have single precision, and a GPU does not promise the same ones twice.
+    States are edited in shared memory and reach Isaac Gym with the next step, as its rules require.
+    The worker loads the model at once and creates the robots at the first step: masses and rotor
+    inertias can be set until then. Results have single precision and do not repeat exactly.
     """
 
     name = "Isaac Gym"
-    lasting_domain = frozenset({"added_mass", "armature"})
+    constant_domain = frozenset({"added_mass", "armature"})
 
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
         """Start the worker and stand all robots up."""
         super().__init__(config, terrain)
         if config.isaac is None:
-            raise SoloError(
-                "Isaac Gym runs in a Python of its own: say which with `SimConfig.isaac`."
-            )
+            raise SoloError("Isaac Gym runs in a separate Python: name it in `SimConfig.isaac`.")
         boxes = self.terrain.num_boxes
         self._arrays = SharedArrays(array_shapes(config, boxes))
-        self._arrays["box_centre"][:], self._arrays["box_size"][:] = (
-            self.terrain.centre,
-            self.terrain.size,
-        )
+        self._arrays["box_centre"][:] = self.terrain.centre
+        self._arrays["box_size"][:] = self.terrain.size
+        message = setup_message(config, boxes, config.isaac.device)
+        message["arrays"] = self._arrays.layout
         try:
-            message = {
-                **first_message(config, boxes, config.isaac.device),
-                "arrays": self._arrays.layout,
-            }
-            self.link = WorkerLink(config.isaac, self._arrays.file, message)
+            self.worker = IsaacWorker(config.isaac, self._arrays.file, message)
         finally:
             self._arrays.close()
         self.set_domain(self.domain)
@@ -56,7 +55,8 @@ class IsaacSimulator(Simulator):
 
     def state(self) -> RobotState:
         """Return a copy of all robots' states."""
-        root, joint = (self._arrays[name].astype(np.float64) for name in ("root", "joint"))
+        root = self._arrays["root"].astype(np.float64)
+        joint = self._arrays["joint"].astype(np.float64)
         quaternion = from_xyzw(root[:, QUATERNION])
         motion = Motion(
             base_position_w=root[:, POSITION],
@@ -67,22 +67,23 @@ class IsaacSimulator(Simulator):
             joint_velocity=joint[..., 1],
         )
         check_finite(motion, "The physics diverged: check targets, domain and physics step.")
-        torque, contact = (self._arrays[name].astype(np.float64) for name in ("torque", "contact"))
+        torque = self._arrays["torque"].astype(np.float64)
+        contact = self._arrays["contact"].astype(np.float64)
         return assemble_state(motion, torque, contact)
 
     def foot_sensor(self) -> Array:
-        """Forces that Isaac Gym's sensors feel in the feet, (N, 4, 3), friction included: to compare with contacts."""
+        """Forces of the foot sensors, (N, 4, 3) [N]: with friction, unlike contact forces."""
         return self._arrays["foot_sensor"].astype(np.float64)
 
     def close(self) -> None:
         """End the worker."""
-        self.link.close()
+        self.worker.close()
 
     def _step(self, schedule: Array, push_w: Array | None) -> None:
         self._arrays["target"][:] = schedule
         if push_w is not None:
             self._arrays["push"][:] = push_w
-        self.link.ask({"do": "step", "push": push_w is not None})
+        self.worker.request({"do": "step", "push": push_w is not None})
 
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
         quaternion = motion.base_quaternion / np.linalg.norm(
@@ -96,8 +97,8 @@ class IsaacSimulator(Simulator):
             [motion.joint_position, motion.joint_velocity], axis=-1
         )
         self._arrays["edited"][robots] = EDITED_ALL
-        for felt in ("torque", "contact", "foot_sensor"):
-            self._arrays[felt][robots] = 0.0
+        for measured in ("torque", "contact", "foot_sensor"):
+            self._arrays[measured][robots] = 0.0
 
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
         quaternion = from_xyzw(self._arrays["root"][robots, QUATERNION].astype(np.float64))

@@ -1,4 +1,4 @@
-"""Arrays that two processes share: one anonymous piece of memory that vanishes with the last of them."""
+"""Arrays shared by two processes in anonymous memory, freed when the last process ends."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from collections.abc import Mapping
 import numpy as np
 
 ALIGNMENT = 64
+"""Alignment of each array [bytes]."""
 
 
 class SharedArrays:
-    """Arrays by name in memory that has no name: it need not be unlinked, whoever is killed."""
+    """Arrays by name, in memory without a file name: nothing remains if a process is killed."""
 
     def __init__(self, shapes: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-        """Allocate zeros, one array after the other; `file` is what the other process is to map."""
+        """Allocate zeros; the other process maps the file descriptor `file`."""
         self.layout: dict[str, tuple[str, tuple[int, ...], int]] = {}
         """Type, shape and offset of every array [bytes]."""
         end = 0
         for name, (kind, shape) in shapes.items():
-            self.layout[name] = kind, shape, end
-            end += -(-np.dtype(kind).itemsize * math.prod(shape) // ALIGNMENT) * ALIGNMENT
+            self.layout[name] = (kind, shape, end)
+            size = np.dtype(kind).itemsize * math.prod(shape)
+            end += math.ceil(size / ALIGNMENT) * ALIGNMENT
         self.file = os.memfd_create("solo-isaac")
         os.ftruncate(self.file, end)
         memory = mmap.mmap(self.file, end)
-        self._arrays = {
-            name: np.frombuffer(memory, kind, math.prod(shape), offset).reshape(shape)
-            for name, (kind, shape, offset) in self.layout.items()
-        }
+        self._arrays = {}
+        for name, (kind, shape, offset) in self.layout.items():
+            flat = np.frombuffer(memory, kind, math.prod(shape), offset)
+            self._arrays[name] = flat.reshape(shape)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return an array; writing into it is all it takes to send it."""
+        """Return an array. The other process sees every change at once."""
         return self._arrays[name]
 
     def close(self) -> None:
-        """Close the file; arrays remain usable until nobody holds them."""
+        """Close the file descriptor; arrays remain usable."""
         if self.file >= 0:
             os.close(self.file)
             self.file = -1

@@ -1,4 +1,4 @@
-"""The process in which Isaac Gym runs: started, asked, and ended; its errors told in its own words."""
+"""Process in which Isaac Gym runs: start, requests, end, and its error messages."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from pathlib import Path
 from typing import Any
 
 from solo_doi.common.child_python import module_command
+from solo_doi.sim.input_checks import SimulationError
 from solo_doi.sim.isaac_config import IsaacConfig
-from solo_doi.sim.simulator import SimulationError
 
-LAST_WORDS = 2000
+QUOTED_CHARACTERS = 2000
 """Characters of the worker's output that an error quotes."""
-PATIENCE_S = 10.0
-"""How long a worker that was asked to leave may take; freeing a GPU takes seconds."""
+EXIT_TIMEOUT_S = 10.0
+"""Time for the worker to exit before it is killed; freeing a GPU takes seconds [s]."""
 
 
-class WorkerLink:
-    """One worker. Requests and answers are lines of JSON in pipes; arrays travel through shared memory.
+class IsaacWorker:
+    """One worker. Requests and answers are JSON lines in pipes; arrays are in shared memory.
 
-    The worker also holds the reading end of a pipe into which nobody writes: when this process ends, however it
-    ends, that pipe closes and the worker leaves.
+    The worker also holds the reading end of a pipe that is never written to, the lifeline. When
+    this process ends for any reason, that pipe closes and the worker exits.
     """
 
     def __init__(self, config: IsaacConfig, memory: int, first_message: dict[str, Any]) -> None:
         """Start the worker and wait until it has loaded Isaac Gym and the robot."""
-        # What Isaac Gym prints goes into a file without a name: a pipe would fill up, since nobody reads it.
+        # Isaac Gym's output goes into an anonymous file: a pipe that is not read would fill up.
         self._output = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         lifeline, self._lifeline = os.pipe()
-        theirs = (requests, answers, lifeline)
+        worker_ends = (requests, answers, lifeline)
         try:
             self._process = subprocess.Popen(
                 _command(config, requests, answers, lifeline, memory),
                 env=_environment(config),
-                pass_fds=(*theirs, memory),
+                pass_fds=(*worker_ends, memory),
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
@@ -54,11 +54,11 @@ class WorkerLink:
                 f"{config.python}: cannot be started ({error.strerror})."
             ) from error
         finally:
-            for end in theirs:
+            for end in worker_ends:
                 os.close(end)
         self._received = b""
-        self.about: dict[str, Any] = self.ask(first_message)
-        """What the worker says of itself: versions and device."""
+        self.about: dict[str, Any] = self.request(first_message)
+        """Versions and device of the worker."""
 
     @property
     def pid(self) -> int:
@@ -67,35 +67,40 @@ class WorkerLink:
 
     @property
     def exit_code(self) -> int | None:
-        """What the worker ended with, if it has ended."""
+        """Exit code of the worker, None while it runs."""
         return self._process.poll()
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def request(self, message: dict[str, Any]) -> dict[str, Any]:
         """Send a request and return the answer.
 
         Raises:
-            SimulationError: The worker failed or died; it says how, and is gone afterwards.
+            SimulationError: The worker failed or died. The message gives the cause.
         """
         if self._requests < 0:
             raise SimulationError("The Isaac Gym worker has ended: make a new simulator.")
-        with suppress(BrokenPipeError):  # it has just died; what it left behind is read below
-            _write(self._requests, json.dumps(request).encode() + b"\n")
+        with suppress(BrokenPipeError):  # it has just died; its output is read below
+            _write(self._requests, json.dumps(message).encode() + b"\n")
         line = self._read_line()
-        answer = json.loads(line) if line else {"error": self._cause_of_death()}
-        if "error" in answer:
-            words = self._last_words() if not line else answer.get("traceback", "")
-            self.close()
-            raise SimulationError(f"Isaac Gym: {answer['error']}\n{words}".rstrip())
-        return answer
+        if not line:
+            error = self._cause_of_death()
+            details = self._output_tail()
+        else:
+            answer: dict[str, Any] = json.loads(line)
+            if "error" not in answer:
+                return answer
+            error = answer["error"]
+            details = answer.get("traceback", "")
+        self.close()
+        raise SimulationError(f"Isaac Gym: {error}\n{details}".rstrip())
 
     def close(self) -> None:
-        """Ask the worker to leave, and end it if it does not."""
+        """Let the worker exit; kill it after the timeout."""
         if self._requests < 0:
             return
-        os.close(self._requests)  # the worker reads its end, frees the GPU and leaves
+        os.close(self._requests)  # end of requests: the worker frees the GPU and exits
         self._requests = -1
         try:
-            self._process.wait(PATIENCE_S)
+            self._process.wait(EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -104,7 +109,7 @@ class WorkerLink:
         self._output.close()
 
     def _read_line(self) -> bytes:
-        """Return the next answer, or nothing if the worker is gone."""
+        """Return the next answer, empty if the worker has exited."""
         while b"\n" not in self._received:
             part = os.read(self._answers, 65536)
             if not part:
@@ -115,16 +120,16 @@ class WorkerLink:
 
     def _cause_of_death(self) -> str:
         try:
-            code = self._process.wait(PATIENCE_S)
+            code = self._process.wait(EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             return "the worker closed its pipe without an answer."
         if code < 0:
-            return f"the worker was ended by {signal.Signals(-code).name}. Its last words:"
-        return f"the worker ended with code {code}. Its last words:"
+            return f"the worker was ended by {signal.Signals(-code).name}. Its last output:"
+        return f"the worker ended with code {code}. Its last output:"
 
-    def _last_words(self) -> str:
+    def _output_tail(self) -> str:
         size = self._output.seek(0, os.SEEK_END)
-        self._output.seek(max(0, size - LAST_WORDS))
+        self._output.seek(max(0, size - QUOTED_CHARACTERS))
         return self._output.read().decode(errors="replace").strip() or "(none)"
 
 
@@ -136,16 +141,20 @@ def _command(
 
 
 def _environment(config: IsaacConfig) -> dict[str, str]:
-    """Return this process's environment, without what would confuse the other Python, and with what activating adds."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
-    }
+    """Return the environment of the worker.
+
+    It is this process's without variables of another Python, plus those that activating adds.
+    """
+    environment = dict(os.environ)
+    for name in os.environ:
+        if name.startswith("PYTHON"):
+            del environment[name]
     environment["PYTHONPATH"] = str(config.worker)
-    # Isaac Gym's first import builds a part of it with ninja, which pip puts beside the interpreter.
+    # Isaac Gym's first import builds a part of it with ninja, which pip installs beside the
+    # interpreter.
     _put_first(environment, "PATH", config.python.absolute().parent)
-    library = (
-        config.python.resolve().parent.parent / "lib"
-    )  # it wants libpython3.8, which conda keeps here
+    # Isaac Gym needs libpython3.8, which conda keeps here.
+    library = config.python.resolve().parent.parent / "lib"
     if any(library.glob("libpython3*.so*")):
         _put_first(environment, "LD_LIBRARY_PATH", library)
     return environment
@@ -153,7 +162,9 @@ def _environment(config: IsaacConfig) -> dict[str, str]:
 
 def _put_first(environment: dict[str, str], name: str, folder: Path) -> None:
     others = environment.get(name)
-    environment[name] = f"{folder}:{others}" if others else str(folder)
+    environment[name] = str(folder)
+    if others:
+        environment[name] = f"{folder}:{others}"
 
 
 def _write(file: int, content: bytes) -> None:

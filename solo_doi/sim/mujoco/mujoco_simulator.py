@@ -1,4 +1,4 @@
-"""Solo12 in MuJoCo: the default simulator. All robots are stepped by one native call on all cores."""
+"""Solo12 in MuJoCo, the default simulator. One native call steps all robots on all cores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 from mujoco.batch import Batch
 
 from solo_doi.sim.domain import Domain
-from solo_doi.sim.simulator import SimConfig, SimulationError, Simulator, assemble_state
+from solo_doi.sim.input_checks import SimulationError
+from solo_doi.sim.simulator import SimConfig, Simulator, assemble_state
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import (
     BASE_NAME,
@@ -23,7 +24,10 @@ from .mujoco_model import build_model, normal_forces
 
 
 class MujocoSimulator(Simulator):
-    """N robots in `mujoco.batch`: state rows are live arrays, model fields that differ per robot are expanded."""
+    """N robots in a `mujoco.batch.Batch`.
+
+    Its state rows are views of live memory. Model fields that differ per robot are expanded.
+    """
 
     name = "MuJoCo"
     can_save = True
@@ -38,14 +42,17 @@ class MujocoSimulator(Simulator):
         self._base = self._model.body(BASE_NAME).id
         self._robot_geoms = np.flatnonzero(self._model.geom_conaffinity)
         batch = self._batch
-        self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
+        self._qpos = batch.bind("qpos")
+        self._qvel = batch.bind("qvel")
         self._applied = batch.bind("xfrc_applied")
-        self._actuators, self._sensors = batch.bind("actuator_force"), batch.bind("sensordata")
-        self._friction, self._mass, self._inertia = map(
-            batch.expand, ("geom_friction", "body_mass", "body_inertia")
-        )
+        self._actuators = batch.bind("actuator_force")
+        self._sensors = batch.bind("sensordata")
+        self._friction = batch.expand("geom_friction")
+        self._mass = batch.expand("body_mass")
+        self._inertia = batch.expand("body_inertia")
         self._armature = batch.expand("dof_armature")
-        self._gain, self._bias = batch.expand("actuator_gainprm"), batch.expand("actuator_biasprm")
+        self._gain = batch.expand("actuator_gainprm")
+        self._bias = batch.expand("actuator_biasprm")
         self._torque = np.zeros((config.num_robots, NUM_JOINTS))
         self._forces = np.zeros((config.num_robots, self._model.nsensor, 3))
         if self.terrain.num_boxes:
@@ -55,7 +62,8 @@ class MujocoSimulator(Simulator):
 
     def state(self) -> RobotState:
         """Return a copy of all robots' states."""
-        qpos, qvel = self._qpos.copy(), self._qvel.copy()
+        qpos = self._qpos.copy()
+        qvel = self._qvel.copy()
         quaternion = qpos[:, 3:7]
         motion = {
             "base_position_w": qpos[:, :3],
@@ -74,8 +82,9 @@ class MujocoSimulator(Simulator):
         self._batch.rollout(self.config.decimation, schedule, record=())
         if push_w is not None:
             self._applied[:, self._base, :3] = 0.0
-        self._torque, self._forces = self._actuators.copy(), normal_forces(self._sensors)
-        # MuJoCo resets a simulation that diverges; its row would go on as if nothing had happened.
+        self._torque = self._actuators.copy()
+        self._forces = normal_forces(self._sensors)
+        # MuJoCo silently resets a simulation that diverges, so check its warnings.
         if self._batch.warning.any():
             robot = np.argwhere(self._batch.warning)[0][0]
             raise SimulationError(
@@ -83,10 +92,9 @@ class MujocoSimulator(Simulator):
             )
 
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
-        self._batch.reset(
-            np.unique(robots), stage=mujoco.mjtStage.mjSTAGE_NONE
-        )  # it wants them in order
-        if self.terrain.num_boxes:  # their places are part of the state that was just reset
+        # `Batch.reset` requires sorted indices.
+        self._batch.reset(np.unique(robots), stage=mujoco.mjtStage.mjSTAGE_NONE)
+        if self.terrain.num_boxes:  # box poses are part of the state that was just reset
             middle = np.concatenate([self.terrain.centre, self.terrain.size[..., 2:] / 2], axis=-1)
             self._batch.bind("mocap_pos")[robots] = middle[robots]
         quaternion = motion.base_quaternion / np.linalg.norm(
@@ -99,7 +107,8 @@ class MujocoSimulator(Simulator):
         self._qvel[robots] = np.concatenate(
             [linear_w, motion.angular_velocity_b, motion.joint_velocity], axis=-1
         )
-        self._torque[robots], self._forces[robots] = 0.0, 0.0
+        self._torque[robots] = 0.0
+        self._forces[robots] = 0.0
 
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
         self._qvel[robots, :6] += np.concatenate([linear_w, angular_b], axis=-1)
@@ -113,7 +122,8 @@ class MujocoSimulator(Simulator):
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
         self._batch.state[:] = saved["state"]
-        self._torque, self._forces = saved["torque"].copy(), saved["forces"].copy()
+        self._torque = saved["torque"].copy()
+        self._forces = saved["forces"].copy()
 
     def _apply_domain(self, robots: np.ndarray, domain: Domain) -> None:
         model = self._model
@@ -126,17 +136,18 @@ class MujocoSimulator(Simulator):
             model.body_inertia[self._base] * (mass / model.body_mass[self._base])[:, None]
         )
         self._armature[robots, 6:] = domain.armature[:, None]
-        kp, kd = (
-            self.config.kp * domain.kp_scale[:, None],
-            self.config.kd * domain.kd_scale[:, None],
-        )
-        self._gain[robots, :, 0], self._bias[robots, :, 1], self._bias[robots, :, 2] = kp, -kp, -kd
+        kp = self.config.kp * domain.kp_scale[:, None]
+        kd = self.config.kd * domain.kd_scale[:, None]
+        self._gain[robots, :, 0] = kp
+        self._bias[robots, :, 1] = -kp
+        self._bias[robots, :, 2] = -kd
         self._batch.set_const(np.unique(robots))
 
     def _size_boxes(self) -> None:
         half = self.terrain.size / 2
         boxes = [self._model.geom(f"box{box}").id for box in range(self.terrain.num_boxes)]
         self._batch.expand("geom_size")[:, boxes] = half
-        # What the compiler derives from the size: bounding sphere and box, or collisions would be missed.
+        # The compiler derives bounding sphere and box from the size; without them collisions are
+        # missed.
         self._batch.expand("geom_rbound")[:, boxes] = np.linalg.norm(half, axis=-1)
         self._batch.expand("geom_aabb")[:, boxes, 3:] = half

@@ -10,7 +10,7 @@ import matplotlib.image
 import pytest
 
 from collect.cli.collect import VERBS, main
-from collect.recipe import CollectConfig
+from collect.recipes import CollectConfig
 from solo_doi.common import settings
 from solo_doi.data.dataset import Dataset
 from tests.collect.recipes import DATASETS, fingerprint

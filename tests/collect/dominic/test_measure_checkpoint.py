@@ -85,7 +85,7 @@ def test_the_same_seed_measures_the_same(checkpoint: Path) -> None:
 def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
     """The first second is left out of all numbers: of one second nothing would remain."""
     with pytest.raises(
-        SoloError, match="50 steps are too short to tell a gait: expected at least 100"
+        SoloError, match="50 steps are too short to measure a gait: expected at least 100"
     ):
         evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=50))
 

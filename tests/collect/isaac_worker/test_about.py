@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 
-from collect.isaac import WORKER
+from collect.isaac_setup import ISAAC_WORKER
 from solo_doi.sim import IsaacConfig
 
 
 def test_the_worker_says_what_it_runs_on(isaac_slow_start: IsaacConfig) -> None:
     """`python -m solo_isaac about`: versions and GPU, as the self-test's file has them."""
     command = [str(isaac_slow_start.python), "-m", "solo_isaac", "about"]
-    environment = os.environ | {"PYTHONPATH": str(WORKER)}
+    environment = os.environ | {"PYTHONPATH": str(ISAAC_WORKER)}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     about = json.loads(result.stdout)
     assert about["isaacgym"] == "1.0"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from collect.isaac import WORKER
+from collect.isaac_setup import ISAAC_WORKER
 from solo_doi.solo12 import constants, limits
 
-FILES = sorted(WORKER.rglob("*.py"))
+FILES = sorted(ISAAC_WORKER.rglob("*.py"))
 HARMLESS = {0, 1, 2, 3, 6, 13, 1000.0}
 """Zero and one, axes and halves, columns of force sensors and root states, and "no limit"."""
 ABOUT_GPUS = {"device.py": {8}}
@@ -41,7 +41,7 @@ def vermin(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_library_is_that_of_python_3_8() -> None:
     """No function, argument or operator that a later Python brought."""
-    result = vermin(WORKER)
+    result = vermin(ISAAC_WORKER)
     assert result.returncode == 0, result.stdout
 
 

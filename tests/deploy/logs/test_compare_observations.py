@@ -84,7 +84,7 @@ def test_the_same_program_sees_the_same(folder: Path) -> None:
 
 def turned(name: str) -> Any:  # a function
     """What the policy sees of the robot, with the last joint's part 1 % larger."""
-    motion = mover.seen_motion
+    motion = mover.estimated_motion
 
     def spoilt(*arguments: Any) -> Any:
         seen = motion(*arguments)
@@ -102,8 +102,8 @@ def turned(name: str) -> Any:  # a function
             lambda: Estimator(EstimatorConfig(velocity_rate=19.0)),
             "linear_velocity.x",
         ),
-        ("controller.motion.seen_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
-        ("controller.motion.seen_motion", turned("joint_position"), "joint_position.HR_KFE"),
+        ("controller.motion.estimated_motion", turned("joint_velocity"), "joint_velocity.HR_KFE"),
+        ("controller.motion.estimated_motion", turned("joint_position"), "joint_position.HR_KFE"),
     ],
     ids=["velocity gain", "joint velocity", "joint position"],
 )

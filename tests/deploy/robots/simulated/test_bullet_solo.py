@@ -14,14 +14,14 @@ from deploy.common.robot_constants import TICK
 from solo_doi.solo12.constants import CONTROL_SETUPS, GRAVITY, NUM_JOINTS
 from solo_doi.solo12.limits import TRAINING
 from solo_doi.solo12.rotations import projected_gravity
-from solo_doi.solo12.sensors import Noise
+from solo_doi.solo12.sensors import SensorNoise
 from solo_doi.solo12.state import JointCommand, standing
 
 pytest.importorskip("pybullet")
 from deploy.robots.simulated.bullet_solo import BulletSolo  # needs PyBullet
 from deploy.robots.simulated.ground_truth import GroundTruth
 
-SILENT = Noise(angular_velocity=0.0, acceleration=0.0, attitude=0.0, joint_velocity=0.0)
+SILENT = SensorNoise(angular_velocity=0.0, acceleration=0.0, attitude=0.0, joint_velocity=0.0)
 
 
 def hold(kp: float = 5.0, offset: float = 0.0) -> JointCommand:

@@ -12,7 +12,7 @@ import pytest
 from collect import isaac_selftest
 from collect.cli import collect as cli
 from collect.cli import pretrain as pretrain_cli
-from collect.isaac import NUM_ROBOTS, isaac_for
+from collect.isaac_setup import ISAAC_NUM_ROBOTS, isaac_config
 from collect.trajectory_replay import replay
 from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import Dataset
@@ -52,7 +52,7 @@ def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.Mon
     assert expert.manifest.num_trajectories == 20
     assert coverage.manifest.num_trajectories == 21
     assert expert.manifest.origin["recipe"]["sim"] == "isaacgym"
-    assert expert.manifest.origin["recipe"]["shard_trajectories"] == NUM_ROBOTS
+    assert expert.manifest.origin["recipe"]["shard_trajectories"] == ISAAC_NUM_ROBOTS
     assert not expert.column("episodes/fallen").any()
     assert len(np.unique(expert.column("episodes/domain/added_mass"))) == 20
     rewards = expert.batch(np.arange(20 * 250), ("rewards",))["rewards"]
@@ -97,9 +97,9 @@ def test_a_gpu_is_filled_unless_told_otherwise() -> None:
 def test_only_isaac_gym_needs_another_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """And says so before anything is written."""
     monkeypatch.delenv("SOLO_ISAAC_PYTHON")
-    assert isaac_for("mujoco") is None
+    assert isaac_config("mujoco") is None
     with pytest.raises(SoloError, match="--isaac-python or SOLO_ISAAC_PYTHON"):
-        isaac_for("isaacgym")
+        isaac_config("isaacgym")
 
 
 def test_the_flag_names_another_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
-from collect.recipe import CollectConfig
-from collect.verify import repair, verify, whole_trajectories
+from collect.dataset_repair import intact_trajectories, repair, verify
+from collect.recipes import CollectConfig
 from collect.worker import shard_fields
 from solo_doi.common.files import WriteError
 from solo_doi.data.dataset import Dataset
@@ -82,7 +82,7 @@ def test_wild_bookkeeping_is_damage_not_a_crash(offline: Path) -> None:
     largest = np.iinfo(np.int64).max
     arrays["episodes/start"][:2] = largest, -largest
     arrays["episodes/length"][1:3] = largest, -1
-    assert whole_trajectories(arrays).tolist() == [False, False, False, True]
+    assert intact_trajectories(arrays).tolist() == [False, False, False, True]
 
 
 def test_many_damaged_trajectories_are_not_all_listed(

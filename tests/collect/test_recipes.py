@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collect.recipe import OFFLINE_MIXTURE, CollectConfig, SourceConfig, make_plan
+from collect.recipes import OFFLINE_MIXTURE, CollectConfig, SourceConfig, make_plan
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 

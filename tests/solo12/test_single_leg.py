@@ -9,16 +9,19 @@ from hypothesis import strategies as st
 
 from solo_doi.solo12.constants import NUM_JOINTS, NUM_LEGS, TOTAL_MASS, Array
 from solo_doi.solo12.kinematics import foot_jacobians, foot_motion
-from solo_doi.solo12.leg import Leg, cross
 from solo_doi.solo12.rotations import from_rpy, projected_gravity, rotate
+from solo_doi.solo12.single_leg import SingleLeg, cross
 
 ANGLES = st.lists(st.floats(-3.0, 3.0), min_size=NUM_JOINTS, max_size=NUM_JOINTS)
 RATES = st.lists(st.floats(-50.0, 50.0), min_size=NUM_JOINTS, max_size=NUM_JOINTS)
 
 
-def legs(angles: Array) -> list[Leg]:
+def legs(angles: Array) -> list[SingleLeg]:
     """Return the four legs of a robot."""
-    return [Leg(number, angles[3 * number : 3 * number + 3].tolist()) for number in range(NUM_LEGS)]
+    return [
+        SingleLeg(number, angles[3 * number : 3 * number + 3].tolist())
+        for number in range(NUM_LEGS)
+    ]
 
 
 def test_cross_product_is_numpy_s() -> None:
@@ -61,10 +64,10 @@ def test_carried_weight_is_the_force_whose_torques_are_given() -> None:
         torque = np.einsum("lij,i->lj", foot_jacobians(q), newtons * gravity)
         gx, gy, gz = gravity.tolist()
         for leg, torques in zip(legs(q), torque.tolist(), strict=True):
-            assert leg.carried(torques, (gx, gy, gz)) == pytest.approx(newtons, abs=1e-9)
+            assert leg.supported_weight(torques, (gx, gy, gz)) == pytest.approx(newtons, abs=1e-9)
 
 
 @pytest.mark.parametrize("angles", [(0.0, 0.3, 0.0), (0.0, np.pi / 2 - 0.2, 0.4)])
 def test_a_leg_that_can_carry_anything_tells_nothing(angles: tuple[float, float, float]) -> None:
     """A straight knee, and a foot at the height of its hip."""
-    assert Leg(0, angles).carried((1.0, 1.0, 1.0), (0.0, 0.0, -1.0)) == 0.0
+    assert SingleLeg(0, angles).supported_weight((1.0, 1.0, 1.0), (0.0, 0.0, -1.0)) == 0.0

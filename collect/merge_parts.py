@@ -1,4 +1,4 @@
-"""Puts parts of one collection, made on several machines, together to the same bytes as one machine's."""
+"""Merging of a collection's parts, made on several machines, to the same bytes as one machine's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from solo_doi.data.shard import DataError, file_hash
 
 from .collector import SOURCES
 from .derived_datasets import link
-from .recipe import CollectConfig
+from .recipes import CollectConfig
 
 
 def merge_parts(out: Path, parts: tuple[Path, ...]) -> CollectConfig:
@@ -30,20 +30,16 @@ def merge_parts(out: Path, parts: tuple[Path, ...]) -> CollectConfig:
 def _merge_source(out: Path, parts: list[Path]) -> None:
     manifests = [Manifest.read(part) for part in parts]
     common = dataclasses.replace(manifests[0], shards=(), complete=False)
-    places: dict[str, tuple[Path, ShardEntry]] = {}
     for part, manifest in zip(parts, manifests, strict=True):
         _check_same(part, manifest, parts[0], common)
-        for shard in manifest.shards:
-            if places.setdefault(shard.file, (part, shard))[1] != shard:
-                raise DataError(
-                    f"{part / shard.file}: differs from {places[shard.file][0] / shard.file}."
-                )
-    shards = tuple(places[file][1] for file in sorted(places))
+    files = _find_shards(parts, manifests)
+    shards = tuple(files[name][1] for name in sorted(files))
     planned = _planned_trajectories(manifests[0])
     found = sum(shard.trajectories for shard in shards)
     if found != planned:
         raise DataError(
-            f"{out}: the parts hold {found} of {planned} trajectories. Name all parts, each complete."
+            f"{out}: the parts hold {found} of {planned} trajectories. "
+            "Name all parts, each complete."
         )
     if (out / MANIFEST_FILE).exists():
         _check_same(out, Manifest.read(out), parts[0], common)
@@ -51,7 +47,7 @@ def _merge_source(out: Path, parts: list[Path]) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{out}: cannot be made ({reason(error)}).") from error
-    for part, shard in places.values():
+    for part, shard in files.values():
         if file_hash(part / shard.file) != shard.sha256:
             raise DataError(
                 f"{part / shard.file}: its bytes differ from what was written. Copy the part again."
@@ -61,12 +57,26 @@ def _merge_source(out: Path, parts: list[Path]) -> None:
     dataclasses.replace(common, shards=shards, complete=True).write(out)
 
 
+def _find_shards(
+    parts: list[Path], manifests: list[Manifest]
+) -> dict[str, tuple[Path, ShardEntry]]:
+    """Return folder and entry of every shard, by file name; refuse two different versions."""
+    files: dict[str, tuple[Path, ShardEntry]] = {}
+    for part, manifest in zip(parts, manifests, strict=True):
+        for shard in manifest.shards:
+            first, entry = files.setdefault(shard.file, (part, shard))
+            if entry != shard:
+                raise DataError(f"{part / shard.file}: differs from {first / shard.file}.")
+    return files
+
+
 def _check_same(folder: Path, manifest: Manifest, first: Path, common: Manifest) -> None:
     differing = common.differences(manifest)
     if differing:
         found = "; ".join(differing[:3])
         raise DataError(
-            f"{folder}: was made with other settings, checkpoints or versions than {first} ({found})."
+            f"{folder}: was made with other settings, checkpoints or versions "
+            f"than {first} ({found})."
         )
 
 

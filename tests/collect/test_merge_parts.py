@@ -10,8 +10,8 @@ import pytest
 
 from collect.collector import SOURCES, SourceCollector
 from collect.derived_datasets import make_coverage, make_demonstrations
-from collect.merge import merge_parts
-from collect.recipe import CollectConfig
+from collect.merge_parts import merge_parts
+from collect.recipes import CollectConfig
 from collect.worker import make_shard
 from solo_doi.data.manifest import Manifest
 from solo_doi.data.shard import DataError
