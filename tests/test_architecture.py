@@ -235,7 +235,7 @@ def test_imports_point_inwards(module: str) -> None:
         ("collect.mixture", "from solo_doi import algorithm", "solo_doi.algorithm"),
         ("collect.mixture", "from deploy import launch", "deploy.launch"),
         ("collect.isaac_worker.solo_isaac.scene", "import yaml", "yaml"),
-        ("collect.isaac_worker.solo_isaac.scene", "from collect import recipe", "collect.recipes"),
+        ("collect.isaac_worker.solo_isaac.scene", "from collect import recipes", "collect.recipes"),
         (
             "collect.isaac_worker.solo_isaac.scene",
             "from solo_doi.common.errors import SoloError",

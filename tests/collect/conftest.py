@@ -18,7 +18,10 @@ from .recipes import collect_here, tiny, write_checkpoints
 
 @pytest.fixture(scope="package", autouse=True)
 def outside_git() -> Iterator[None]:
-    """Record no commit: one that is made while the tests run would change the manifests they compare."""
+    """Record no commit.
+
+    One that is made while the tests run would change the manifests they compare.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GIT_DIR", os.devnull)
         yield
@@ -44,7 +47,7 @@ def collection(config: CollectConfig, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def copy(collection: Path, tmp_path: Path) -> Path:
-    """A collection whose files may be changed: copied, so that no links tie datasets together."""
+    """A copy of the collection for tests that change files; copied, so no files are linked."""
     shutil.copytree(collection, tmp_path / "copy")
     return tmp_path / "copy"
 

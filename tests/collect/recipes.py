@@ -54,7 +54,7 @@ def write_checkpoints(
 
 
 def write_overflowing_checkpoints(folder: Path) -> Path:
-    """The same, with an expert whose numbers overflow: the first step of its simulation fails."""
+    """The same, with an overflowing expert: the first step of its simulation fails."""
     write_checkpoints(folder)
     policy = made_up_policy(0, 1)
     huge = tuple(np.full_like(weight, 3e38) for weight in policy.weights)
@@ -92,7 +92,10 @@ def collect_here(config: CollectConfig, out: Path) -> Path:
 
 
 def fingerprint(out: Path) -> dict[str, str]:
-    """Hash of every file below a folder, by its path; hidden ones too, which should not be there."""
+    """Hash of every file below a folder, by its path.
+
+    Hidden ones too, which should not be there.
+    """
     return {
         str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(out.rglob("*"))

@@ -164,7 +164,10 @@ def test_a_trajectory_of_250_steps_gives_250_rows(checkpoints: Path, tmp_path: P
 
 
 def test_the_manifest_says_how_it_was_made(collection: Path, checkpoints: Path) -> None:
-    """Recipe, versions, hashes of the checkpoints, layout, joints, rate; no path of this machine."""
+    """Recipe, versions, hashes of the checkpoints, layout, joints, rate.
+
+    No path of this machine.
+    """
     manifest = Manifest.read(collection / "offline")
     assert manifest.origin["recipe"]["offline"]["trajectories"] == 32
     assert manifest.origin["recipe"]["checkpoints"] is None
@@ -182,7 +185,7 @@ def test_the_manifest_says_how_it_was_made(collection: Path, checkpoints: Path) 
 
 
 def test_files_are_what_their_hashes_say(source: Dataset) -> None:
-    """Of the bytes on disk."""
+    """The hash is that of the bytes on disk."""
     for shard in source.manifest.shards:
         assert file_hash(source.folder / shard.file) == shard.sha256
 
@@ -216,7 +219,7 @@ def test_another_seed_gives_other_bytes(
 def test_an_old_copy_of_the_checkpoints_gives_the_same_bytes(
     config: CollectConfig, collection: Path, checkpoints: Path, tmp_path: Path
 ) -> None:
-    """Where they lie does not matter."""
+    """Their folder does not matter."""
     shutil.copytree(checkpoints, tmp_path / "elsewhere")
     out = collect_here(replace(config, checkpoints=tmp_path / "elsewhere"), tmp_path / "out")
     assert fingerprint(out) == fingerprint(collection)
@@ -262,7 +265,10 @@ def test_a_lost_manifest_is_written_again_and_shards_are_kept(
 def test_what_is_there_can_be_read_before_the_collection_is_finished(
     config: CollectConfig, tmp_path: Path
 ) -> None:
-    """Each shard is in the manifest as soon as it is made; the dataset says that it is not complete."""
+    """Each shard is in the manifest as soon as it is made.
+
+    The dataset says that it is not complete.
+    """
     source = SourceCollector(config, "offline", tmp_path / "offline")
     with pytest.raises(DataError, match="holds no trajectories yet"):
         Dataset(tmp_path / "offline")
@@ -297,7 +303,7 @@ def test_a_directory_begun_with_other_settings_is_refused(
 def test_a_directory_begun_with_other_checkpoints_is_refused(
     config: CollectConfig, collection: Path, tmp_path: Path
 ) -> None:
-    """Same names, other weights: told apart by their hashes."""
+    """Checkpoints with the same names and other weights have other hashes."""
     folder = write_checkpoints(tmp_path)
     write_policy(folder / EXPERT, made_up_policy(99, 1))
     with pytest.raises(DataError, match=r"begun with other .*policies\[0\]\.sha256 was"):
@@ -340,7 +346,7 @@ def test_a_number_of_workers_below_zero_is_refused(config: CollectConfig, tmp_pa
 
 
 def test_the_official_layout_is_collected_from(config: CollectConfig, tmp_path: Path) -> None:
-    """Everything that an official velocity checkpoint holds, with eight skills and real-valued masks."""
+    """All contents of an official velocity checkpoint, with eight skills and real-valued masks."""
     content = velocity_checkpoint(replace(VELOCITY, hidden=(16, 8)))
     for name in (EXPERT, *config.offline.mixture):
         torch.save(content, tmp_path / name)
@@ -370,7 +376,7 @@ def test_a_checkpoint_of_another_task_is_refused(config: CollectConfig, tmp_path
 def test_a_workers_error_reaches_the_user_as_what_it_was(
     config: CollectConfig, tmp_path: Path
 ) -> None:
-    """A policy whose numbers overflow: the message of the simulator, not a broken pool."""
+    """With an overflowing policy, the error is the simulator's message, not a broken pool."""
     folder = write_overflowing_checkpoints(tmp_path / "checkpoints")
     with pytest.raises(
         SimulationError, match=r"target of robot 0.* is nan: expected a finite number"

@@ -25,7 +25,7 @@ STEPS = 6
 
 
 def text(table: Table) -> str:
-    """What a user sees, on one wide line per row."""
+    """Output for the user, with one wide line per row."""
     console = Console(file=io.StringIO(), width=200)
     console.print(table)
     return console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
@@ -50,7 +50,7 @@ def test_groups_are_summaries_by_checkpoint(collection: Path) -> None:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_the_table_names_sizes_and_checkpoints(collection: Path, name: str) -> None:
-    """Of states without labels it says that nobody is named."""
+    """For states without labels, it says that there are no checkpoints."""
     dataset = Dataset(collection / name)
     shown = " ".join(text(inspect.table(dataset)).split())
     assert (
@@ -106,10 +106,11 @@ def test_the_picture_is_not_blank(collection: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_a_card_tells_a_stranger_what_the_dataset_is(
-    collection: Path, tmp_path: Path, name: str
-) -> None:
-    """Every field with its meaning, every observation term with unit and frame, versions; a seed where there is one."""
+def test_a_card_describes_the_dataset(collection: Path, tmp_path: Path, name: str) -> None:
+    """Every field with its meaning, every observation term with unit and frame, versions.
+
+    A seed where there is one.
+    """
     shutil.copytree(collection / name, tmp_path / name)
     dataset = Dataset(tmp_path / name)
     card = inspect.write_card(dataset).read_text()

@@ -55,7 +55,10 @@ def test_a_whole_dataset_has_no_problems(collection: Path, name: str) -> None:
 
 @pytest.mark.parametrize("field", SUMMED, ids=lambda field: field.name)
 def test_a_flipped_bit_is_found_and_its_trajectory_named(offline: Path, field: Field) -> None:
-    """In any field, transitions as well as labels: here in the second trajectory of the third shard."""
+    """In any field, transitions as well as labels.
+
+    Here in the second trajectory of the third shard.
+    """
     flip(offline / SHARD, field.name, 1 if field.per_trajectory else 6 + 3)
     assert verify(offline) == [
         f"{SHARD}: its bytes differ from what was written",
@@ -146,7 +149,10 @@ def test_repair_of_a_whole_dataset_changes_no_byte(copy: Path, collection: Path)
 def test_repair_keeps_every_whole_trajectory_and_drops_damaged_ones(
     offline: Path, collection: Path
 ) -> None:
-    """Two of them, in two shards; the others are as they were, in all fields, and the dataset opens."""
+    """Two of them, in two shards.
+
+    The others are as they were, in all fields, and the dataset opens.
+    """
     flip(offline / SHARD, "observations", 6 + 3)
     flip(offline / "shard-00005.h5", "infos/base_position", 0)
     assert repair(offline) == (30, 2)
@@ -164,7 +170,7 @@ def test_repair_keeps_every_whole_trajectory_and_drops_damaged_ones(
 
 
 def test_a_shard_of_which_nothing_is_left_is_set_aside(offline: Path) -> None:
-    """Kept for whoever knows more; what is missing counts as lost."""
+    """The file is kept for inspection; missing trajectories count as lost."""
     cut = (offline / SHARD).read_bytes()[:3000]
     (offline / SHARD).write_bytes(cut)
     (offline / "shard-00000.h5").unlink()

@@ -48,7 +48,10 @@ def test_coverage_is_offline_and_then_a_few_experts(collection: Path) -> None:
 
 
 def test_experts_in_coverage_are_named_for_evaluation_only(collection: Path) -> None:
-    """The manifest lists their checkpoint after the others; what training reads does not have it."""
+    """The manifest lists their checkpoint after the others.
+
+    What training reads does not have it.
+    """
     coverage = Dataset(collection / "coverage")
     assert [policy["name"] for policy in coverage.manifest.policies][-2:] == [
         "model_2000.pt",
@@ -111,7 +114,7 @@ def test_demonstrations_are_the_experts_states(collection: Path) -> None:
 def test_no_file_of_the_demonstrations_holds_an_action(collection: Path) -> None:
     """Neither as a field, nor in an observation, nor as a seed to simulate them again from.
 
-    Single actions of the expert, as the four bytes of a number, occur nowhere in the bytes of the shard.
+    Actions of the expert, as the four bytes of a number, do not occur in the bytes of the shard.
     """
     folder = collection / "demonstrations"
     demonstrations, expert = Dataset(folder), Dataset(collection / "expert")
@@ -131,7 +134,7 @@ def test_no_file_of_the_demonstrations_holds_an_action(collection: Path) -> None
 
 
 def test_the_manifest_of_the_demonstrations_names_no_seed(collection: Path) -> None:
-    """With seed and number, whoever has the expert could simulate the very trajectory."""
+    """With seed, number and expert, the trajectory could be simulated again."""
     manifest = Manifest.read(collection / "demonstrations")
     assert manifest.seed is None
     assert "seed" not in manifest.origin["recipe"]
@@ -191,7 +194,7 @@ def test_remainders_of_a_killed_attempt_are_cleared(
 
 
 def test_a_folder_that_is_not_a_dataset_is_never_deleted(config: CollectConfig, copy: Path) -> None:
-    """Somebody keeps notes under that name."""
+    """The folder may hold a user's notes."""
     shutil.rmtree(copy / "coverage")
     (copy / "coverage").mkdir()
     (copy / "coverage" / "notes.txt").write_text("mine")

@@ -35,7 +35,10 @@ def run(monkeypatch: pytest.MonkeyPatch, main: object, *arguments: str) -> None:
 
 
 def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`solo-collect --task locomotion --sim isaacgym --scale 0.005`: 20 trajectories each, and they walk."""
+    """`solo-collect --task locomotion --sim isaacgym --scale 0.005`.
+
+    20 trajectories each, and they walk.
+    """
     run(
         monkeypatch,
         cli.main,
@@ -65,7 +68,7 @@ def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.Mon
 def test_pretraining_runs_saves_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`solo-pretrain --sim isaacgym`: robots cannot be saved, weights can; episodes start anew."""
+    """`solo-pretrain --sim isaacgym`: weights are saved, robots are not; episodes restart."""
     folder = tmp_path / "run"
     run(
         monkeypatch,
@@ -86,7 +89,7 @@ def test_pretraining_runs_saves_and_resumes(
     assert len(numbers) == 3
 
 
-def test_a_gpu_is_filled_unless_told_otherwise() -> None:
+def test_a_gpu_is_filled_by_default() -> None:
     """4096 robots; in MuJoCo as many as before."""
     assert pretrain_cli._defaults(lambda name, otherwise: "isaacgym").num_robots == 4096
     assert pretrain_cli._defaults(lambda name, otherwise: otherwise).num_robots == 512
@@ -122,7 +125,7 @@ def test_the_flag_names_another_python(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_self_test_writes_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when Isaac Gym cannot be started: that is what somebody wants to send."""
+    """A report is written even if Isaac Gym cannot be started."""
     out = tmp_path / "report.json"
     monkeypatch.setattr(
         sys, "argv", ["isaac_selftest", "--isaac-python", sys.executable, "--out", str(out)]

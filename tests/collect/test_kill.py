@@ -1,4 +1,4 @@
-"""Killed at any moment, a collection goes on and ends as if nothing had happened."""
+"""Kills at any moment: the next attempt continues and gives the same bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Start = Callable[[CollectConfig, Path], ForkServerProcess]
 
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """Start the command in a process of its own, forked from one that has imported all it needs."""
+    """Start the command in a process forked from one with all imports done."""
     monkeypatch.setenv(
         "PYTHONWARNINGS", "ignore:resource_tracker"
     )  # it finds what killed processes left
@@ -53,7 +53,10 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
 
 
 def ended(process: ForkServerProcess, delay: float) -> bool:
-    """Whether a process ends by itself within a delay; if not, that process alone gets `kill -9`."""
+    """Return True if a process ends by itself within a delay.
+
+    If not, that process alone gets `kill -9`.
+    """
     process.join(delay)
     if process.exitcode is None:
         process.kill()
@@ -66,7 +69,7 @@ def ended(process: ForkServerProcess, delay: float) -> bool:
 def test_kills_at_random_moments_lose_nothing_and_double_nothing(
     checkpoints: Path, tmp_path: Path, start: Start
 ) -> None:
-    """Twenty kills spread over whole collections of 14 shards, each of which ends byte for byte as an unbroken one."""
+    """Twenty kills, spread over collections of 14 shards, do not change the resulting bytes."""
     config, out = (
         tiny(checkpoints, expert=8, offline=20, steps=2, shard_trajectories=2),
         tmp_path / "out",
@@ -122,7 +125,10 @@ def test_workers_leave_with_the_process_that_started_them(
 def test_a_killed_worker_ends_the_command_and_keeps_what_was_made(
     checkpoints: Path, tmp_path: Path, start: Start
 ) -> None:
-    """As the system does when memory runs out: exit code 1, no waiting for a shard that never comes."""
+    """As the system does when memory runs out.
+
+    Exit code 1, no waiting for a shard that never comes.
+    """
     out = tmp_path / "out"
     process = start(tiny(checkpoints, expert=4000, steps=50), out)
     wait_until(lambda: bool(list(out.glob("expert/shard-*.h5"))))

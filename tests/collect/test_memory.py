@@ -55,7 +55,10 @@ def fill(config: CollectConfig, out: Path) -> None:
 def test_finishing_ten_times_as_many_trajectories_takes_no_more_memory(
     checkpoints: Path, tmp_path: Path
 ) -> None:
-    """Manifests, coverage, demonstrations, tables and picture; trajectories have one row each in the tables' sums."""
+    """Manifests, coverage, demonstrations, tables and picture.
+
+    Trajectories have one row each in the tables' sums.
+    """
 
     def filled(shards: int) -> tuple[CollectConfig, Path]:
         sizes = {"expert": shards * PER_SHARD, "offline": shards * PER_SHARD, "steps": STEPS}
@@ -73,7 +76,7 @@ def test_finishing_ten_times_as_many_trajectories_takes_no_more_memory(
 def test_a_worker_takes_no_more_memory_for_many_shards_than_for_one(
     checkpoints: Path, tmp_path: Path
 ) -> None:
-    """Every shard is made in room of its own, which is given back."""
+    """The memory of each shard is freed before the next."""
     config = tiny(checkpoints, expert=16, steps=30)
     source = SourceCollector(config, "expert", tmp_path)
 
@@ -90,7 +93,7 @@ def test_a_worker_takes_no_more_memory_for_many_shards_than_for_one(
 def test_jobs_carry_numbers_of_trajectories_not_trajectories(
     checkpoints: Path, tmp_path: Path, count: int
 ) -> None:
-    """What waits in the queue is small, however much is to be made: the policies are shared."""
+    """Queued jobs are small, since they share the policies."""
     source = SourceCollector(tiny(checkpoints, expert=count), "expert", tmp_path)
     jobs = [source.job(number, 1) for number in range(len(source.shard_ranges))]
     assert all(job.policies is source.policies for job in jobs)

@@ -22,7 +22,7 @@ PARTS = 3
 
 
 def make_part(config: CollectConfig, out: Path, part: int) -> Path:
-    """What `solo-collect --shard PART/3` leaves behind."""
+    """Result of `solo-collect --shard PART/3`."""
     for name in SOURCES:
         source = SourceCollector(config, name, out / name)
         for number in source.missing(part, PARTS):
@@ -54,7 +54,7 @@ def test_parts_give_the_same_bytes_as_one_run(
     collection: Path,
     tmp_path: Path,
 ) -> None:
-    """In whatever order they arrive, derived sets included."""
+    """Parts may come in any order; derived datasets are included."""
     merged = merge_parts(tmp_path / "whole", tuple(parts[part] for part in order))
     assert merged == replace(config, checkpoints=None)
     make_coverage(merged, tmp_path / "whole")
@@ -90,7 +90,7 @@ def test_parts_can_be_merged_into_one_of_them(
 def test_a_missing_part_is_refused_before_anything_is_written(
     parts: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    """How much is there is said."""
+    """The message states how much was found."""
     with pytest.raises(
         DataError, match=r"the parts hold 8 of 12 trajectories\. Name all parts, each complete"
     ):
@@ -146,7 +146,7 @@ def test_a_shard_lost_on_its_way_is_named(parts: tuple[Path, ...], tmp_path: Pat
 def test_two_different_shards_of_one_name_are_refused(
     parts: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    """One machine computes other numbers than another: nobody can say whose are right."""
+    """If two machines compute different numbers, neither can be trusted."""
     part = tmp_path / "other"
     shutil.copytree(parts[0], part)
     manifest = Manifest.read(part / "offline")

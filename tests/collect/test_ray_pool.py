@@ -52,7 +52,7 @@ def test_a_cluster_makes_the_same_bytes(
 def test_an_error_on_the_cluster_reaches_the_user_as_what_it_was(
     config: CollectConfig, tmp_path: Path
 ) -> None:
-    """One line, not the traceback of a machine that nobody looks at."""
+    """The error is one line, not the remote machine's traceback."""
     folder = write_overflowing_checkpoints(tmp_path / "checkpoints")
     with pytest.raises(SimulationError, match=r"^target of robot 0.*$") as caught:
         collect(replace(config, checkpoints=folder), tmp_path / "out", 1, ray=True)

@@ -20,7 +20,10 @@ FIVE_SKILLS = dict.fromkeys(OFFLINE_MIXTURE, 5)
 
 
 def test_the_offline_mixture_is_the_papers() -> None:
-    """2000, 1000, 500, 250, 125, 125 of 4000 trajectories; 400, 200, 100, 50, 25, 25 of each of five skills."""
+    """2000, 1000, 500, 250, 125, 125 of 4000 trajectories.
+
+    400, 200, 100, 50, 25, 25 of each of five skills.
+    """
     plan = make_plan(PAPER.offline, PAPER.offline.trajectories, FIVE_SKILLS)
     assert np.bincount(plan.checkpoint).tolist() == [2000, 1000, 500, 250, 125, 125]
     for number, count in enumerate([400, 200, 100, 50, 25, 25]):
@@ -28,7 +31,7 @@ def test_the_offline_mixture_is_the_papers() -> None:
 
 
 def test_sizes_are_the_papers() -> None:
-    """4000 x 250 each, the expert deterministic at 1 m/s, one of 160 trajectories hidden in the coverage set."""
+    """4000 x 250 steps each, a deterministic expert at 1 m/s, 1/160 of it in the coverage set."""
     assert (PAPER.expert.trajectories, PAPER.expert.steps, PAPER.expert.stochastic) == (
         4000,
         250,
@@ -62,7 +65,7 @@ def test_checkpoints_come_one_after_another_and_skills_take_turns() -> None:
 def test_any_size_keeps_the_total_and_the_proportions(
     weights: list[int], trajectories: int, skills: int
 ) -> None:
-    """No count is a whole trajectory away from its share, and no skill has two more than another."""
+    """Counts are less than one trajectory off their shares; skills differ by one at most."""
     mixture = {f"{number}.pt": weight / sum(weights) for number, weight in enumerate(weights)}
     plan = make_plan(SourceConfig(mixture=mixture), trajectories, dict.fromkeys(mixture, skills))
     counts = np.bincount(plan.checkpoint, minlength=len(weights))
@@ -85,7 +88,7 @@ def test_scale_is_a_factor_that_leaves_at_least_one(share: float, count: int) ->
 
 
 def test_none_stays_none_at_any_scale() -> None:
-    """Who asks for no expert in the coverage set gets none."""
+    """A coverage set without expert trajectories is possible."""
     assert replace(PAPER, scale=0.01).scaled(0) == 0
 
 

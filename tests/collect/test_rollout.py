@@ -72,7 +72,7 @@ def test_a_successor_is_the_next_observation(arrays: dict[str, np.ndarray]) -> N
 
 
 def test_the_stored_action_is_the_one_that_was_taken(arrays: dict[str, np.ndarray]) -> None:
-    """The same function of the stored observation, and what the next observation calls the previous action."""
+    """It is the policy's output at the stored observation, and the next previous action."""
     for step in range(STEPS):
         np.testing.assert_array_equal(
             arrays["actions"][:, step], wriggling(step, arrays["observations"][:, step])
@@ -98,7 +98,7 @@ def test_the_first_observation_is_the_start_with_bias_and_noise() -> None:
 
 
 def test_bias_and_noise_are_all_that_sensors_add() -> None:
-    """With the observations ignored, the same episode with perfect sensors differs by exactly these."""
+    """With a policy that ignores observations, episodes with perfect sensors differ by these."""
     draws = draws_of(0)
     perfect = Draws(
         **{**vars(draws), "noise": np.zeros_like(draws.noise), "bias": np.zeros_like(draws.bias)}
@@ -139,7 +139,10 @@ def test_a_standing_robot_keeps_its_height_and_does_not_fall() -> None:
 
 
 def test_a_fall_is_flagged_and_ends_nothing() -> None:
-    """One robot is dropped on its back, one on its feet; the rows of both go on until the last step."""
+    """One robot is dropped on its back, one on its feet.
+
+    The rows of both go on until the last step.
+    """
     draws = draws_of(0, 0, preset="none", standing=True, steps=30)
     draws.motion.base_quaternion[1] = [0.0, 1.0, 0.0, 0.0]
     arrays = rolled(draws, still)

@@ -1,4 +1,7 @@
-"""The shipped checkpoints are there, whole, and walk. How well is in their card; here only that nothing broke."""
+"""The shipped checkpoints are there, whole, and walk. How well is in their card.
+
+Here only that nothing broke.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ def test_first_checkpoint_stands_and_last_walks() -> None:
 
 
 def test_unknown_task_lists_those_that_are_shipped() -> None:
-    """A wrong name is told with the right ones."""
+    """The error lists the known names."""
     with pytest.raises(UnknownNameError, match="locomotion"):
         shipped_checkpoints("juggling")
 

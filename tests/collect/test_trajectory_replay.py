@@ -22,13 +22,16 @@ from .recipes import collect_here, tiny
 def test_a_trajectory_of_every_source_is_replayed_to_the_same_numbers(
     collection: Path, name: str, trajectories: tuple[int, ...]
 ) -> None:
-    """Alone, although it was made among others: no difference in any field, hidden experts included."""
+    """Alone, although it was made among others.
+
+    No difference in any field, hidden experts included.
+    """
     for trajectory in trajectories:
         assert replay(collection / name, trajectory) == dict.fromkeys(COMPARED, 0.0)
 
 
 def test_pybullet_replays_too(checkpoints: Path, tmp_path: Path) -> None:
-    """What it cannot vary was nominal then and is now."""
+    """Fields that PyBullet cannot vary are nominal in both runs."""
     pytest.importorskip("pybullet", reason="PyBullet has no wheel for this Python")
     config = tiny(
         checkpoints,

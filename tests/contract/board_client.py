@@ -1,9 +1,10 @@
-"""What every way to a master board must do, as a program: it runs in the environment that has the vendor's library.
+"""Contract of every client of a master board, as a program for the vendor's environment.
 
     python -m tests.contract.board_client DRIVER PROTOCOL RESULT
 
-beside a virtual board in lock-step on `esolo0`. Each check goes on with the session of the one before; the result
-is a JSON file with the outcome of every check, the frames that were sent, and a hash of all measurements.
+runs beside a virtual board in lock-step on `esolo0`. Each check continues the session of the one
+before. The result is a JSON file with the outcome of every check, the frames that were sent, and a
+hash of all measurements.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def refusal(board: Board, command: MotorCommand) -> str:
 
 
 def refuses_what_the_wire_cannot_carry(client: Client) -> None:
-    """Nothing is sent, and the session goes on."""
+    """Nothing is sent, and the session continues."""
     lost = client.exchange(motors_off()).commands_lost
     client.overhear()
     twelve = np.full(p.NUM_MOTORS, 1.0)
@@ -188,7 +189,10 @@ def motors_become_ready(client: Client) -> None:
 
 
 def notices_that_the_board_has_switched_off(client: Client) -> None:
-    """Forty ticks pass without a command: measurements go on, but motors are off and the lag grows."""
+    """Forty ticks pass without a command.
+
+    Measurements go on, but motors are off and the lag grows.
+    """
     stranger = EthernetLink(INTERFACE, source=bytes.fromhex("020000000002"))
     for _ in range(40):
         stranger.send(codec.encode_init(Init(99, 1)))  # a tick each, and nothing that counts

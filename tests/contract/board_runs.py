@@ -1,4 +1,4 @@
-"""Run programs beside a virtual board in a network namespace of their own, or say why that is not possible here."""
+"""Programs beside a virtual board in a separate network namespace, if this machine allows it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def need_namespace() -> None:
 def beside_board(
     *command: str, protocol: int, options: tuple[str, ...] = (), timeout: float = 120
 ) -> str:
-    """Run a command beside a board in lock-step, on a cable of its own; return what both printed."""
+    """Run a command beside a board in lock-step, on a separate cable.
+
+    Return what both printed.
+    """
     need_namespace()
     board = (sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--clock", "lock-step")
     result = unless_it_stood_still(
@@ -96,9 +99,10 @@ def beside_board(
 
 
 def unless_it_stood_still(run: Callable[[], Result], text: Callable[[Result], str]) -> Result:
-    """Return what a run gives; two more tries, then skip, if the vendor's library tells that this machine stood still.
+    """Return the result of a run; retry twice, then skip, if this machine stalled.
 
-    It closes the connection after 50 ms of its own clock, also in lock-step: a stalled machine shall decide nothing.
+    The vendor's library closes the connection after 50 ms of its own clock, also in lock-step. A
+    stalled machine must not decide a test.
     """
     for _ in range(3):
         result = run()

@@ -27,7 +27,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def tiny(engine: str) -> float:
-    """What counts as no difference: rounding, which in Isaac Gym is that of single precision."""
+    """Tolerance of rounding; in Isaac Gym that of single precision."""
     return 1e-5 if engine == "isaacgym" else 1e-9
 
 

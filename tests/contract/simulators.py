@@ -1,4 +1,7 @@
-"""What the contract suite is written with: simulators by name, motions to start from, states to compare."""
+"""Helpers of the contract suite.
+
+Simulators by name, motions to start from, states to compare.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every simulator refuses, naming the robot, the field and what was expected."""
+"""Inputs that every simulator refuses, naming robot, field and expectation."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_joints_far_beyond_their_ends_are_refused(make: Make) -> None:
 
 
 def test_a_held_target_is_checked_like_any_other(make: Make) -> None:
-    """What the motors hold after a reset is a target too."""
+    """The target given to a reset is checked like any other."""
     simulator, motion = make(num_robots=ROBOTS), standing(LOCOMOTION, 2)
     target = motion.joint_position.copy()
     target[1, 0] = 1.2
@@ -123,7 +123,7 @@ def test_robots_are_chosen_by_a_list_of_indices(make: Make, robots: object) -> N
         make(num_robots=ROBOTS).reset(standing(LOCOMOTION, 2), robots=robots)  # type: ignore[arg-type]
 
 
-def test_resetting_nobody_is_allowed(make: Make) -> None:
+def test_resetting_no_robot_is_allowed(make: Make) -> None:
     """Most control steps end no episode."""
     simulator, undisturbed = make(num_robots=2), make(num_robots=2)
     simulator.reset(standing(LOCOMOTION, 0), robots=[])
@@ -131,7 +131,7 @@ def test_resetting_nobody_is_allowed(make: Make) -> None:
 
 
 def test_a_domain_for_another_number_of_robots_is_refused(make: Make) -> None:
-    """Which robot gets which physics must not be guessed."""
+    """A domain must match the number of robots."""
     with pytest.raises(SoloError, match="domain is for 3 robots, 2 were to be set"):
         make(num_robots=ROBOTS).set_domain(Domain.nominal(3), robots=[1, 3])
 
@@ -149,7 +149,7 @@ def test_a_push_or_kick_that_is_no_number_is_refused(make: Make) -> None:
 
 
 def test_a_terrain_for_another_number_of_robots_is_refused(make: Make) -> None:
-    """Each robot has a ground of its own."""
+    """Each robot has its own ground."""
     with pytest.raises(SoloError, match="terrain is for 3 robots, the simulator for 4"):
         make(num_robots=ROBOTS, terrain=Terrain.flat(3))
 

@@ -1,4 +1,4 @@
-"""Every way to a master board keeps one contract, against the virtual board on a real (virtual) cable."""
+"""One contract for every client of a master board, on a virtual board and a virtual cable."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_native_and_vendor_put_the_same_bytes_on_the_wire() -> None:
 
 @pytest.mark.parametrize(("driver", "protocol"), [("native", 4), ("sdk", 3)])
 def test_lock_step_repeats_itself(driver: str, protocol: int) -> None:
-    """Not a bit of the measurements depends on the machine's speed, nor on how long connecting took."""
+    """Measurements do not depend on the machine's speed or on the time of connecting."""
     first, second = result_of(driver, protocol), result_of(driver, protocol, repetition=1)
     assert second["outcome"] == first["outcome"]
     assert second["measured"] == first["measured"]
 
 
-def test_the_vendors_library_and_a_board_of_version_4_are_told_apart(tmp_path: Path) -> None:
+def test_the_vendors_library_and_a_board_of_version_4_are_distinguished(tmp_path: Path) -> None:
     """By name, at once, instead of a timeout of 2.5 s."""
     path = tmp_path / "result.json"
     beside_board(need_sdk(), "-m", "tests.contract.board_client", "sdk", "4", str(path), protocol=4)

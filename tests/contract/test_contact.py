@@ -1,4 +1,4 @@
-"""What every simulator promises about contact: forces, friction, mass and boxes."""
+"""Contract of every simulator about contact: forces, friction, mass and boxes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def test_a_robot_on_its_back_is_carried_by_its_body(make: Make) -> None:
 
 
 def test_a_box_under_the_belly_carries_the_whole_weight(make: Make) -> None:
-    """Box on box touches in four points or more: the force on the base is their sum, not the strongest of them."""
+    """Box on box touches in four points or more.
+
+    The force on the base is their sum, not the strongest of them.
+    """
     narrow = Terrain(np.zeros((1, 1, 2)), np.array([[[0.3, 0.12, 0.5]]]))
     simulator = make(terrain=narrow)
     motion = standing(NAVIGATION, 1)
@@ -74,7 +77,7 @@ def test_a_box_under_the_belly_carries_the_whole_weight(make: Make) -> None:
 
 
 def test_contact_forces_are_normal_forces(make: Make, tiny: float) -> None:
-    """Pushed sideways with 3 N on flat ground, the feet resist by friction, which is not part of the force."""
+    """Pushed sideways with 3 N, feet resist by friction, which is not part of the force."""
     simulator = make(num_robots=2)
     hold(simulator, 0.5)
     state = hold(simulator, 0.5, push_w=np.array([[3.0, 0, 0], [0, 3.0, 0]]))
@@ -83,7 +86,10 @@ def test_contact_forces_are_normal_forces(make: Make, tiny: float) -> None:
 
 
 def test_feet_hold_below_the_friction_cone_and_slide_above(make: Make) -> None:
-    """Two robots with mu 0.15, two with 0.3; one of each is pushed with 0.9 mu m g, one with 1.1 mu m g."""
+    """Two robots with mu 0.15, two with 0.3.
+
+    One of each is pushed with 0.9 mu m g, one with 1.1 mu m g.
+    """
     friction, fraction = np.array([0.15, 0.15, 0.3, 0.3]), np.array([0.9, 1.1, 0.9, 1.1])
     simulator = make(num_robots=4)
     simulator.set_domain(Domain.nominal(4, friction=friction))
@@ -98,7 +104,8 @@ def test_feet_hold_below_the_friction_cone_and_slide_above(make: Make) -> None:
     after = hold(simulator, 0.5, push_w=push_w)
     slipped = (after.foot_position_w - before.foot_position_w)[..., 0].mean(axis=1)
     assert (np.abs(slipped[[0, 2]]) < 5e-4).all(), slipped
-    # Above, what is left accelerates the robot: 0.1 mu g over 0.5 s, from rest, would be 18 and 37 mm.
+    # Above, what is left accelerates the robot: 0.1 mu g over 0.5 s, from rest, would be 18 and 37
+    # mm.
     assert (slipped[[1, 3]] > 0.1 * friction[[1, 3]] * GRAVITY * 0.5**2 / 2).all(), slipped
 
 
@@ -124,7 +131,10 @@ def test_robots_stand_on_boxes_of_their_own(make: Make) -> None:
 
 
 def test_a_wall_pushes_back_horizontally(make: Make) -> None:
-    """A robot pressed with 5 N against a box on slippery ground: the wall answers along -x, nothing else."""
+    """A robot pressed with 5 N against a box on slippery ground.
+
+    The wall answers along -x, nothing else.
+    """
     wall = Terrain(
         np.array([[[0.75, 0.0]]]), np.array([[[1.0, 1.0, 0.5]]])
     )  # face 25 mm before the base

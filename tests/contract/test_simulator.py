@@ -1,4 +1,4 @@
-"""What every simulator promises, whatever its engine: motion, motors and repeatability."""
+"""Contract of every simulator: motion, motors and repeatability."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ MILLISECOND = {"physics_dt": 0.001, "decimation": 1}
 
 @pytest.mark.parametrize("setup", CONTROL_SETUPS.values(), ids=CONTROL_SETUPS)
 def test_a_standing_robot_stays(make: Make, setup: ControlSetup) -> None:
-    """Two seconds to sag, then nothing moves any more: no drift, no creeping feet, no contact but the feet's."""
+    """Two seconds to sag, then nothing moves any more.
+
+    No drift, no creeping feet, no contact but the feet's.
+    """
     simulator, target = make(kp=setup.kp, kd=setup.kd), setup.default_pose[None]
     simulator.reset(standing(setup, 1))
     settled = hold(simulator, 2.0, target)
@@ -56,7 +59,10 @@ def test_static_torques_are_gain_times_error(make: Make) -> None:
 
 
 def test_a_robot_in_the_air_falls_at_g(make: Make, tiny: float) -> None:
-    """V = g t in any integrator; z differs from g t^2 / 2 by at most what one step of 5 ms adds, g dt t / 2."""
+    """V = g t in any integrator.
+
+    Z differs from g t^2 / 2 by at most what one step of 5 ms adds, g dt t / 2.
+    """
     simulator, height, time = make(), 5.0 + LOCOMOTION.standing_height, 0.4
     simulator.reset(in_the_air())
     state = hold(simulator, time)
@@ -74,7 +80,7 @@ def test_a_robot_in_the_air_falls_at_g(make: Make, tiny: float) -> None:
 
 
 def test_joints_go_to_their_targets_and_rest_there(make: Make) -> None:
-    """Half a second after a step of 0.1 rad, legs in the air have arrived and do not rattle, in both tasks' gains."""
+    """Half a second after a step of 0.1 rad, legs in the air rest at the target, with all gains."""
     for setup in CONTROL_SETUPS.values():
         simulator = make(kp=setup.kp, kd=setup.kd)
         motion = replace(in_the_air(), joint_position=setup.default_pose[None])
@@ -86,7 +92,7 @@ def test_joints_go_to_their_targets_and_rest_there(make: Make) -> None:
 
 
 def test_torque_is_that_of_the_joint_controller_at_every_step(make: Make, tiny: float) -> None:
-    """Position gain, velocity gain and clip at 2.5 N m, recomputed from the joints of the step before."""
+    """Gains and clip at 2.5 N m, recomputed from the joint states of the step before."""
     simulator = make(**MILLISECOND)
     simulator.set_domain(Domain.nominal(1, motor_lag=0.0))
     before = simulator.reset(in_the_air())
@@ -106,7 +112,10 @@ def test_torque_is_that_of_the_joint_controller_at_every_step(make: Make, tiny: 
 
 @pytest.mark.parametrize("limit", [2.5, 1.0])
 def test_torque_never_exceeds_the_limit(make: Make, limit: float) -> None:
-    """Targets from one end to the other every 0.1 s, on the ground: always at the limit somewhere, never beyond."""
+    """Targets from one end to the other every 0.1 s, on the ground.
+
+    Always at the limit somewhere, never beyond.
+    """
     simulator = make(num_robots=2, torque_limit=limit)
     peaks = []
     for step in range(20):
@@ -116,7 +125,10 @@ def test_torque_never_exceeds_the_limit(make: Make, limit: float) -> None:
 
 
 def test_lag_is_three_physics_steps_of_5_ms(make: Make, tiny: float) -> None:
-    """One physics step per control step: torque and motion begin in the fourth step after a target is given."""
+    """One physics step per control step.
+
+    Torque and motion begin in the fourth step after a target is given.
+    """
     simulator = make(decimation=1)
     simulator.reset(in_the_air())
     target = default_targets(1)
@@ -131,7 +143,10 @@ def test_lag_is_three_physics_steps_of_5_ms(make: Make, tiny: float) -> None:
 
 
 def test_lag_splits_a_control_step(make: Make) -> None:
-    """Of the four physics steps of a control step only the last follows the new target: as if it acted alone."""
+    """Only the last of four physics steps in a control step follows the new target.
+
+    As if it acted alone.
+    """
     whole, single = make(), make(decimation=1)
     target = default_targets(1)
     target[0, KNEE] += 0.1
@@ -154,7 +169,7 @@ def test_robots_have_lags_of_their_own(make: Make) -> None:
 
 
 def test_reset_forgets_targets_on_their_way(make: Make, tiny: float) -> None:
-    """The motors hold the pose of the reset until a new target arrives, not one from the life before."""
+    """Motors hold the pose of the reset until a new target arrives, not an earlier target."""
     simulator = make(decimation=1)
     for _ in range(3):
         simulator.step(default_targets(1) + 0.3)
@@ -164,14 +179,17 @@ def test_reset_forgets_targets_on_their_way(make: Make, tiny: float) -> None:
 
 
 def test_reset_can_say_what_the_motors_hold(make: Make) -> None:
-    """A robot put into another pose than it is told to hold is pulled from the first step on."""
+    """A robot reset to another pose than its target moves from the first step on."""
     simulator = make(decimation=1)
     simulator.reset(in_the_air(), target=default_targets(1) + 0.1)
     assert (simulator.step(default_targets(1)).torque > 0.01).all()
 
 
 def test_state_after_reset_is_the_motion_that_was_given(make: Make, tiny: float) -> None:
-    """Frames and conventions on the way in and out: any attitude, any velocity; nothing felt before the first step."""
+    """Frames and conventions on the way in and out.
+
+    Any attitude, any velocity; nothing felt before the first step.
+    """
     rng, count = np.random.default_rng(0), 6
     motion = replace(
         in_the_air(count),
@@ -197,7 +215,10 @@ def test_state_after_reset_is_the_motion_that_was_given(make: Make, tiny: float)
 
 
 def test_velocities_are_the_derivatives_of_positions(make: Make) -> None:
-    """A tumbling robot in 1 ms steps: base, joints and feet move as their velocities say, in the frames they say."""
+    """A tumbling robot in 1 ms steps.
+
+    Base, joints and feet move as their velocities say, in the frames they say.
+    """
     simulator = make(**MILLISECOND)
     spin = replace(
         in_the_air(),
@@ -213,7 +234,8 @@ def test_velocities_are_the_derivatives_of_positions(make: Make) -> None:
         rotate(before.base_quaternion, before.linear_velocity_b)
         + rotate(after.base_quaternion, after.linear_velocity_b)
     ) / 2
-    # Half a step of acceleration, up to 10 m/s^2 at the base and 1000 rad/s^2 at the joints, is the error of this.
+    # Half a step of acceleration, up to 10 m/s^2 at the base and 1000 rad/s^2 at the joints, is
+    # the error of this.
     np.testing.assert_allclose(
         (after.base_position_w - before.base_position_w) / 0.001, middle_w, atol=0.02
     )
@@ -228,7 +250,7 @@ def test_velocities_are_the_derivatives_of_positions(make: Make) -> None:
 
 
 def test_state_is_a_copy(make: Make) -> None:
-    """A state kept for a dataset must not change when the simulation goes on, nor change it."""
+    """A stored state and the simulation do not change each other."""
     simulator = make()
     state = hold(simulator, 0.1)
     height = state.base_position_w.copy()
@@ -240,7 +262,7 @@ def test_state_is_a_copy(make: Make) -> None:
 
 
 def test_resetting_some_robots_leaves_the_others_bit_identical(make: Make) -> None:
-    """Episodes end one by one: whoever goes on must not notice."""
+    """A reset of one robot does not change the others."""
     disturbed, alone = make(num_robots=4), make(num_robots=4)
     targets = random_targets(4, 40)
     for step, target in enumerate(targets):
@@ -266,7 +288,7 @@ def test_same_inputs_give_the_same_trajectory(make: Make) -> None:
 
 
 def test_a_reset_robot_has_no_memory(make: Make) -> None:
-    """After a stumble, a push and a reset it moves like one that was never used, alone or among others."""
+    """After a stumble, a push and a reset, a robot moves like a new one, alone or in a batch."""
     used, fresh = make(num_robots=3), make(num_robots=1)
     for target in random_targets(3, 30):
         used.step(target, push_w=np.full((3, 3), 1.0))
@@ -330,7 +352,10 @@ def test_gain_scales_act_on_each_robot(make: Make, tiny: float) -> None:
 
 
 def test_rotor_inertia_slows_joints_or_is_refused(make: Make) -> None:
-    """An engine that cannot have it must say so: silently ignoring a domain voids whatever is concluded from it."""
+    """An engine without a domain field must refuse it.
+
+    Silently ignoring a domain would make results invalid.
+    """
     simulator = make(num_robots=2)
     domain = Domain.nominal(2, armature=np.array([0.0, 0.005]))
     if "armature" in simulator.unsupported_domain:
@@ -347,7 +372,10 @@ def test_rotor_inertia_slows_joints_or_is_refused(make: Make) -> None:
 
 
 def test_what_lasts_is_set_before_the_first_step_and_refused_after_it(make: Make) -> None:
-    """Isaac Gym cannot change masses on a GPU: `possible_domain` keeps them, a change by mistake is an error."""
+    """Isaac Gym cannot change masses on a GPU.
+
+    `possible_domain` keeps them, a change by mistake is an error.
+    """
     simulator = make(num_robots=3)
     first = Domain.nominal(3, added_mass=np.array([0.1, 0.2, 0.3]))
     simulator.set_domain(first)
@@ -367,7 +395,10 @@ def test_what_lasts_is_set_before_the_first_step_and_refused_after_it(make: Make
 
 
 def test_the_default_engine_varies_every_domain_field(engine: str, make: Make) -> None:
-    """Others may lack the rotor's inertia and nothing else; what Isaac Gym's robots are made of lasts."""
+    """Others may lack the rotor's inertia and nothing else.
+
+    What Isaac Gym's robots are made of lasts.
+    """
     simulator = make()
     assert simulator.unsupported_domain <= ({"armature"} if engine == "pybullet" else set())
     assert simulator.constant_domain <= (
@@ -378,7 +409,10 @@ def test_the_default_engine_varies_every_domain_field(engine: str, make: Make) -
 def test_a_saved_simulation_continues_with_the_same_numbers_or_is_refused(
     engine: str, make: Make
 ) -> None:
-    """Training resumes exactly where it stopped, lag and domain included; an engine that cannot says so."""
+    """Training resumes exactly where it stopped, lag and domain included.
+
+    An engine that cannot says so.
+    """
     simulator, targets = make(num_robots=2), random_targets(2, 30)
     simulator.set_domain(
         Domain.nominal(2, friction=np.array([0.5, 1.2]), motor_lag=np.array([0.01, 0.035]))

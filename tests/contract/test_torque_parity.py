@@ -1,4 +1,4 @@
-"""A state and a command make the same joint torque in every simulator and in the motor model behind the board."""
+"""Same joint torque from a state and a command in every simulator and in the motor model."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def board_torque(target: Array, position: Array, velocity: Array, protocol: int)
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_simulators_and_motors_make_the_same_torque(make: Make, protocol: int) -> None:
-    """Fifty states and targets, some of them at the limit: within 2 % and a thousandth of the largest torque."""
+    """Fifty states and targets, some of them at the limit.
+
+    Within 2 % and a thousandth of the largest torque.
+    """
     simulator = make(kp=LOCOMOTION.kp, kd=LOCOMOTION.kd, physics_dt=STEP, decimation=1)
     simulator.set_domain(replace(Domain.nominal(1), motor_lag=np.zeros(1)))
     random, limited = np.random.default_rng(0), 0

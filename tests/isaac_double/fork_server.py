@@ -1,6 +1,7 @@
-"""Forks workers from a process that has loaded torch, MuJoCo and the double: loading takes 2 s, forking 20 ms.
+"""Fork server of workers: torch, MuJoCo and the double are loaded once.
 
-Each worker is a process of its own, as the rules of Isaac Gym want, and has made no simulation when it is born.
+Loading takes 2 s, forking 20 ms. Each worker is a separate process without a simulation, as Isaac
+Gym's rules require.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ def main() -> None:
 
 
 def be_worker(connection: socket.socket, path: str, arguments: list[str], files: list[int]) -> None:
-    """Serve in place of the program that asked: with its open files, and the worker that is on its path."""
+    """Serve in place of the program that asked.
+
+    With its open files, and the worker that is on its path.
+    """
     assert arguments[0] == "-c", arguments  # see `module_command`
     assert arguments[2:4] == ["solo_isaac", "serve"], arguments
     *pipes, output = files

@@ -25,7 +25,10 @@ def plain_interpreter(folder: Path) -> Path:
 
 @contextmanager
 def quick_interpreter(folder: Path) -> Iterator[Path]:
-    """The same, but started in hundredths of a second: forked from a process that has torch loaded."""
+    """The same, but started in hundredths of a second.
+
+    Forked from a process that has torch loaded.
+    """
     socket = folder / "fork_server"
     environment = {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"}
     server = subprocess.Popen(

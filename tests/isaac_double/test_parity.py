@@ -30,7 +30,8 @@ structures = {
     name: [f.name for f in fields(kind)] for name, kind in vars(gymapi).items()
     if is_dataclass(kind) and kind.__module__ == "isaacgym._types"
 }
-constants = {name: value.name for name, value in vars(gymapi).items() if name.isupper() and name[0] != "_"}
+public = {name: value for name, value in vars(gymapi).items() if name.isupper()}
+constants = {name: value.name for name, value in public.items() if name[0] != "_"}
 print(json.dumps([methods, structures, constants]))
 """
 
@@ -121,7 +122,7 @@ def test_a_constant_exists_and_means_itself(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """What the comparison reads from the stubs: a default that surprises, and a name."""
+    """Check the parser of the stubs on an unexpected default and on a name."""
     assert documented("create_sim")[3] == ("type", "SimType.SIM_FLEX")
     assert documented("create_actor")[5:7] == [("group", "-1"), ("filter", "-1")]
     assert "up_axis" in members("SimParams")

@@ -1,4 +1,7 @@
-"""Mistakes that others made with Isaac Gym, planted into the worker or the client: each must be noticed."""
+"""Mistakes that others made with Isaac Gym, planted into the worker or the client.
+
+Each must be noticed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ SEND = "gym.set_dof_actuation_force_tensor(sim, gymtorch.unwrap_tensor(self._eff
 
 @dataclass(frozen=True)
 class Mistake:
-    """A line of the worker, and what somebody might write instead."""
+    """A line of the worker, and a plausible mistake in its place."""
 
     file: str
     line: str
@@ -148,7 +151,7 @@ def test_a_change_of_mass_on_a_running_gpu_is_refused(
     isaac_double: IsaacConfig, tmp_path: Path
 ) -> None:
     """Friction may change, masses may not."""
-    friction = "self.gym.set_actor_rigid_shape_properties(environment, actor, _with_friction(shapes, friction))"
+    friction = "shapes = self.gym.get_actor_rigid_shape_properties(environment, actor)"
     mistake = Mistake(
         "scene.py", friction, f"{friction}\n        self._add_mass(environment, actor, 0.1)", ""
     )
@@ -164,11 +167,11 @@ def test_a_change_of_mass_on_a_running_gpu_is_refused(
 def test_quaternions_with_the_scalar_first_are_noticed(
     isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both on the way in and out, so that a state looks right after a reset: the physics tells."""
+    """Both ways, so that states look right after a reset: only the physics shows it."""
     monkeypatch.setattr(isaac, "to_xyzw", np.copy)
     monkeypatch.setattr(isaac, "from_xyzw", np.copy)
     failed = {check["name"] for check in run_checks(isaac_double)["checks"] if not check["ok"]}
-    assert {"feet carry the weight [N]", "nothing but feet touches"} <= failed
+    assert {"feet carry the weight [N]", "only feet touch the ground"} <= failed
 
 
 @pytest.mark.parametrize(
@@ -176,7 +179,8 @@ def test_quaternions_with_the_scalar_first_are_noticed(
     [
         (
             SEND,
-            f"self._sent = getattr(self, '_sent', -1) + 1\n        if self._sent % 4 == 0:\n            {SEND}",
+            "self._sent = getattr(self, '_sent', -1) + 1\n"
+            f"        if self._sent % 4 == 0:\n            {SEND}",
         ),
         (
             'gymapi.DOF_MODE_EFFORT))\n        for name in ("stiff',
@@ -188,7 +192,10 @@ def test_quaternions_with_the_scalar_first_are_noticed(
 def test_motors_without_power_are_noticed(
     line: str, instead: str, isaac_double: IsaacConfig, tmp_path: Path
 ) -> None:
-    """No rule is broken: efforts are consumed by one step, and ignored by joints in another mode. The robot sags."""
+    """No rule is broken.
+
+    Efforts are consumed by one step, and ignored by joints in another mode. The robot sags.
+    """
     file = "simulation.py" if line == SEND else "scene.py"
     worker = planted(tmp_path, Mistake(file, line, instead, ""))
     failed = {
@@ -197,7 +204,7 @@ def test_motors_without_power_are_noticed(
         if not check["ok"]
     }
     assert failed & {
-        "nothing but feet touches",
+        "only feet touch the ground",
         "torque at rest [N m]",
         "without lag it moves further, times",
     }

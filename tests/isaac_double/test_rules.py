@@ -1,4 +1,7 @@
-"""The double's own behaviour, on a robot of two legs: what the worker never does must still be refused."""
+"""The double's own behaviour, on a robot of two legs.
+
+What the worker never does must still be refused.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from .interpreters import HERE
 LINK = """<link name="{0}">
 <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
 <collision><geometry><sphere radius="0.1"/></geometry></collision></link>"""
-JOINT = """<joint name="{0}" type="{1}" {3}><parent link="{2}"/><child link="{0}_link"/><axis xyz="0 0 1"/>
+JOINT = """<joint name="{0}" type="{1}" {3}>
+<parent link="{2}"/><child link="{0}_link"/><axis xyz="0 0 1"/>
 <limit lower="-9" upper="9" effort="9" velocity="9"/></joint>"""
 
 
@@ -35,10 +39,13 @@ def gymapi(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 class Lab:
-    """One simulation with one robot whose legs hang at a base."""
+    """One simulation with one robot of two legs."""
 
     def __init__(self, gymapi: ModuleType, folder: Path, ground_friction: float = 1.0) -> None:
-        """Load the robot: leg b stands before leg a in its file, and each has a foot that is fixed to it."""
+        """Load the robot.
+
+        Leg b stands before leg a in its file, and each has a foot that is fixed to it.
+        """
         self.api, self.gym = gymapi, gymapi.acquire_gym()
         self.sim = self.gym.create_sim(0, -1, gymapi.SIM_PHYSX, self.parameters())
         plane = gymapi.PlaneParams()
@@ -75,7 +82,7 @@ class Lab:
         self.gym.prepare_sim(self.sim)
 
     def velocities(self) -> np.ndarray:
-        """Of the joints."""
+        """Names of the joints."""
         self.gym.refresh_dof_state_tensor(self.sim)
         return self.gym.acquire_dof_state_tensor(self.sim).values[:, 1].copy()
 

@@ -31,7 +31,10 @@ def squat(time: float) -> Array:
 
 
 def test_standing_takes_the_same_torques_and_forces() -> None:
-    """Statics have one answer, up to how feet share sideways forces: within 2 % of the largest torque, 12 mN m."""
+    """Statics have one answer, up to how feet share sideways forces.
+
+    Within 2 % of the largest torque, 12 mN m.
+    """
     mujoco, bullet = (
         play(engine, lambda time: STANDING, 2.0)[-1] for engine in ("mujoco", "pybullet")
     )
@@ -45,7 +48,10 @@ def test_standing_takes_the_same_torques_and_forces() -> None:
 
 
 def test_a_squat_moves_the_same_joints_the_same_way() -> None:
-    """0.3 and 0.6 rad of slow motion under load: joints within 6 mrad, height within 2 mm, torques within 30 mN m."""
+    """0.3 and 0.6 rad of slow motion under load.
+
+    Joints within 6 mrad, height within 2 mm, torques within 30 mN m.
+    """
     mujoco, bullet = (play(engine, squat, 3.5) for engine in ("mujoco", "pybullet"))
     for name, tolerance in (("joint_position", 6e-3), ("base_position_w", 2e-3), ("torque", 0.03)):
         one, other = (
@@ -58,14 +64,17 @@ def test_a_squat_moves_the_same_joints_the_same_way() -> None:
 
 
 def test_legs_in_the_air_move_the_same_way() -> None:
-    """A step of the targets without contact: a pure test of inertias, gains, lag and integrators."""
+    """A step of the targets without contact.
+
+    A pure test of inertias, gains, lag and integrators.
+    """
     mujoco, bullet = (swing(engine) for engine in ("mujoco", "pybullet"))
     np.testing.assert_allclose(bullet, mujoco, atol=0.015)
     assert np.ptp(mujoco, axis=0).max() > 0.2
 
 
 def swing(engine: str) -> Array:
-    """Joint positions (steps, 12) of a falling robot whose targets jump by 0.2 rad."""
+    """Joint positions (steps, 12) of a falling robot with a step of 0.2 rad in its targets."""
     with make_simulator(engine, SimConfig(decimation=1)) as simulator:
         motion = simulator.state()
         motion.base_position_w[0, 2] = 5.0

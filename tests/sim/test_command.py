@@ -14,7 +14,7 @@ from solo_doi.sim import __main__ as command
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Run the command with arguments, over a part of the motion; return its exit code."""
     monkeypatch.setattr(sys, "argv", ["solo_doi.sim", *arguments])
-    monkeypatch.setattr(command, "SECONDS", 1.5)
+    monkeypatch.setattr(command, "DURATION", 1.5)
     return command.main()
 
 

@@ -1,4 +1,7 @@
-"""The client of Isaac Gym's worker: what it starts, what it says when that fails, and that nothing stays behind."""
+"""The client of Isaac Gym's worker.
+
+What it starts, what it says when that fails, and that nothing stays behind.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def make(isaac: IsaacConfig, **config: float) -> IsaacSimulator:
 
 
 def is_gone(pid: int, within: float = 5.0) -> bool:
-    """Whether a process ends, or is a corpse that nobody has buried."""
+    """Return True if a process ends or is a zombie."""
     for _ in range(round(within / 0.05)):
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
@@ -81,7 +84,10 @@ def test_a_killed_worker_is_reported_with_the_signal(isaac_slow_start: IsaacConf
 def test_a_killed_client_leaves_no_worker(
     isaac_slow_start: IsaacConfig, tmp_path: Path, busy: bool
 ) -> None:
-    """A worker that stays would hold a GPU until somebody finds it; its memory has no name and needs no cleaning."""
+    """A worker that stays would block a GPU.
+
+    Its memory is anonymous and freed with it.
+    """
     worker = shutil.copytree(WORKER, tmp_path / "worker")
     if busy:
         source = worker / "solo_isaac" / "simulation.py"
@@ -116,7 +122,10 @@ def test_closing_ends_the_worker_and_may_be_repeated(isaac_double: IsaacConfig) 
 
 
 def test_a_worker_that_is_asked_to_leave_does_so_by_itself(isaac_double: IsaacConfig) -> None:
-    """Its code is 0: neither the lifeline nor a signal had to end it, so Isaac Gym could free the GPU."""
+    """Its code is 0.
+
+    Neither the lifeline nor a signal had to end it, so Isaac Gym could free the GPU.
+    """
     for _ in range(5):
         simulator = make(isaac_double)
         simulator.step(POSE)
@@ -142,7 +151,7 @@ def test_a_python_without_isaac_gym_says_so_in_its_own_words(isaac_slow_start: I
 
 
 def test_a_program_that_dies_is_quoted(isaac_double: IsaacConfig, tmp_path: Path) -> None:
-    """A missing library, a crash inside of Isaac Gym: whatever was printed last."""
+    """After a missing library or a crash in Isaac Gym, the error quotes the last output."""
     python = tmp_path / "python"
     python.write_text(
         "#!/bin/sh\necho libpython3.8.so.1.0: cannot open shared object file >&2\nexit 3\n"
@@ -185,7 +194,10 @@ def test_the_interpreter_comes_from_the_flag_or_the_environment(
 def test_the_worker_sees_nothing_of_this_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Packages for another version would be loaded; but its own ninja and libpython must be found."""
+    """Packages for another version would be loaded.
+
+    But its own ninja and libpython must be found.
+    """
     monkeypatch.setenv("PYTHONPATH", "/packages/of/this/python")
     monkeypatch.setenv("PYTHONHOME", "/this/python")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/cuda")
@@ -238,7 +250,10 @@ def test_divergence_names_the_robot(isaac_double: IsaacConfig) -> None:
 
 
 def test_kicks_and_resets_between_steps_are_handed_over_once(isaac_double: IsaacConfig) -> None:
-    """Isaac Gym takes each kind of state once per step; the client may edit as often as it likes."""
+    """Isaac Gym takes each kind of state once per step.
+
+    The client may edit as often as it likes.
+    """
     with make(isaac_double, num_robots=2) as simulator:
         motion = standing(SETUP, 2)
         motion.base_position_w[:, 2] += 5.0
@@ -251,7 +266,7 @@ def test_kicks_and_resets_between_steps_are_handed_over_once(isaac_double: Isaac
 
 
 def test_it_runs_on_the_cpu_too(isaac_double: IsaacConfig) -> None:
-    """Where results must be fetched after every step: the double insists on it."""
+    """On the CPU, results must be fetched after every step."""
     with make(replace(isaac_double, device="cpu")) as simulator:
         state = simulator.step(POSE)
     assert state.foot_contact.all()

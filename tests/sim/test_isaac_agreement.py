@@ -1,4 +1,7 @@
-"""The shipped expert, in MuJoCo and through client and worker on the double: this proves the plumbing, not PhysX."""
+"""The shipped expert, in MuJoCo and through client and worker on the double.
+
+This proves the plumbing, not PhysX.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def walk(engine: str, isaac: IsaacConfig) -> Recording:
 
 
 def test_the_expert_walks_alike_in_mujoco_and_through_the_worker(isaac_double: IsaacConfig) -> None:
-    """Velocity within 3 %, and nobody falls."""
+    """Velocities agree within 3 %, without falls."""
     mujoco, isaac = (walk(engine, isaac_double) for engine in ("mujoco", "isaacgym"))
     assert not mujoco.ever_fallen.any()
     assert not isaac.ever_fallen.any()

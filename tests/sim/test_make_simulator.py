@@ -15,21 +15,24 @@ CONFIG = SimConfig()
 
 def forget(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     """Make a package unimportable, as on a machine without it."""
-    users = {"pybullet": ("bullet", "bullet_robot"), "mujoco": ("mujoco", "mujoco_model")}
+    users = {
+        "pybullet": ("bullet.bullet_simulator", "bullet.bullet_robot"),
+        "mujoco": ("mujoco.mujoco_simulator", "mujoco.mujoco_model"),
+    }
     for module in users[package]:
         monkeypatch.delitem(sys.modules, f"solo_doi.sim.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
 
 
 def test_isaac_gym_is_known_by_both_of_its_names(isaac_double: IsaacConfig) -> None:
-    """Of the package, and of the module here."""
+    """The package is called isaacgym, our module isaac."""
     for name in ("isaac", "isaacgym"):
         with make_simulator(name, SimConfig(num_robots=2, isaac=isaac_double)) as simulator:
             assert simulator.name == "Isaac Gym"
 
 
 def test_isaac_gym_without_its_python_says_so() -> None:
-    """Who makes a simulator by hand learns which field is missing."""
+    """The error names the missing field of `SimConfig`."""
     with pytest.raises(SoloError, match=r"runs in a separate Python.*SimConfig\.isaac"):
         make_simulator("isaacgym", CONFIG)
 
@@ -51,7 +54,8 @@ def test_an_unknown_simulator_is_answered_with_the_nearest() -> None:
     """And with all names there are."""
     with pytest.raises(
         UnknownNameError,
-        match=r"Unknown simulator 'mujco'. Did you mean 'mujoco'\? Known: bullet, isaac, isaacgym, mujoco, pybullet\.",
+        match=r"Unknown simulator 'mujco'. Did you mean 'mujoco'\? "
+        r"Known: bullet, isaac, isaacgym, mujoco, pybullet\.",
     ):
         make_simulator("mujco", CONFIG)
 
@@ -113,14 +117,17 @@ def test_more_robots_than_pybullet_has_clients_are_refused() -> None:
 def test_every_listed_simulator_has_its_module() -> None:
     """The list is made of strings: a renamed class would be found by the first user."""
     pytest.importorskip("pybullet")
-    for module, name in SIMULATORS.items():
-        assert issubclass(
-            getattr(importlib.import_module(f"solo_doi.sim.{module}"), name), Simulator
-        )
+    for place in SIMULATORS.values():
+        module, _, name = place.rpartition(".")
+        found = getattr(importlib.import_module(f"solo_doi.sim.{module}"), name)
+        assert issubclass(found, Simulator)
 
 
 def test_closed_simulators_give_their_clients_back() -> None:
-    """PyBullet has 1024 clients per process: a search over settings makes more simulators than that."""
+    """PyBullet has 1024 clients per process.
+
+    A search over settings makes more simulators than that.
+    """
     p = pytest.importorskip("pybullet")
     free = p.connect(p.DIRECT)
     p.disconnect(free)

@@ -16,7 +16,10 @@ LONGEST = 0.1
 
 
 class Queue:
-    """One robot's targets, pushed at every physics step, the oldest of `lag + 1` taken out: DOMiNiC's own way."""
+    """One robot's targets, pushed at every physics step, the oldest of `lag + 1` taken out.
+
+    DOMiNiC's own way.
+    """
 
     def __init__(self, lag_steps: int, held: float) -> None:
         """Fill the queue with the target that is held."""
@@ -30,7 +33,7 @@ class Queue:
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[int, list[int], int, list[bool]]:
-    """Decimation, a lag per robot in physics steps, number of control steps, and when the first robot is reset."""
+    """Draw decimation, lag of each robot [physics steps], control steps and the time of a reset."""
     lags = draw(st.lists(st.integers(0, round(LONGEST / DT)), min_size=1, max_size=4))
     num_steps = draw(st.integers(1, 30))
     resets = draw(st.lists(st.booleans(), min_size=num_steps, max_size=num_steps))

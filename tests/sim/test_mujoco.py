@@ -1,4 +1,4 @@
-"""What is MuJoCo's own: threads, divergence and the model for pictures."""
+"""MuJoCo backend: threads, divergence and the model for pictures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
 
 
 def test_divergence_names_the_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MuJoCo resets such a robot by itself and goes on: that must not end up in a dataset."""
+    """MuJoCo resets a diverged robot silently, which must not reach a dataset."""
     monkeypatch.chdir(tmp_path)  # MuJoCo writes a log file
     with make_simulator("mujoco", SimConfig(num_robots=3)) as simulator:
         simulator.set_domain(Domain.nominal(3, friction=0.7))
@@ -46,7 +46,10 @@ def test_divergence_names_the_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_pictures_do_not_change_the_physics() -> None:
-    """Meshes, floor and light are added for rendering: masses and motion stay the same to the last bit."""
+    """Meshes, floor and light are added for rendering.
+
+    Masses and motion stay the same to the last bit.
+    """
     from solo_doi.sim.mujoco.mujoco_model import build_model
 
     plain, visual = (build_model(SimConfig(), visual=show) for show in (False, True))

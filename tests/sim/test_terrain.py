@@ -30,7 +30,7 @@ def test_height_is_that_of_the_box_below() -> None:
 
 
 def test_the_higher_of_overlapping_boxes_counts() -> None:
-    """Feet stand on top, whatever lies inside."""
+    """Feet stand on the highest of overlapping boxes."""
     terrain = Terrain(np.zeros((1, 2, 2)), np.array([[[1.0, 1.0, 0.2], [3.0, 3.0, 0.1]]]))
     np.testing.assert_array_equal(
         terrain.height(np.array([[[0, 0], [1.0, 0], [2.0, 0]]])), [[0.2, 0.1, 0]]
@@ -38,7 +38,10 @@ def test_the_higher_of_overlapping_boxes_counts() -> None:
 
 
 def test_scan_sees_a_box_ahead() -> None:
-    """Heights under the scan's points of a robot facing +y: the box at y = 0.75 begins 0.25 m ahead, three rows."""
+    """Heights under the scan's points of a robot facing +y.
+
+    The box at y = 0.75 begins 0.25 m ahead, three rows.
+    """
     terrain = Terrain(np.array([[[0.0, 0.75]]]), np.array([[[4.0, 1.0, 0.2]]]))
     points = scan_points(np.zeros((1, 3)), from_rpy(0, 0, np.array([np.pi / 2])))
     heights = terrain.height(points).reshape(11, 11)

@@ -30,7 +30,8 @@ from solo_doi.solo12.limits import (
 )
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE as PER_AMPERE
 
-# DOMiNiC's front-left leg: mass, where its file puts the frame in the base, centre of mass in that frame.
+# DOMiNiC's front-left leg: mass, where its file puts the frame in the base, centre of mass in that
+# frame.
 DOMINIC_FRONT_LEFT = {
     "SHOULDER": (0.14196048, (0.2141, 0.0875, 0.0), (-0.09407251, -0.00438935, 0.00001384)),
     "UPPER_LEG": (
@@ -115,7 +116,8 @@ def test_whole_body_centre_of_mass_is_that_of_dominic() -> None:
         ours.append(origin + link.com)
     total = np.average(ours, axis=0, weights=[link.mass for link in link_inertias().values()])
     assert expected[2] == pytest.approx(-0.0305, abs=5e-5)
-    # The table above mirrors the thighs' 15 um and the shoulders' 14 um, which cancel over the four legs or nearly so.
+    # The table above mirrors the thighs' 15 um and the shoulders' 14 um, which cancel over the
+    # four legs or nearly so.
     np.testing.assert_allclose(total, expected, atol=5e-6)
 
 
@@ -135,7 +137,7 @@ def test_contact_bodies_cover_every_link_once() -> None:
 
 @setups
 def test_default_poses_are_symmetric(setup: ControlSetup) -> None:
-    """No HFE or KFE axis is mirrored in the URDF, so a symmetric stance has these signs and no others."""
+    """No HFE or KFE axis is mirrored in the URDF, so a symmetric stance has these signs."""
     fl, fr, hl, hr = setup.default_pose.reshape(4, 3)
     np.testing.assert_array_equal(fr, fl * MIRROR_LEFT_RIGHT)
     np.testing.assert_array_equal(hl, fl * MIRROR_FRONT_HIND)
@@ -187,7 +189,7 @@ def test_shared_constants_cannot_be_changed() -> None:
     ("inner", "outer"), [(TRAINING, SAFETY), (SAFETY, DRIVER)], ids=["safety", "driver"]
 )
 def test_limits_lie_inside_one_another(inner: Limits, outer: Limits) -> None:
-    """What a policy may ask for is safe, and what is safe does not trip the driver."""
+    """Training limits are inside safety limits, and these inside driver limits."""
     assert (inner.position < outer.position).all()
     assert inner.velocity < outer.velocity
     assert inner.torque < outer.torque
@@ -207,7 +209,10 @@ def test_default_poses_are_inside_the_training_limits() -> None:
 
 
 def test_currents_agree_with_torques() -> None:
-    """0.025 N m/A times gear 9: 2.5 N m is 11.1 A, our driver limit 12 A, and the vendor's 8 A only 1.8 N m."""
+    """0.025 N m/A times gear 9.
+
+    2.5 N m is 11.1 A, our driver limit 12 A, and the vendor's 8 A only 1.8 N m.
+    """
     assert pytest.approx(0.225) == PER_AMPERE
     assert TRAINING.current == pytest.approx(2.5 / 0.225)
     assert round(TRAINING.current, 1) == 11.1

@@ -29,7 +29,7 @@ ONE_TURNS = np.eye(NUM_JOINTS)[5]
 
 
 def carrying(position: Array, newtons: Array | float, gravity_b: Array | None = None) -> Array:
-    """Torques of motors whose feet press on the ground with so many newtons each."""
+    """Joint torques for a given force of each foot on the ground [N]."""
     down = np.array([0.0, 0.0, -1.0]) if gravity_b is None else gravity_b
     force = -np.broadcast_to(newtons, 4)[:, None] * down  # of the ground on the foot
     torque: Array = -np.einsum("lij,li->lj", foot_jacobians(position), force).ravel()
@@ -38,7 +38,7 @@ def carrying(position: Array, newtons: Array | float, gravity_b: Array | None = 
 
 @dataclass
 class Measured:
-    """What the sensors show, at rest with a quarter of the weight on each foot if nothing else is said."""
+    """Sensor values, by default at rest with a quarter of the weight on each foot."""
 
     position: Array = field(default_factory=lambda: POSE.copy())
     velocity: Array = field(default_factory=lambda: np.zeros(NUM_JOINTS))
@@ -56,7 +56,10 @@ class Measured:
 
 
 def settled(**changes: float) -> Estimator:
-    """An estimator that has seen a level robot at rest for hours: the average of the beginning moves no more."""
+    """An estimator that has seen a level robot at rest for hours.
+
+    The average of the beginning moves no more.
+    """
     estimator = Estimator(EstimatorConfig(**changes))
     Measured().feed(estimator, dt=1e4)
     return estimator
@@ -84,7 +87,7 @@ def test_the_first_measurement_gives_the_tilt(roll: float, pitch: float) -> None
 
 
 def test_first_measurements_are_averaged() -> None:
-    """After n of them the tilt is their mean, as long as that is the better guess than a slow pull."""
+    """After n measurements the tilt is their mean, while that is better than a slow correction."""
     rng, estimator = np.random.default_rng(0), Estimator()
     shown = UP + 0.1 * rng.standard_normal((300, 3))
     for acceleration in shown:
@@ -94,7 +97,10 @@ def test_first_measurements_are_averaged() -> None:
 
 
 def test_the_gyroscope_turns_gravity() -> None:
-    """Half a turn per second about one axis for 0.1 s is a tenth of half a turn; the accelerometer turns with it."""
+    """Half a turn per second about one axis for 0.1 s is a tenth of half a turn.
+
+    The accelerometer turns with it.
+    """
     rate, estimator = np.pi, settled()
     for k in range(100):
         gravity = projected_gravity(from_rpy(rate * (k + 1) * DT, 0, 0))
@@ -122,7 +128,10 @@ def test_a_wrong_tilt_is_pulled_right_at_its_rate() -> None:
 
 
 def test_the_gyroscope_s_bias_is_learned() -> None:
-    """A robot at rest whose gyroscope shows a turn: after two minutes it is known, but for yaw, which nobody sees."""
+    """A robot at rest with a biased gyroscope.
+
+    After two minutes the bias is known, except in yaw, which is not observable.
+    """
     estimator, bias = settled(), np.array([0.03, -0.02, 0.01])
     shown = Measured(gyro=bias)
     first = shown.feed(estimator)
@@ -155,7 +164,10 @@ def test_while_no_joint_turns_lighter_feet_count(newtons: float, weight: float) 
 
 
 def test_a_robot_that_stands_knows_that_it_does_not_move() -> None:
-    """Though its accelerometer is off by 0.1 m/s^2: integrated for five seconds this would be half a metre a second."""
+    """Though its accelerometer is off by 0.1 m/s^2.
+
+    Integrated for five seconds this would be half a metre a second.
+    """
     found = Measured(acceleration=UP + np.array([0.1, 0.0, 0.0])).feed(
         settled(tilt_rate=0.0, gyro_bias_rate=0.0), 5000
     )
@@ -163,14 +175,14 @@ def test_a_robot_that_stands_knows_that_it_does_not_move() -> None:
 
 
 def test_each_leg_counts_for_itself() -> None:
-    """By the torques of its own joints."""
+    """The weight on a foot follows from its joint torques."""
     torque = carrying(POSE, np.array([12.0, 0.0, 9.0, 7.5]))
     found = Measured(velocity=ONE_TURNS, torque=torque).feed(Estimator())
     np.testing.assert_allclose(found.foot_weight, [1.0, 0.0, 0.5, 0.25], atol=1e-4)
 
 
 def moving_base(velocity_b: Array, rate_b: Array) -> tuple[Array, Array]:
-    """Joint velocities and shank rates of a level robot whose four feet roll on the ground as the base moves."""
+    """Joint velocities and shank rates of a level robot, with feet that roll on the ground."""
     # Unknown joint rates of one leg: the foot's lowest point rests,
     #   v + w x p + J q' = (w + s(q')) x (r up), with s the turning of the shank, linear in q'.
     rates, jacobians, feet = np.zeros(NUM_JOINTS), foot_jacobians(POSE), foot_positions(POSE)
@@ -190,19 +202,25 @@ def moving_base(velocity_b: Array, rate_b: Array) -> tuple[Array, Array]:
 def test_standing_legs_give_the_base_velocity(
     velocity: tuple[float, ...], turning: tuple[float, ...]
 ) -> None:
-    """Of a robot that is pushed along over feet that roll on the ground and do not slip."""
+    """The base moves over feet that roll on the ground without slipping."""
     wanted, rate = np.array(velocity), np.array(turning)
     rates, gyro = moving_base(wanted, rate)
     # What an accelerometer shows of a velocity that stays the same for the base: w x v.
     shown = Measured(
-        velocity=rates, torque=carrying(POSE, 12.0), gyro=gyro, acceleration=UP + cross(rate, wanted)
-    )  # fmt: skip
+        velocity=rates,
+        torque=carrying(POSE, 12.0),
+        gyro=gyro,
+        acceleration=UP + cross(rate, wanted),
+    )
     found = shown.feed(settled(tilt_rate=0.0, gyro_bias_rate=0.0), 500)
     np.testing.assert_allclose(found.velocity_b, wanted, atol=2e-3)
 
 
 def test_a_foot_that_does_not_roll_would_tell_another_velocity() -> None:
-    """The ball under the shank makes up about a tenth: a base that moves at 1 m/s does not turn its legs that fast."""
+    """The ball under the shank makes up about a tenth.
+
+    A base that moves at 1 m/s does not turn its legs that fast.
+    """
     rates, _ = moving_base(np.array([1.0, 0.0, 0.0]), np.zeros(3))
     feet_only = -np.einsum("lij,lj->li", foot_jacobians(POSE), rates.reshape(4, 3))[:, 0]
     assert (np.abs(feet_only - 1.0) > 0.03).all()
@@ -258,7 +276,7 @@ ANY = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(numbers=st.lists(ANY, min_size=42, max_size=42), dt=st.floats(0.0, 0.01))
-def test_the_estimate_is_finite_whatever_is_finite(numbers: list[float], dt: float) -> None:
+def test_the_estimate_is_finite_for_finite_measurements(numbers: list[float], dt: float) -> None:
     """And gravity keeps its length, also afterwards."""
     values, estimator = np.array(numbers), Estimator()
     parts = np.split(values, [12, 24, 36, 39])
@@ -292,7 +310,7 @@ def test_numbers_beyond_what_sensors_can_show_are_cut() -> None:
 
 
 def test_an_estimate_is_not_changed_by_the_next() -> None:
-    """Somebody may keep it."""
+    """A caller may keep the estimate."""
     estimator = Estimator()
     first = Measured().feed(estimator)
     before = {name: value.copy() for name, value in vars(first).items()}

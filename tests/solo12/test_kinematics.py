@@ -50,7 +50,10 @@ def test_feet_are_where_the_published_table_has_them(
 
 
 def test_hip_abduction_swings_the_leg_about_the_x_axis() -> None:
-    """A quarter turn of HAA from zero pose: (y, z) seen from the hip (0.05945, -0.32) become (0.32, 0.05945)."""
+    """A quarter turn of HAA from zero pose.
+
+    (y, z) seen from the hip (0.05945, -0.32) become (0.32, 0.05945).
+    """
     joints = np.zeros(12)
     joints[JOINT_NAMES.index("FL_HAA")] = np.pi / 2
     expected = (0.1946, 0.0875 + 0.32, 0.05945)
@@ -72,7 +75,10 @@ def test_joint_velocity_gives_the_derivative_of_foot_position() -> None:
 
 
 def test_jacobian_columns_are_differences_by_single_joints() -> None:
-    """Each column belongs to one joint: a swap of columns would pass a test along random motions only by luck."""
+    """Each column belongs to one joint.
+
+    A swap of columns would pass a test along random motions only by luck.
+    """
     q, step = random_motion(1).joint_position, 1e-6
     jacobian = foot_jacobians(q)
     for leg in range(4):
@@ -130,7 +136,7 @@ def test_feet_and_mass_agree_with_mujoco() -> None:
 
 
 def test_feet_and_mass_agree_with_pybullet(tmp_path: Path) -> None:
-    """The same 200 states in an engine that parses the file with other code and uses other conventions."""
+    """Compare 200 states with an engine that has its own parser and conventions."""
     p = pytest.importorskip("pybullet")
     urdf = tmp_path / "solo12.urdf"
     urdf.write_text(solo12_urdf())
@@ -152,7 +158,8 @@ def test_feet_and_mass_agree_with_pybullet(tmp_path: Path) -> None:
             place_bullet_base(p, client, body, motion[row])
             for foot, name in enumerate(FOOT_NAMES):
                 link = p.getLinkState(body, links[name], 1, 1, client)
-                # Bullet has single precision in places; velocity 6 is that of the link's centre of mass.
+                # Bullet has single precision in places; velocity 6 is that of the link's centre of
+                # mass.
                 velocity = link[6] + np.cross(link[7], np.subtract(link[4], link[0]))
                 np.testing.assert_allclose(positions[row, foot], link[4], atol=1e-6)
                 np.testing.assert_allclose(velocities[row, foot], velocity, atol=1e-5)
@@ -164,7 +171,7 @@ def test_feet_and_mass_agree_with_pybullet(tmp_path: Path) -> None:
 
 
 def place_bullet_base(p: ModuleType, client: int, body: int, motion: Motion) -> None:
-    """Put base_link where the motion has it, given that Bullet's base is the frame of the principal axes."""
+    """Place base_link; Bullet's base is the frame of the principal axes."""
     com, axes = (np.array(part) for part in p.getDynamicsInfo(body, -1, client)[3:5])
     offset_w = rotate(motion.base_quaternion, com)
     turned = to_xyzw(multiply(motion.base_quaternion, from_xyzw(axes)))

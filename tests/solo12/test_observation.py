@@ -1,4 +1,4 @@
-"""What a policy sees: layout, noise, clipping and the height scan."""
+"""Observations: layout, noise, clipping and the height scan."""
 
 from __future__ import annotations
 
@@ -115,7 +115,10 @@ def test_one_robot_equals_a_row_of_a_batch(layout: Layout) -> None:
 
 @tasks
 def test_noise_fills_its_published_range_and_no_more(layout: Layout) -> None:
-    """Uniform within +-n: over 20000 draws the extremes come within 1 % of n and the deviation is n / sqrt(3)."""
+    """Uniform within +-n.
+
+    Over 20000 draws the extremes come within 1 % of n and the deviation is n / sqrt(3).
+    """
     clean = layout.build(random_inputs())
     inputs = random_inputs()
     many = Inputs(
@@ -165,7 +168,7 @@ def test_noise_is_drawn_for_every_number_by_itself(layout: Layout) -> None:
 
 @tasks
 def test_observations_are_clipped_after_noise(layout: Layout) -> None:
-    """A falling robot's 300 rad/s must not reach the network, and 99.9 with noise of 1 stays at 100 at most."""
+    """300 rad/s of a falling robot become 100, and 99.9 with a noise of 1 at most 100."""
     inputs = random_inputs(500)
     fast = np.full((500, 12), 99.9)
     fast[:, 0], fast[:, 1] = 300.0, -300.0
@@ -181,7 +184,10 @@ def test_observations_are_clipped_after_noise(layout: Layout) -> None:
 
 @pytest.mark.parametrize("field", ["command", "scan_height", "target", "time_left"])
 def test_a_missing_input_is_named(field: str) -> None:
-    """A forgotten input must not become zeros: the error says which term, of which task, and where it belongs."""
+    """A forgotten input must not become zeros.
+
+    The error says which term, of which task, and where it belongs.
+    """
     task, term = {
         "command": ("locomotion", "command"),
         "scan_height": ("navigation", "height_scan"),
@@ -220,7 +226,10 @@ def test_scan_turns_with_yaw_alone() -> None:
 
 
 def test_a_wall_ahead_lowers_the_clearance_of_the_points_ahead() -> None:
-    """Ground of 0.2 m from x = 0.25 on: rows ix = 8, 9, 10 read base height - 0.25 - 0.2, the others no wall."""
+    """Ground of 0.2 m from x = 0.25 on.
+
+    Rows ix = 8, 9, 10 read base height - 0.25 - 0.2, the others no wall.
+    """
     inputs = random_inputs()
     position = np.array([0.0, 0.0, 0.28])
     motion = replace(inputs.motion, base_position_w=position, base_quaternion=from_rpy(0, 0, 0))

@@ -71,7 +71,10 @@ def test_scalar_comes_first() -> None:
 
 
 def test_order_of_turns_is_roll_then_pitch_then_yaw() -> None:
-    """Turned left after pitching nose down, forward still points down; the other order gives the world's y."""
+    """Turned left after pitching nose down, forward still points down.
+
+    The other order gives the world's y.
+    """
     np.testing.assert_allclose(
         rotate(from_rpy(0, np.pi / 2, np.pi / 2), np.array([1.0, 0, 0])), [0, 0, -1], atol=1e-12
     )
@@ -141,10 +144,10 @@ def test_cross_product_equals_numpy(a: Array, b: Array) -> None:
     ],
     ids=["level", "nose down", "left up"],
 )
-def test_gravity_in_the_base_tells_attitude_but_not_yaw(
+def test_gravity_in_the_base_shows_attitude_but_not_yaw(
     rpy: tuple[float, float, float], gravity: tuple[float, ...]
 ) -> None:
-    """What an accelerometer at rest would show, with the sign of the fall."""
+    """Gravity as measured by an accelerometer at rest, with the sign of the fall."""
     np.testing.assert_allclose(projected_gravity(from_rpy(*rpy)), gravity, atol=1e-12)
 
 

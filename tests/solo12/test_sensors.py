@@ -1,4 +1,4 @@
-"""What a policy sees of a robot whose base is estimated."""
+"""Motion of a robot from measured joints and an estimated base."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solo_doi.solo12.sensors import estimated_motion, quaternion_from_gravity
 
 
 def test_an_estimated_tilt_becomes_an_attitude_that_shows_it() -> None:
-    """Whatever the tilt; upside down, any will do that can be computed with."""
+    """Works at any tilt; upside down, any valid quaternion is accepted."""
     rng = np.random.default_rng(0)
     for _ in range(100):
         gravity = rng.standard_normal(3)

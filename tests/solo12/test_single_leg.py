@@ -25,7 +25,7 @@ def legs(angles: Array) -> list[SingleLeg]:
 
 
 def test_cross_product_is_numpy_s() -> None:
-    """Of two vectors without a zero."""
+    """The product of two vectors without zeros."""
     a, b = (1.0, -2.0, 3.0), (0.5, 4.0, -1.5)
     np.testing.assert_allclose(cross(a, b), np.cross(a, b))
 
@@ -42,7 +42,11 @@ def test_feet_are_where_and_as_fast_as_in_arrays(angles: list[float], rates: lis
 
 
 def test_shanks_turn_about_axes_that_the_hips_have_turned() -> None:
-    """HAA about x; HFE and KFE about the y axis of a leg that HAA has turned, on slopes all three components count."""
+    """HAA about x.
+
+    HFE and KFE about the y axis of a leg that HAA has turned, on slopes all three components
+    count.
+    """
     rng = np.random.default_rng(1)
     position, velocity = rng.uniform(-1, 1, NUM_JOINTS), rng.uniform(-5, 5, NUM_JOINTS)
     for number, leg in enumerate(legs(position)):
@@ -52,7 +56,7 @@ def test_shanks_turn_about_axes_that_the_hips_have_turned() -> None:
         np.testing.assert_allclose(leg.shank_rate([haa, hfe, kfe]), expected, atol=1e-12)
 
 
-def test_carried_weight_is_the_force_whose_torques_are_given() -> None:
+def test_supported_weight_is_the_force_behind_the_torques() -> None:
     """Forces along gravity of a tilted base, turned into torques by the Jacobian and back."""
     rng = np.random.default_rng(2)
     for _ in range(100):
@@ -68,6 +72,6 @@ def test_carried_weight_is_the_force_whose_torques_are_given() -> None:
 
 
 @pytest.mark.parametrize("angles", [(0.0, 0.3, 0.0), (0.0, np.pi / 2 - 0.2, 0.4)])
-def test_a_leg_that_can_carry_anything_tells_nothing(angles: tuple[float, float, float]) -> None:
+def test_a_leg_in_a_singular_pose_supports_no_weight(angles: tuple[float, float, float]) -> None:
     """A straight knee, and a foot at the height of its hip."""
     assert SingleLeg(0, angles).supported_weight((1.0, 1.0, 1.0), (0.0, 0.0, -1.0)) == 0.0

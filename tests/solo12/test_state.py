@@ -19,7 +19,10 @@ def test_standing_robots_have_their_feet_on_the_ground() -> None:
 
 
 def test_feet_turn_with_the_base() -> None:
-    """A base at (1, 2) facing +y and spinning at 1 rad/s: the front-left foot, at (x, y) in the base, moves with it."""
+    """A base at (1, 2) facing +y and spinning at 1 rad/s.
+
+    The front-left foot, at (x, y) in the base, moves with it.
+    """
     setup = CONTROL_SETUPS["navigation"]
     motion = Motion(
         base_position_w=np.array([1.0, 2.0, 0.5]),
@@ -32,7 +35,8 @@ def test_feet_turn_with_the_base() -> None:
     x, y, z = 0.1946, 0.14695, -0.32 * np.cos(np.pi / 4)
     position_w, velocity_w = feet_in_world(motion)
     np.testing.assert_allclose(position_w[0], (1 - y, 2 + x, 0.5 + z), atol=1e-12)
-    # In the base the velocity is (3 - y, x, 0); facing +y, the base's x is the world's y and its y the world's -x.
+    # In the base the velocity is (3 - y, x, 0); facing +y, the base's x is the world's y and its y
+    # the world's -x.
     np.testing.assert_allclose(velocity_w[0], (-x, 3 - y, 0), atol=1e-12)
 
 

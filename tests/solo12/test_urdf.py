@@ -95,7 +95,7 @@ def test_joint_ends_and_limits_are_in_the_file(robot: ET.Element) -> None:
 
 
 def test_feet_are_spheres_at_the_ankles_and_stay_links_of_their_own(robot: ET.Element) -> None:
-    """Foot contacts are told from shank contacts by the link, in Isaac Gym only if it may not merge them."""
+    """Foot and shank must stay separate links in Isaac Gym, to separate their contacts."""
     links = {link.get("name"): link for link in robot.iter("link")}
     for foot in FOOT_NAMES:
         assert numbers(links[foot].find("collision/geometry/sphere"), "radius") == [FOOT_RADIUS]

@@ -42,7 +42,7 @@ def random_actions(num_robots: int, num_steps: int) -> np.ndarray:
 
 
 def differences(one: Transition, other: Transition) -> list[str]:
-    """Fields, those of the state among them, in which two transitions differ by as much as a bit."""
+    """Fields of transitions and their states that differ in any bit."""
     pairs: list[tuple[str, Any, Any]] = [("", one, other), ("state.", one.state, other.state)]
     return [
         part + field.name

@@ -28,7 +28,7 @@ def standing_state(num_robots: int = 1, **changes: np.ndarray) -> RobotState:
 
 
 def on_feet(*legs: str) -> RobotState:
-    """One robot whose named feet press on the ground."""
+    """One robot with the named feet on the ground."""
     force = np.zeros((1, 4, 3))
     force[0, [LEG_NAMES.index(leg) for leg in legs], 2] = 10.0
     return standing_state(foot_force_w=force)
@@ -42,7 +42,7 @@ def touching(body: str) -> RobotState:
 
 
 def with_feet_at(height: float) -> RobotState:
-    """One robot whose foot centres are all at this height."""
+    """One robot with all foot centres at this height."""
     position_w = standing_state().foot_position_w
     position_w[..., 2] = height
     return standing_state(foot_position_w=position_w)

@@ -1,4 +1,7 @@
-"""Episodes in an engine that cannot change the mass of a robot: it is drawn once, the rest for every episode."""
+"""Episodes in an engine that cannot change the mass of a robot.
+
+It is drawn once, the rest for every episode.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is random in an episode, drawn from the episode's own seed."""
+"""Random numbers of an episode, drawn from its own seed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def test_shapes_are_steps_by_episodes() -> None:
 
 
 def test_noise_fills_the_amplitude_of_every_term_and_never_exceeds_it() -> None:
-    """4000 uniform draws miss an outer hundredth with probability 4e-18; commands and actions are known exactly."""
+    """4000 uniform draws miss an outer hundredth with probability 4e-18.
+
+    Commands and actions are known exactly.
+    """
     noise = draw((1, 0, 0), steps=4000).noise[:, 0]
     largest = np.abs(noise).max(axis=0)
     assert (largest <= LAYOUT.noise).all()
@@ -135,7 +138,7 @@ def test_pushes_come_at_the_presets_rate_and_size() -> None:
     assert np.abs(kick[pushed]).max() > 0.99 * ROBUST.push_velocity
 
 
-def test_those_who_stand_are_at_rest_on_the_ground_and_the_others_are_not() -> None:
+def test_standing_robots_are_at_rest_on_the_ground_and_the_others_are_not() -> None:
     """As asked for, episode by episode."""
     seeds, standing = [(1, 0, number) for number in range(8)], np.arange(8) % 4 == 0
     motion = draw_episodes(LocomotionTask, seeds, standing, 1, ROBUST).motion

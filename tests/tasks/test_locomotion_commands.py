@@ -57,14 +57,17 @@ def test_commands_spread_from_straight_ahead(make: Make) -> None:
 
 
 def test_single_commands_keep_one_number(make: Make) -> None:
-    """All but one are zero, each is kept as often; the whole command is what is left of the draws."""
+    """All but one are zero, each is kept as often.
+
+    The whole command is what is left of the draws.
+    """
     command = make(600, forward_share=0.0, single_share=1.0).command
     kept = command != 0
     assert set(kept.sum(1)) == {0, 1}
     assert (kept.sum(0) > 100).all()
 
 
-def test_commands_are_drawn_anew_after_the_given_number_of_steps(make: Make) -> None:
+def test_commands_are_drawn_again_after_the_given_number_of_steps(make: Make) -> None:
     """Steps 1 to 4 keep the first command, the fifth brings another, the tenth a third."""
     task = make(forward_share=0.0, command_steps=5, early_end=False)
     commands = [task.command.copy()]
@@ -78,7 +81,7 @@ def test_commands_are_drawn_anew_after_the_given_number_of_steps(make: Make) -> 
 
 
 def test_a_new_command_is_seen_at_the_latest_after_one_step(make: Make) -> None:
-    """The policy cannot follow what it is not told."""
+    """The command is part of the observation."""
     task = make(forward_share=0.0, command_steps=3, early_end=False)
     for _ in range(4):
         seen = task.step(still(task)).observation

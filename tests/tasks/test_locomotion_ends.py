@@ -40,7 +40,7 @@ def test_the_indices_of_bodies_that_must_not_touch_follow_from_their_names() -> 
 
 
 def test_a_fall_ends_the_episode(make: Make) -> None:
-    """The robot that fell is placed anew, the others go on."""
+    """The fallen robot restarts, the others continue."""
     task = make(standing_share=1.0)
     task.age[:] = 10
     lay_on_its_back(task, 1)
@@ -51,8 +51,8 @@ def test_a_fall_ends_the_episode(make: Make) -> None:
     assert not task.step(still(task)).fallen.any()
 
 
-def test_without_early_end_a_fallen_robot_goes_on(make: Make) -> None:
-    """Collected trajectories all have the same length; the flag still tells of the fall."""
+def test_without_early_end_a_fallen_robot_continues(make: Make) -> None:
+    """Collected trajectories have the same length; falls are flagged."""
     task = make(early_end=False)
     lay_on_its_back(task, 1)
     for count in (1, 2, 3):
@@ -103,7 +103,10 @@ def test_where_an_episode_ends_the_final_observation_is_of_the_old_one(make: Mak
 
 
 def test_the_returned_state_is_the_one_before_any_reset(make: Make) -> None:
-    """All of it: feet where the joints and the base have them, in the robot that starts anew too."""
+    """All of it.
+
+    Feet match joints and base, also in the robot that restarts.
+    """
     task = make(episode_steps=5)
     task.age[:] = 0, 4, 0
     state = task.step(random_actions(3, 1)[0]).state
@@ -115,7 +118,10 @@ def test_the_returned_state_is_the_one_before_any_reset(make: Make) -> None:
 
 
 def test_the_callers_actions_are_left_as_they_are(make: Make) -> None:
-    """Also where an episode ends and the previous action becomes zero: they may be on their way into a dataset."""
+    """Also where an episode ends and the previous action becomes zero.
+
+    They may be on their way into a dataset.
+    """
     task = make(episode_steps=5)
     task.age[:] = 4
     action = random_actions(3, 1)[0]

@@ -33,14 +33,17 @@ def test_the_observation_is_the_layout_of_the_true_state_when_nothing_is_randomi
 
 @pytest.fixture
 def biased(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Name of a preset with sensor bias but neither noise nor pushes: what is left is the bias alone."""
+    """Name of a preset with sensor bias but neither noise nor pushes.
+
+    What is left is the bias alone.
+    """
     quiet = replace(PRESETS["robust"], observation_noise=False, push_interval=float("inf"))
     monkeypatch.setitem(PRESETS, "biased", quiet)
     return "biased"
 
 
 def sensor_error(task: LocomotionTask) -> np.ndarray:
-    """What the policy sees minus what is."""
+    """Observation minus the true values."""
     inputs = Inputs(
         motion=task.simulator.state(), previous_action=task.previous_action, command=task.command
     )
@@ -83,7 +86,10 @@ def test_a_new_episode_is_in_new_physics_and_the_others_keep_theirs(make: Make) 
 def test_pushes_come_at_random_with_the_presets_mean_interval_and_size(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten steps between pushes: 50 robots get 100 in 20 steps, within five standard deviations of 9.5."""
+    """Ten steps between pushes.
+
+    50 robots get 100 in 20 steps, within five standard deviations of 9.5.
+    """
     monkeypatch.setitem(PRESETS, "rough", replace(PRESETS["none"], push_interval=10 * CONTROL_DT))
     task = make(50, randomisation="rough", early_end=False)
     kicks: list[tuple[np.ndarray, ...]] = []
@@ -98,7 +104,7 @@ def test_pushes_come_at_random_with_the_presets_mean_interval_and_size(
         assert 0.45 < np.abs(kick).max() <= 0.5
 
 
-def test_nobody_is_pushed_without_randomisation(
+def test_no_robot_is_pushed_without_randomisation(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An infinite interval means never."""

@@ -28,7 +28,10 @@ def test_the_same_seed_gives_the_same_episodes(make: Make) -> None:
 
 
 def test_a_task_continues_from_what_it_saved(make: Make) -> None:
-    """Ten steps, save, ten steps; another task that loads the save takes the same ten steps, bit for bit."""
+    """Ten steps, save, ten steps.
+
+    Another task that loads the save takes the same ten steps, bit for bit.
+    """
     options = {
         "randomisation": "robust",
         "episode_steps": 15,
@@ -53,8 +56,8 @@ def test_a_task_continues_from_what_it_saved(make: Make) -> None:
         assert not differences(step, other.step(action))
 
 
-def test_what_was_saved_does_not_change_while_the_task_goes_on(make: Make) -> None:
-    """And neither does it when a task that loaded it goes on."""
+def test_a_saved_state_does_not_change_while_the_task_continues(make: Make) -> None:
+    """It also stays when another task loads it and continues."""
     task = make(randomisation="robust", episode_steps=6)
     saved = task.save()
     copy = {name: value.copy() for name, value in saved.items()}

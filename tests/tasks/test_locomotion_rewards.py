@@ -19,7 +19,7 @@ from .states import SETUP, on_feet, standing_state
 
 
 def test_features_are_base_and_feet_in_the_documented_order() -> None:
-    """Vertical velocity, roll and pitch rates of the base, then vertical velocities of the four feet."""
+    """Vertical velocity, roll and pitch rates of the base, then vertical foot velocities."""
     state = standing_state(
         linear_velocity_b=np.array([[1.0, 2.0, 3.0]]),
         angular_velocity_b=np.array([[4.0, 5.0, 6.0]]),
@@ -99,7 +99,10 @@ def test_each_term_is_a_factor_of_its_group(
 
 
 def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
-    """The same stance on all fours: nothing lost when standing is asked, the trot's factor at 1 m/s forward."""
+    """The same stance on all fours.
+
+    Nothing lost when standing is asked, the trot's factor at 1 m/s forward.
+    """
     state, before = perfect()
     state = replace(state, foot_force_w=on_feet("FL", "FR", "HL", "HR").foot_force_w)
     before = replace(before, foot_contact=state.foot_contact)
@@ -117,7 +120,10 @@ def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
 
 
 def test_rewards_are_in_range_and_ordered_by_group(make: Make) -> None:
-    """A robot that moves as commanded earns more for the task than one that stands; jerking costs regularity."""
+    """A robot that moves as commanded earns more for the task than one that stands.
+
+    Jerking costs regularity.
+    """
     task = make()
     assert LocomotionTask.reward_groups == ("regular", "task")
     motion = standing(SETUP, 3)

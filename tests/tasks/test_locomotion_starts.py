@@ -28,7 +28,7 @@ def test_standing_starts_are_as_the_controller_leaves_the_robot() -> None:
 
 
 def test_other_starts_drop_in_moving() -> None:
-    """Up to 0.1 m above the ground, velocities within 0.5 m/s and rad/s, joints within 0.05 + 0.15 rad."""
+    """Within 0.1 m above the ground, 0.5 m/s, 0.5 rad/s and 0.05 + 0.15 rad per joint."""
     motion = LocomotionTask.initial_motion(500, 0.0, np.random.default_rng(0))
     above = motion.base_position_w[:, 2] - SETUP.standing_height
     assert 0 <= above.min() < 0.001
@@ -49,7 +49,10 @@ def test_the_standing_share_of_episodes_starts_standing() -> None:
 
 
 def test_a_standing_robot_stays_up_when_the_policy_does_nothing(make: Make) -> None:
-    """The motors hold the default pose from the first step on: half a second later it still stands."""
+    """The motors hold the default pose from the first step on.
+
+    Half a second later it still stands.
+    """
     task = make(standing_share=1.0)
     for _ in range(25):
         step = task.step(still(task))

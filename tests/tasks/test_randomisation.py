@@ -1,4 +1,4 @@
-"""What is drawn anew for every episode."""
+"""Draws of every episode."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ def test_draws_stay_within_their_ranges_and_fill_them(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", ["paper", "robust"])
 def test_parameters_are_drawn_independently(preset: str) -> None:
-    """No robot is slippery because it is heavy: correlations of 4000 draws stay below 6 / sqrt(4000)."""
+    """No robot is slippery because it is heavy.
+
+    Correlations of 4000 draws stay below 6 / sqrt(4000).
+    """
     domain = PRESETS[preset].draw_domain(DRAWS, np.random.default_rng(0))
     correlation = np.corrcoef([getattr(domain, name) for name in PRESETS[preset].domain])
     assert np.abs(correlation - np.eye(len(correlation))).max() < 6 / np.sqrt(DRAWS)
 
 
 def test_none_is_the_nominal_robot_with_perfect_sensors() -> None:
-    """What pictures and comparisons are made with."""
+    """The preset for pictures and comparisons."""
     preset, rng = PRESETS["none"], np.random.default_rng(0)
     domain = preset.draw_domain(5, rng)
     for name, nominal in NOMINAL.items():
@@ -45,7 +48,10 @@ def test_none_is_the_nominal_robot_with_perfect_sensors() -> None:
 
 
 def test_paper_is_what_the_paper_states() -> None:
-    """Friction 0.5 to 1.5, base mass +-0.5 kg, lag 15 ms, noise, pushes of 0.5 m/s every 15 s; nothing else."""
+    """Friction 0.5 to 1.5, base mass +-0.5 kg, lag 15 ms, noise, pushes of 0.5 m/s every 15 s.
+
+    Nothing else.
+    """
     preset = PRESETS["paper"]
     assert preset.domain == {"friction": (0.5, 1.5), "added_mass": (-0.5, 0.5)}
     assert set(preset.draw_domain(3, np.random.default_rng(0)).motor_lag) == {0.015}
@@ -79,7 +85,10 @@ def test_fields_that_an_engine_cannot_vary_stay_nominal_and_the_others_are_as_dr
 
 
 def test_bias_falls_on_the_named_terms_only_within_their_bounds() -> None:
-    """Commands and previous actions are known exactly; joint velocities are not biased in any preset."""
+    """Commands and previous actions are known exactly.
+
+    Joint velocities are not biased in any preset.
+    """
     preset = PRESETS["robust"]
     bias = preset.draw_bias(DRAWS, LAYOUT, np.random.default_rng(0))
     assert bias.shape == (DRAWS, 48)

@@ -69,20 +69,29 @@ def test_contact_changes_are_counted_per_foot_in_both_directions() -> None:
 
 
 def test_stand_still_counts_only_when_nothing_is_commanded() -> None:
-    """All feet 0.1 m up are 0.06 m above 0.04 m each, norm 0.12: exp(-1.44); on the move the feet must lift."""
+    """All feet 0.1 m up are 0.06 m above 0.04 m each, norm 0.12.
+
+    Exp(-1.44); on the move the feet must lift.
+    """
     np.testing.assert_allclose(rewards.stand_still(with_feet_at(0.10), STILL), exp(-(1.2**2)))
     np.testing.assert_array_equal(rewards.stand_still(with_feet_at(0.10), MOVING), 1.0)
 
 
 def test_stand_still_is_better_with_the_feet_down_than_lifted() -> None:
-    """Feet on the ground have their centres at the foot's radius: exp(-(2 * 0.024 / 0.1)^2), above any real lift."""
+    """Feet on the ground have their centres at the foot's radius.
+
+    Exp(-(2 * 0.024 / 0.1)^2), above any real lift.
+    """
     down = rewards.stand_still(with_feet_at(FOOT_RADIUS), STILL)
     np.testing.assert_allclose(down, exp(-(0.48**2)))
     assert down > rewards.stand_still(with_feet_at(0.08), STILL)
 
 
 def test_torque_takes_the_norm_over_joints() -> None:
-    """1.5 N m and 2 N m have norm 2.5: exp(-0.25); all twelve at the limit, norm 2.5 sqrt(12): exp(-3)."""
+    """1.5 N m and 2 N m have norm 2.5.
+
+    Exp(-0.25); all twelve at the limit, norm 2.5 sqrt(12): exp(-3).
+    """
     torque = np.zeros((2, 12))
     torque[0, [2, 5]] = 1.5, -2.0
     torque[1] = TRAINING.torque
@@ -98,7 +107,10 @@ def test_tracking_is_half_a_narrow_and_half_a_wide_kernel() -> None:
 
 
 def test_tracking_has_a_slope_for_a_standing_robot() -> None:
-    """1 m/s off, the first 0.1 m/s must be worth a hundredth; with the narrow kernel alone it is a ten-thousandth."""
+    """1 m/s off, the first 0.1 m/s must be worth a hundredth.
+
+    With the narrow kernel alone it is a ten-thousandth.
+    """
     gain = np.diff(rewards.tracking(np.array([1.0, 0.9]), 0.3))
     narrow = np.diff(rewards.bell(np.array([1.0, 0.9]), 0.3))
     assert gain > 0.01 > 0.0002 > narrow
@@ -119,7 +131,10 @@ def test_height_is_best_at_a_quarter_metre() -> None:
 
 
 def test_attitude_is_flat_near_level_and_a_bell_beyond() -> None:
-    """0.12 and 0.16 rad have norm 0.2: exp(-1) / 0.9; below 0.065 rad, where the bell is 0.9, nothing is lost."""
+    """0.12 and 0.16 rad have norm 0.2.
+
+    Exp(-1) / 0.9; below 0.065 rad, where the bell is 0.9, nothing is lost.
+    """
     rpy = np.array([(0, 0, 0), (0.06, 0, 0), (0, -0.06, 0), (0.12, 0, 0), (0.12, 0.16, 0)])
     values = rewards.attitude(standing_state(5, base_quaternion=from_rpy(*rpy.T)))
     np.testing.assert_allclose(values, [1, 1, 1, exp(-0.36) / 0.9, exp(-1) / 0.9])
@@ -127,7 +142,7 @@ def test_attitude_is_flat_near_level_and_a_bell_beyond() -> None:
 
 @pytest.mark.parametrize("angle", [0.01, 0.15, 0.4])
 def test_attitude_treats_negative_angles_like_positive_ones(angle: float) -> None:
-    """Angles wrapped to [0, 2 pi) would read a roll of -0.01 as 6.27 and give nothing for being almost level."""
+    """In [0, 2 pi), a roll of -0.01 would be 6.27, and an almost level base get no reward."""
     roll, pitch = np.array([angle, -angle, 0, 0]), np.array([0, 0, angle, -angle])
     values = rewards.attitude(standing_state(4, base_quaternion=from_rpy(roll, pitch, np.zeros(4))))
     np.testing.assert_allclose(values, min(exp(-((angle / 0.2) ** 2)), 0.9) / 0.9)
@@ -155,7 +170,8 @@ GAITS: dict[str, list[tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(
     ("gait", "cost"),
-    # Half a point for each diagonal whose feet differ; a point if both diagonals do the same, half if nearly.
+    # Half a point for each diagonal whose feet differ; a point if both diagonals do the same, half
+    # if nearly.
     [("trot", 0.0), ("pace", 2.0), ("bound", 2.0), ("pronk", 1.0), ("stand", 1.0), ("walk", 1.0)],
 )
 def test_trot_term_is_one_for_a_trot_and_lower_for_every_other_gait(gait: str, cost: float) -> None:
@@ -182,7 +198,10 @@ angles = st.floats(-pi, pi)
 def test_every_term_of_a_state_is_above_zero_and_at_most_one(
     roll: float, pitch: float, height: float, contact: int, moving: bool
 ) -> None:
-    """Within a group terms are multiplied: one zero would hide all the others, two above one would be farmed."""
+    """Within a group terms are multiplied.
+
+    One zero would hide all the others, two above one would be farmed.
+    """
     state = standing_state(
         base_quaternion=from_rpy(roll, pitch, 0.0)[None],
         base_position_w=np.array([[0, 0, height]]),

@@ -66,7 +66,8 @@ def test_without_a_place_it_takes_one_and_names_it(
 def test_flags_change_the_recipe(command: Command, checkpoints: Path, tmp_path: Path) -> None:
     """The paper's mixture at a thousandth, two steps long."""
     code, _, _ = command(
-        "--task", "locomotion", "--sim", "mujoco", "--scale", 0.002, "--seed", 7, "--checkpoints", checkpoints,
+        "--task", "locomotion", "--sim", "mujoco", "--scale", 0.002, "--seed", 7,
+        "--checkpoints", checkpoints,
         "--out", tmp_path / "out", "--expert.steps", 2, "--offline.steps", 2, "--workers", 1,
     )  # fmt: skip
     assert code == 0
@@ -119,7 +120,7 @@ def test_verify_says_whole_or_what_is_not(command: Command, copy: Path) -> None:
 
 
 def test_every_verb_says_what_it_does(command: Command) -> None:
-    """In a sentence of its own; and the command itself that it reads files."""
+    """Each verb has a help sentence; the command's own help names configuration files."""
     for verb, what in VERBS.items():
         code, text, _ = command(verb, "--help")
         assert code == 0
@@ -157,7 +158,7 @@ def test_replay_prints_differences_and_fails_if_there_are_any(
 def test_errors_are_one_line(
     command: Command, recipe: Path, collection: Path, tmp_path: Path
 ) -> None:
-    """What the user can mend is no traceback."""
+    """Errors of the user are one line, not a traceback."""
     assert "no manifest.json in it" in command.error("inspect", tmp_path)
     assert "begun with other settings" in command.failure(
         "--config", recipe, "--seed", 2, "--out", collection

@@ -27,7 +27,7 @@ def test_the_skills_flag_sets_how_many_skills_a_checkpoint_has(
 
 
 def test_skills_without_robots_are_refused(tmp_path: Path) -> None:
-    """The running value of a skill nobody has would be NaN, and with it the multipliers."""
+    """The running value of a skill without robots would be NaN, and so the multipliers."""
     with pytest.raises(SoloError, match="17 skills on 16 robots"):
         Trainer(tiny(num_skills=17), tmp_path)
 

@@ -21,7 +21,10 @@ GAMMA, LAM = 0.5, 0.5
 
 
 def advantages(fallen: list[float], timed_out: list[float]) -> list[float]:
-    """Advantages of one robot over three steps; rewards 1, 2, 3; values 10, 20, 30; values after 20, 30, 40."""
+    """Advantages of one robot over three steps.
+
+    Rewards 1, 2, 3; values 10, 20, 30; values after 20, 30, 40.
+    """
     reward, value, after = (
         torch.tensor(numbers).view(3, 1, 1)
         for numbers in ([1.0, 2, 3], [10.0, 20, 30], [20.0, 30, 40])
@@ -34,7 +37,10 @@ def advantages(fallen: list[float], timed_out: list[float]) -> list[float]:
 
 
 def test_advantages_sum_temporal_differences_backwards() -> None:
-    """Differences r + V' / 2 - V of 1, -3, -7; each earlier advantage adds a quarter of the next."""
+    """Differences r + V' / 2 - V of 1, -3, -7.
+
+    Each earlier advantage adds a quarter of the next.
+    """
     last = 3 + 20 - 30
     middle = (2 + 15 - 20) + 0.25 * last
     first = (1 + 10 - 10) + 0.25 * middle
@@ -42,19 +48,25 @@ def test_advantages_sum_temporal_differences_backwards() -> None:
 
 
 def test_a_fall_cuts_bootstrap_and_trace() -> None:
-    """Nothing comes after a fall: delta of the second step is 2 - 20, and it takes nothing from the third."""
+    """Nothing comes after a fall.
+
+    Delta of the second step is 2 - 20, and it takes nothing from the third.
+    """
     last, middle = -7.0, 2.0 - 20.0
     assert advantages([0, 1, 0], [0, 0, 0]) == [1 + 0.25 * middle, middle, last]
 
 
 def test_a_time_out_keeps_the_bootstrap_but_cuts_the_trace() -> None:
-    """The robot could have walked on, so the value after counts; the third step is of another episode."""
+    """The robot could have walked on, so the value after counts.
+
+    The third step is of another episode.
+    """
     last, middle = -7.0, 2.0 + 15.0 - 20.0
     assert advantages([0, 0, 0], [0, 1, 0]) == [1 + 0.25 * middle, middle, last]
 
 
 def test_a_fall_at_the_moment_of_the_time_out_is_a_fall() -> None:
-    """Whatever the clock says, nothing comes after it."""
+    """The value after a fall never counts, time-out or not."""
     assert advantages([0, 1, 0], [0, 1, 0]) == advantages([0, 1, 0], [0, 0, 0])
 
 
@@ -99,7 +111,10 @@ def test_with_lambda_one_advantage_plus_value_is_the_discounted_return() -> None
 
 
 def test_standardised_advantages_have_zero_mean_and_unit_deviation_per_group() -> None:
-    """1, 3 have mean 2 and deviation sqrt(2): -+1 / sqrt(2); a thousandfold group comes out the same."""
+    """Values 1 and 3, with mean 2 and deviation sqrt(2), become -+1 / sqrt(2).
+
+    A group of a thousand times these values gives the same.
+    """
     advantage = torch.tensor([[[1.0, 1000.0]], [[3.0, 3000.0]]])
     expected = torch.tensor([-1.0, 1.0]).view(2, 1, 1).expand(2, 1, 2) / 2**0.5
     close(equations.standardised(advantage), expected)
@@ -122,7 +137,10 @@ def test_combined_advantage_weighs_task_against_diversity() -> None:
 
 
 def test_successor_target_averages_features_to_come() -> None:
-    """A tenth of the feature plus nine tenths of what follows; nothing follows the end of an episode."""
+    """A tenth of the feature plus nine tenths of what follows.
+
+    Nothing follows the end of an episode.
+    """
     features, after = (
         torch.tensor([[[1.0, 2.0]], [[1.0, 2.0]]]),
         torch.tensor([[[10.0, 20.0]], [[10.0, 20.0]]]),
@@ -148,7 +166,10 @@ SKILLS = torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
 def test_nearest_skill_is_the_closest_other_one(
     skill: int, difference: tuple[float, float], distance: float
 ) -> None:
-    """The difference points away from it; a skill is not its own neighbour, although nothing is nearer."""
+    """The difference points away from it.
+
+    A skill is not its own neighbour, although nothing is nearer.
+    """
     found, smallest = equations.nearest_skill(SKILLS[None], torch.tensor([skill]))
     close(found, torch.tensor([difference]))
     close(smallest, torch.tensor([distance]))
@@ -170,7 +191,10 @@ def test_of_two_nearest_skills_one_is_taken_whole() -> None:
 
 
 def test_a_skill_that_coincides_with_another_is_at_distance_zero() -> None:
-    """Equal features are no reason to look further: the twin, not the third skill, is the nearest."""
+    """Equal features are no reason to look further.
+
+    The twin, not the third skill, is the nearest.
+    """
     twins = torch.tensor([[[1.0, 1.0], [1.0, 1.0], [0.0, 9.0]]])
     difference, distance = equations.nearest_skill(twins, torch.tensor([0]))
     close(difference, torch.zeros(1, 2))
@@ -263,7 +287,10 @@ def test_surrogate_is_clipped_only_where_going_on_would_gain(
     [(1.5, 2.0, True), (0.5, -2.0, True), (0.5, 2.0, False), (1.5, -2.0, False)],
 )
 def test_clipped_samples_have_no_gradient(ratio: float, advantage: float, flat: bool) -> None:
-    """A sample beyond the clip must not push the policy further; d(-r A) / d log r is -r A elsewhere."""
+    """A sample beyond the clip must not push the policy further.
+
+    Elsewhere, d(-r A) / d log r is -r A.
+    """
     log_prob = torch.tensor([log(ratio)], requires_grad=True)
     equations.clipped_surrogate(log_prob, torch.zeros(1), torch.tensor([advantage]), 0.2).backward()
     close(log_prob.grad, torch.tensor([0.0 if flat else -ratio * advantage]))

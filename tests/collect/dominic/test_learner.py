@@ -1,4 +1,4 @@
-"""What one iteration does to the weights."""
+"""Effect of one iteration on the weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def learner(config: PretrainConfig, seed: int = 0) -> Learner:
 
 
 def experience(subject: Learner, seed: int = 1) -> Rollout:
-    """A made-up rollout whose actions come from the learner's own policy, so that its log-probabilities are right."""
+    """A made-up rollout with actions from the learner's policy.
+
+    So its log-probabilities are right.
+    """
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int) -> Tensor:
@@ -52,12 +55,12 @@ def experience(subject: Learner, seed: int = 1) -> Rollout:
 
 
 def skills(config: PretrainConfig) -> Tensor:
-    """Which skill each robot has."""
+    """Skill of each robot."""
     return torch.arange(ROBOTS) % config.num_skills
 
 
 def after(config: PretrainConfig, iterations: int = 3, first: int = 0) -> Learner:
-    """A learner that learned from some rollouts of its own policy."""
+    """A learner after some iterations on rollouts of its policy."""
     subject = learner(config)
     for iteration in range(first, first + iterations):
         rollout = experience(subject, seed=iteration)
@@ -84,7 +87,10 @@ def test_all_weights_change() -> None:
 def test_every_optimisers_gradients_are_zero_at_the_start_of_its_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before each backward pass that reaches its parameters; upstream forgets the multipliers', which pile up."""
+    """Before each backward pass that reaches its parameters.
+
+    Upstream forgets the multipliers', which pile up.
+    """
     subject = learner(tiny())
     optimisers = {
         "policy and values": subject.optimiser,
@@ -161,7 +167,10 @@ def test_after_the_burn_in_the_diversity_objective_reaches_the_policy() -> None:
 
 
 def test_the_target_skill_is_not_reached_by_the_diversity_objective() -> None:
-    """Only its robots, after the burn-in: its weight is one, so that nothing of the intrinsic advantage is left."""
+    """Only its robots, after the burn-in.
+
+    Its weight is one, so that nothing of the intrinsic advantage is left.
+    """
     advantages = []
     for learning in repelled_and_attracted(burn_in=0):
         rollout = experience(learner(learning.config))
@@ -173,7 +182,10 @@ def test_the_target_skill_is_not_reached_by_the_diversity_objective() -> None:
 
 
 def test_the_burn_in_includes_the_iteration_it_names() -> None:
-    """As upstream, iterations 0 to `burn_in`: the multipliers move in the next one for the first time."""
+    """As upstream, iterations 0 to `burn_in`.
+
+    The multipliers move in the next one for the first time.
+    """
     assert not after(tiny(burn_in=2), iterations=1, first=2).multipliers.raw.any()
     assert after(tiny(burn_in=2), iterations=1, first=3).multipliers.raw.all()
 
@@ -204,7 +216,10 @@ def test_skills_learn_different_policies_from_the_same_reward() -> None:
 
 
 def test_running_task_values_are_averages_of_rewards_to_come() -> None:
-    """Scaled by 1 - gamma: with a task reward of 0.3 for ever, and values that know it, every skill has 0.3."""
+    """Scaled by 1 - gamma.
+
+    With a task reward of 0.3 for ever, and values that know it, every skill has 0.3.
+    """
     subject = learner(tiny())
     rollout = experience(subject)
     rollout.reward[..., 1] = 0.3
@@ -245,7 +260,10 @@ def test_normalisers_count_every_sample_once() -> None:
 
 
 def test_the_weight_of_regularity_grows_with_the_steps_done() -> None:
-    """From a share at the start to all of it: before the end of the ramp another share is another policy."""
+    """From a share at the start to all of it.
+
+    Before the end of the ramp another share is another policy.
+    """
     options = {"regular_steps": 1000, "num_skills": 1}
     early = [
         policy_after(tiny(regular_start=start, **options), steps_done=0) for start in (0.1, 0.9)
@@ -265,7 +283,10 @@ def policy_after(config: PretrainConfig, steps_done: int) -> dict[str, Tensor]:
 
 
 def test_learning_makes_rewarded_actions_likelier() -> None:
-    """Reward for the first action being high: after some iterations its mean has risen everywhere."""
+    """Reward for the first action being high.
+
+    After some iterations its mean has risen everywhere.
+    """
     config = tiny(num_skills=1, lr=1e-2, gamma=0.0, entropy=0.0)
     subject = learner(config)
     for iteration in range(15):

@@ -27,7 +27,10 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
-    """One row each, finite numbers, in plausible ranges: untrained robots stand about where they were put."""
+    """One row each, finite numbers, in plausible ranges.
+
+    Untrained robots stand about where they were put.
+    """
     walks = evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=2, steps=100))
     assert [(walk.checkpoint, walk.skill) for walk in walks] == [
         ("model_0", 0),
@@ -64,7 +67,10 @@ def test_json_lines_are_what_was_measured(checkpoint: Path, command: Command) ->
 def test_the_table_has_a_row_per_skill(
     checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the command and the randomisation in its title: a number without its conditions is none."""
+    """The title states command and randomisation.
+
+    A measure needs its conditions.
+    """
     evaluate(
         EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100, randomisation="paper")
     )

@@ -25,7 +25,7 @@ def test_weights_start_at_one_half_and_the_target_has_one() -> None:
     close(multipliers(1.0, 1.0, 1.0).weights(), torch.tensor([1.0, 0.5, 0.5]))
 
 
-def test_the_target_keeps_weight_one_whatever_its_raw_multiplier() -> None:
+def test_the_target_keeps_weight_one_for_any_raw_multiplier() -> None:
     """It is always above its own threshold, so that its raw multiplier drifts down."""
     lagrange = multipliers(1.0, 1.0, alpha=0.5, multiplier_lr=1.0)
     for _ in range(5):
@@ -48,7 +48,7 @@ def test_a_violated_skill_gains_weight_and_a_satisfied_one_loses_it() -> None:
 
 
 def test_one_step_is_adams_first_step() -> None:
-    """Adam's first step has the size of the learning rate whatever the gradient: +-0.05."""
+    """Adam's first step has the size of the learning rate for any gradient: +-0.05."""
     lagrange = multipliers(1.0, 0.5, 0.9, alpha=0.8, multiplier_lr=0.05)
     lagrange.update()
     close(lagrange.raw.detach(), torch.tensor([-0.05, 0.05, -0.05]), rtol=0, atol=1e-6)
@@ -74,7 +74,10 @@ def test_gradients_are_reset_at_every_update() -> None:
 
 
 def test_a_multiplier_turns_round_when_the_violation_ends() -> None:
-    """Accumulated, fifty steps of violation would outweigh fifty of the opposite: it would rise to the end."""
+    """Accumulated, fifty steps of violation would outweigh fifty of the opposite.
+
+    It would rise to the end.
+    """
     lagrange = multipliers(1.0, 0.6, alpha=0.8, multiplier_lr=0.01)
     raised = []
     for value in [0.6] * 50 + [0.9] * 50:

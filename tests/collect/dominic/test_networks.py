@@ -32,7 +32,10 @@ def inputs(count: int, size: int = INPUTS) -> torch.Tensor:
 
 
 def test_output_is_the_masked_recipe() -> None:
-    """Linear, ELU, times the skill's mask, twice, then Linear: the masks come after the activation."""
+    """Linear, ELU, times the skill's mask, twice, then Linear.
+
+    The masks come after the activation.
+    """
     net, x = network(), inputs(6)
     skill = torch.tensor([0, 1, 2, 3, 0, 1])
     one = functional.elu(x @ net.first.weight.T + net.first.bias) * net.mask0[skill]
@@ -41,7 +44,7 @@ def test_output_is_the_masked_recipe() -> None:
 
 
 def test_a_masked_unit_has_no_influence_on_its_skill() -> None:
-    """Whatever the weights of a unit that is switched off, the output stays; other skills notice."""
+    """Weights of a masked unit do not change the output; for other skills they do."""
     net, x = network(num_skills=2), inputs(4)
     net.mask0[0] = 1.0
     net.mask0[0, 3], net.mask0[1, 3] = 0.0, 1.0
@@ -132,7 +135,7 @@ def test_weights_follow_pytorchs_default_law() -> None:
 
 
 def policy() -> Policy:
-    """A policy whose standard deviations differ."""
+    """A policy with different standard deviations."""
     result = Policy(network(), OUTPUTS)
     with torch.no_grad():
         result.log_std[:] = torch.tensor([-1.0, 0.2, 0.7])
@@ -149,14 +152,17 @@ def test_log_prob_and_entropy_are_those_of_a_diagonal_gaussian() -> None:
 
 
 def test_log_prob_at_the_mean_of_a_unit_gaussian_is_minus_half_log_two_pi_per_action() -> None:
-    """By hand: -log(2 pi) / 2 = -0.9189 each, and an entropy of half a nat more than its negative, 1.4189."""
+    """Values by hand: -log(2 pi) / 2 = -0.9189 each, and an entropy of 1.4189."""
     actor = Policy(network(), OUTPUTS)
     close(actor.log_prob(torch.zeros(1, 3), torch.zeros(1, 3)), torch.tensor([-3 * 0.9189385]))
     close(actor.entropy(), torch.tensor(3 * 1.4189385))
 
 
 def test_a_new_policy_stays_near_the_default_pose() -> None:
-    """Its mean is a tenth of what the network would give without scaling, and unbiased; its deviation is one."""
+    """Its mean is a tenth of what the network would give without scaling, and unbiased.
+
+    Its deviation is one.
+    """
     actor, plain, x = Policy(network(), OUTPUTS), network(), inputs(50)
     skill = torch.arange(50) % 4
     close(actor(x, skill), 0.1 * (plain(x, skill) - plain.head.bias))
@@ -212,7 +218,7 @@ def test_normaliser_keeps_inputs_that_never_change_finite() -> None:
     )
 
 
-def test_normaliser_changes_only_when_told_to() -> None:
+def test_normaliser_changes_only_in_updates() -> None:
     """Looking at an observation is not counting it: upstream counts some twenty times."""
     normaliser = Normaliser(2)
     normaliser.update(inputs(5, 2))

@@ -1,4 +1,7 @@
-"""Pre-training again: the same seed gives the same bits, and a stopped run continues as if it had not been."""
+"""Repeatability of pre-training.
+
+The same seed gives the same bits, and a stopped run continues as if it had not been.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ def test_the_global_generators_are_not_used(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
-    """Six iterations at once, or three and, in a new trainer, three more: the same bits, lines and checkpoints."""
+    """Six iterations at once, or three and, in a new trainer, three more.
+
+    The same bits, lines and checkpoints.
+    """
     whole: dict[str, Any] = {
         "iterations": 6,
         "save_every": 3,
@@ -86,7 +92,7 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
 
 
 def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
-    """How far commands spread depends on the iteration, not on where the run was stopped."""
+    """The curriculum depends on the iteration, not on where the run was stopped."""
     episode = LocomotionConfig(forward_share=0.0, command_steps=3)
     config = tiny(iterations=8, save_every=2, num_skills=1, command_growth=0.9, episode=episode)
     seen = []
@@ -102,7 +108,7 @@ def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
 
 
 def kill_after(iterations: int, run: Path, command: list[str]) -> None:
-    """Start a run in a process of its own and kill it once it has logged some iterations."""
+    """Start a run in a separate process and kill it after some logged iterations."""
     log = run / METRICS_FILE
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -121,7 +127,10 @@ def kill_after(iterations: int, run: Path, command: list[str]) -> None:
 def test_a_run_killed_with_no_warning_continues_to_the_same_weights(
     tmp_path: Path, command: Command
 ) -> None:
-    """A real `kill -9` in the middle, then `--resume`: state, checkpoints and metrics of a run left alone."""
+    """A real `kill -9` in the middle, then `--resume`.
+
+    State, checkpoints and metrics of a run left alone.
+    """
     options = flags(iterations=36, save_every=5, num_skills=2, checkpoints=(2, 20))
     run = tmp_path / "killed"
     kill_after(8, run, [sys.executable, "-c", PROGRAM, *options, "--out", str(run)])

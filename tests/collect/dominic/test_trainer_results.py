@@ -1,4 +1,4 @@
-"""What pre-training leaves: configuration, metrics, checkpoints and the policies in them."""
+"""Results of pre-training: configuration, metrics, checkpoints and their policies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def test_a_run_leaves_configuration_metrics_state_events_and_checkpoints(tmp_pat
 
 
 def test_the_resolved_configuration_lies_beside_the_run(tmp_path: Path) -> None:
-    """Every value, defaults included: a later version with other defaults still knows what this run was."""
+    """Every value, defaults included.
+
+    A later version with other defaults still knows what this run was.
+    """
     run = pretrain(PretrainCommand(**vars(tiny(seed=5)), out=tmp_path / "run"))
     written = yaml.safe_load((run / "config.yaml").read_text())
     assert written["seed"] == 5
@@ -40,7 +43,10 @@ def test_the_resolved_configuration_lies_beside_the_run(tmp_path: Path) -> None:
 
 
 def test_checkpoints_are_policies_that_count_iterations_and_steps(tmp_path: Path) -> None:
-    """`model_0` is after one update, as upstream; 4 steps of 16 robots are 64 steps per iteration."""
+    """`model_0` is after one update, as upstream.
+
+    4 steps of 16 robots are 64 steps per iteration.
+    """
     trainer = trained(tmp_path, tiny(checkpoints=(0,)))
     for iteration, updates in ((0, 1), (3, 3)):
         path = tmp_path / "checkpoints" / f"model_{iteration}.pt"
@@ -55,7 +61,10 @@ def test_checkpoints_are_policies_that_count_iterations_and_steps(tmp_path: Path
 
 
 def test_the_written_policy_acts_as_the_trained_one(tmp_path: Path) -> None:
-    """Normaliser, masks and all: the numpy policy of the file equals the torch policy of the run."""
+    """Normaliser, masks and all.
+
+    The numpy policy of the file equals the torch policy of the run.
+    """
     trainer = trained(tmp_path, tiny())
     learner, policy = trainer.learner, trainer.policy()
     observation = torch.randn(6, 48, generator=torch.Generator().manual_seed(0))

@@ -19,7 +19,10 @@ NETWORKS = ("policy.network", "values", "successor")
 
 
 def test_a_run_can_start_from_the_weights_of_another(tmp_path: Path) -> None:
-    """Networks and normalisers are taken over, but for inputs that never changed; the other run is not touched."""
+    """Networks and normalisers are taken over, but for inputs that never changed.
+
+    The other run is not touched.
+    """
     config = tiny(num_skills=1)
     source = trained(tmp_path / "expert", config)
     untouched = state(tmp_path / "expert")
@@ -44,7 +47,7 @@ def test_a_run_can_start_from_the_weights_of_another(tmp_path: Path) -> None:
 
 
 def test_inputs_that_never_changed_begin_neutral(tmp_path: Path) -> None:
-    """Any command but the expert's would else be tens of deviations away, through weights that were never trained."""
+    """Otherwise other commands would be tens of deviations away, with untrained weights."""
     trained(tmp_path / "expert", tiny(num_skills=1))
     further = Trainer(tiny(num_skills=1, action_std=2.0), tmp_path / "further")
     further.start_from(tmp_path / "expert")
@@ -59,7 +62,7 @@ def test_inputs_that_never_changed_begin_neutral(tmp_path: Path) -> None:
 
 
 def test_a_run_that_started_from_another_does_so_even_if_killed_at_once(tmp_path: Path) -> None:
-    """The weights it starts from are saved before the first iteration, or resuming would begin with random ones."""
+    """The start weights are saved before the first iteration, so a resumed run has them."""
     expert = pretrain(PretrainCommand(**vars(tiny(num_skills=1)), out=tmp_path / "expert"))
     options = vars(tiny(num_skills=1, seed=9, save_every=100))
     unbroken = pretrain(PretrainCommand(**options, out=tmp_path / "unbroken", start=expert))

@@ -1,4 +1,4 @@
-"""What people may ask the worker themselves."""
+"""Commands of the worker for users."""
 
 from __future__ import annotations
 

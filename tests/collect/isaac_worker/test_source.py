@@ -1,4 +1,4 @@
-"""The worker stands alone: Python 3.8, three packages, and nothing of its own about the robot."""
+"""The worker's source: Python 3.8, three packages, and no constants of the robot."""
 
 from __future__ import annotations
 

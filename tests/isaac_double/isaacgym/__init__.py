@@ -1,4 +1,7 @@
-"""A double of Isaac Gym Preview 4: its interface and its rules, with MuJoCo underneath. See ../README.md."""
+"""A double of Isaac Gym Preview 4.
+
+Its interface and its rules, with MuJoCo underneath. See ../README.md.
+"""
 
 from __future__ import annotations
 

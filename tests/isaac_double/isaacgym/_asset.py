@@ -1,4 +1,7 @@
-"""Assets: what Isaac Gym makes of a URDF file, its order of joints and bodies among it, and boxes."""
+"""Assets.
+
+What Isaac Gym makes of a URDF file, its order of joints and bodies among it, and boxes.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def urdf_asset(path: Path, options: AssetOptions) -> Asset:
 
 
 def _walk(robot: ET.Element, collapse: bool) -> Iterator[tuple[str, str, ET.Element | None]]:
-    """Yield every link, the body it belongs to and the joint above it, depth first, siblings by name."""
+    """Yield every link with its body and the joint above it, depth first, siblings by name."""
     children: dict[str, list[tuple[str, ET.Element]]] = {}
     for joint in robot.iter("joint"):
         parent, child = (joint.find(end).get("link", "") for end in ("parent", "child"))  # type: ignore[union-attr]

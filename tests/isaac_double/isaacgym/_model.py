@@ -1,4 +1,7 @@
-"""The MuJoCo model behind an environment: a robot, the ground, boxes, and sensors of contact on every link."""
+"""The MuJoCo model behind an environment.
+
+A robot, the ground, boxes, and sensors of contact on every link.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ def contact_forces(sensordata: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _readable(asset: Asset) -> str:
-    """Return the URDF as MuJoCo takes it, with capsules for cylinders if the asset's options say so."""
+    """Return the URDF for MuJoCo, with capsules for cylinders if the asset's options ask for it."""
     urdf = asset.urdf
     if asset.options.replace_cylinder_with_capsule:
         urdf = urdf.replace("<cylinder", "<capsule")

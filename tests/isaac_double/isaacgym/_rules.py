@@ -1,4 +1,7 @@
-"""What breaks a rule of Isaac Gym. The real one returns stale numbers or crashes; the double says which rule it was."""
+"""Errors for broken rules of Isaac Gym, which itself returns stale numbers or crashes.
+
+The double names the rule.
+"""
 
 from __future__ import annotations
 

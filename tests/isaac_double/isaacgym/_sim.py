@@ -1,4 +1,7 @@
-"""A simulation's life: built, prepared, stepped. Keeps the tensors and refuses what Isaac Gym's rules forbid."""
+"""A simulation's life.
+
+Built, prepared, stepped. Keeps the tensors and refuses what Isaac Gym's rules forbid.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +142,8 @@ class Sim:
         )
         self.world = World(
             robot, [self._robot(env) for env in self.environments], self.ground.static_friction,  # type: ignore[union-attr]
-            (0.0, 0.0, self.params.gravity.z), self.params.dt, self_collision=not first[0].filter & first[0].filter,
+            (0.0, 0.0, self.params.gravity.z), self.params.dt,
+            self_collision=not first[0].filter & first[0].filter,
         )  # fmt: skip
         count, joints = len(self.environments), len(robot.joints)
         self.buffers = {

@@ -16,14 +16,14 @@ class SimType(IntEnum):
 
 
 class UpAxis(IntEnum):
-    """Which axis points up."""
+    """Axis that points up."""
 
     UP_AXIS_Y = 0
     UP_AXIS_Z = 1
 
 
 class DofDriveMode(IntEnum):
-    """What drives a joint."""
+    """Drive mode of a joint."""
 
     DOF_MODE_NONE = 0
     DOF_MODE_POS = 1
@@ -48,7 +48,7 @@ class CoordinateSpace(IntEnum):
 
 
 class IndexDomain(IntEnum):
-    """What an index counts within."""
+    """Domain of an index."""
 
     DOMAIN_ACTOR = 0
     DOMAIN_ENV = 1
@@ -140,7 +140,10 @@ class PlaneParams:
 
 @dataclass(slots=True)
 class AssetOptions:
-    """How an asset is loaded; defaults as in the real one, among them damping and a margin that nobody asked for."""
+    """Options with which an asset is loaded.
+
+    Defaults are the real ones, with some damping and a collision margin.
+    """
 
     angular_damping: float = 0.5
     armature: float = 0.0
@@ -159,7 +162,7 @@ class AssetOptions:
 
 @dataclass(slots=True)
 class ForceSensorProperties:
-    """What a force sensor reports."""
+    """Forces that a sensor reports."""
 
     enable_constraint_solver_forces: bool = True
     enable_forward_dynamics_forces: bool = True
@@ -194,7 +197,10 @@ class RigidShapeProperties:
 
 
 def copied(values: list) -> list:
-    """Copy a list of structures with all they hold; `copy.deepcopy` takes a minute for 4096 robots."""
+    """Copy a list of structures with all they hold.
+
+    `copy.deepcopy` takes a minute for 4096 robots.
+    """
     return [_copied(value) for value in values]
 
 
@@ -205,7 +211,7 @@ def _copied(value: object) -> object:
 
 @dataclass(frozen=True)
 class Version:
-    """Of Isaac Gym."""
+    """Version of Isaac Gym."""
 
     major: int = 1
     minor: int = 0

@@ -1,4 +1,7 @@
-"""All environments of a simulation, stepped by MuJoCo. Each is a world of its own: states are relative to it."""
+"""All environments of a simulation, stepped by MuJoCo.
+
+States are relative to it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ FEW = 64
 
 @dataclass
 class Robot:
-    """What is special about the robot of one environment."""
+    """Parameters of the robot in one environment."""
 
     pose: np.ndarray  # (7,) position, quaternion xyzw
     friction: float
@@ -34,10 +37,11 @@ class World:
     """N environments with one kind of robot."""
 
     def __init__(
-        self, asset: Asset, robots: list[Robot], ground_friction: float, gravity: tuple[float, ...], dt: float,
+        self, asset: Asset, robots: list[Robot], ground_friction: float,
+        gravity: tuple[float, ...], dt: float,
         *, self_collision: bool,
     ) -> None:  # fmt: skip
-        """Compile one model for all, and give each environment its own masses, frictions and boxes."""
+        """Compile one model, and give each environment its own masses, frictions and boxes."""
         self._asset, self._robots, self._ground_friction = asset, robots, ground_friction
         self._num_boxes = len(robots[0].boxes)
         self._model = build_model(
@@ -83,7 +87,10 @@ class World:
             self._batch.bind("mocap_pos")[environments] = places
 
     def set_root(self, environments: np.ndarray, rows: np.ndarray) -> None:
-        """Place bases: rows of position, quaternion xyzw, linear and angular velocity, world axes."""
+        """Place bases.
+
+        Rows of position, quaternion xyzw, linear and angular velocity, world axes.
+        """
         quaternion = np.roll(rows[:, 3:7], 1, axis=-1)
         quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
         self._qpos[environments, :7] = np.concatenate([rows[:, :3], quaternion], axis=-1)

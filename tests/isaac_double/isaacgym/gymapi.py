@@ -44,9 +44,9 @@ ENV_SPACE, LOCAL_SPACE, GLOBAL_SPACE = CoordinateSpace
 DOMAIN_ACTOR, DOMAIN_ENV, DOMAIN_SIM = IndexDomain
 
 __all__ = [
-    "Actor", "Asset", "AssetOptions", "Env", "ForceSensorProperties", "Gym", "Mat33", "PhysXParams", "PlaneParams",
-    "Quat", "RigidBodyProperties", "RigidShapeProperties", "Sim", "SimParams", "Tensor", "Transform", "Vec3",
-    "acquire_gym",
+    "Actor", "Asset", "AssetOptions", "Env", "ForceSensorProperties", "Gym", "Mat33",
+    "PhysXParams", "PlaneParams", "Quat", "RigidBodyProperties", "RigidShapeProperties", "Sim",
+    "SimParams", "Tensor", "Transform", "Vec3", "acquire_gym",
 ]  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class Gym:
     def get_version(self) -> Version:
         return Version()
 
-    # --- building ------------------------------------------------------------------------------------------------
+    # --- building --------------------------------------------------------------------------------
     def create_sim(
         self, compute_device: int = 0, graphics_device: int = 0, type: SimType = SIM_FLEX,
         params: SimParams | None = None,
@@ -89,7 +89,8 @@ class Gym:
         return box_asset((width, height, depth), options or AssetOptions())
 
     def create_asset_force_sensor(
-        self, asset: Asset, body_idx: int, local_pose: Transform, props: ForceSensorProperties | None = None
+        self, asset: Asset, body_idx: int, local_pose: Transform,
+        props: ForceSensorProperties | None = None
     ) -> int:  # fmt: skip
         require_doubled(local_pose == Transform(), "force sensors away from the body's origin")
         return asset.add_sensor(body_idx, props or ForceSensorProperties())
@@ -104,7 +105,8 @@ class Gym:
         return arg0.environments[-1]
 
     def create_actor(
-        self, env: Env, asset: Asset, pose: Transform, name: str | None = None, group: int = -1, filter: int = -1,
+        self, env: Env, asset: Asset, pose: Transform, name: str | None = None,
+        group: int = -1, filter: int = -1,
         segmentationId: int = 0,
     ) -> int:  # fmt: skip
         env.sim.require_building("create_actor")
@@ -119,7 +121,7 @@ class Gym:
     def prepare_sim(self, arg0: Sim) -> bool:
         return arg0.prepare()
 
-    # --- properties ----------------------------------------------------------------------------------------------
+    # --- properties ------------------------------------------------------------------------------
     def get_asset_dof_names(self, arg0: Asset) -> list[str]:
         return list(arg0.joints)
 
@@ -209,7 +211,7 @@ class Gym:
         }
         return start[arg3] + actor.asset.bodies.index(arg2)
 
-    # --- tensors -------------------------------------------------------------------------------------------------
+    # --- tensors ---------------------------------------------------------------------------------
     def acquire_actor_root_state_tensor(self, arg0: Sim) -> Tensor:
         return arg0.acquire("root")
 

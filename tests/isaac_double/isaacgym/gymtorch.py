@@ -26,7 +26,7 @@ def wrap_tensor(
 
 
 def unwrap_tensor(torch_tensor: torch.Tensor) -> Tensor:
-    """Return the address of a torch tensor; it must outlive whatever reads it."""
+    """Return the address of a torch tensor, which must outlive its readers."""
     require(torch_tensor.is_contiguous(), "unwrap_tensor: the tensor must be contiguous")
     return Tensor(
         torch_tensor.detach().numpy(), KINDS[torch_tensor.dtype], weakref.ref(torch_tensor)
