@@ -1,0 +1,61 @@
+"""The wheel has code and shipped policies, but no documents or figures."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from .markdown import ROOT
+
+PACKAGES = ("collect", "configs", "deploy", "solo_doi")
+FILES = ("LICENSE", "README.md", "pyproject.toml")
+DOCUMENTS = (".csv", ".ipynb", ".md", ".png", ".webp")
+BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
+NEEDED = {
+    "collect/checkpoints/locomotion/expert.pt",
+    "deploy/install/robot-requirements.txt",
+    "solo_doi/py.typed",
+    "solo_doi/skills/locomotion/skills.onnx",
+    "solo_doi/skills/locomotion/evaluation/metrics.json",
+    "solo_doi/skills/steerable/skills.onnx",
+}
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Names of the files in a wheel, built from a copy: a build writes into its source."""
+    setuptools = pytest.importorskip("setuptools")
+    if int(setuptools.__version__.split(".")[0]) < 77:
+        pytest.skip("setuptools before 77 cannot read the licence in pyproject.toml")
+    source = tmp_path_factory.mktemp("source")
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for file in FILES:
+        shutil.copy(ROOT / file, source / file)
+    target = tmp_path_factory.mktemp("wheel")
+    environment = os.environ | {"PYTHONPATH": ""}
+    command = [sys.executable, "-c", BUILD, str(target)]
+    built = subprocess.run(
+        command, cwd=source, env=environment, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr
+    (wheel,) = Path(target).glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_wheel_has_no_documents(content: set[str]) -> None:
+    assert [name for name in sorted(content) if name.endswith(DOCUMENTS)] == []
+    assert [name for name in sorted(content) if "/docs/" in name] == []
+
+
+def test_wheel_has_what_the_commands_need(content: set[str]) -> None:
+    assert NEEDED - content == set()
