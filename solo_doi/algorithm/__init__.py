@@ -1,1 +1,1 @@
-"""The paper: diverse skills from offline data, each close to the expert. Equations and code: docs/method.md."""
+"""The method of the paper: diverse skills from offline data, each close to the expert."""

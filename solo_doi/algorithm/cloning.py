@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from . import equations
-from .diagnostics import Advance, finite
+from .diagnostics import finite
 from .networks import SkillNetwork
+from .part_configs import PolicyConfig
 from .ratios import per_trajectory
-from .train_config import PolicyConfig
 from .training_data import Problem
+from .training_output import Advance
 
 LOG_STD_RANGE = (-5.0, 2.0)
 """Limits of the log deviation of a scaled action."""

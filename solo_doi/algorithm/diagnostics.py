@@ -1,9 +1,8 @@
-"""Notices training that leads nowhere, and says what to change."""
+"""Detection of training that fails, with advice on the settings to change."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -11,16 +10,18 @@ from solo_doi.common.errors import SoloError
 
 from .train_config import TrainConfig
 
-Advance = Callable[[dict[str, float]], None]
-"""Who is told the losses of every update."""
-PATIENCE = 20
-"""Outer steps in a row that something must last before it is told; all of them, if there are fewer."""
+GRACE_STEPS = 20
+"""Consecutive outer steps that a problem must last before it is reported; all steps of a shorter
+run."""
 SMALLEST_SHARE = 1e-3
-"""Weights are collapsed if no larger share of the data carries them, beside what truncation makes equal."""
+"""Effective share of the data below which weights are collapsed, beside the share that truncation
+makes equal."""
+CHANCE_MARGIN = 0.2
+"""Part of the way from chance to certainty that the accuracy must reach."""
 
 
 class WarningId(Enum):
-    """Kinds of warnings of a run. Each is given once, with the numbers of its first occurrence."""
+    """Kinds of warnings. Each is given once, with the numbers of its first occurrence."""
 
     EPS_BELOW_LIMIT = "eps"
     EXPERT_WEIGHTS = "expert_weights"
@@ -38,59 +39,63 @@ TEXT_STARTS = {
 }
 """First words of warnings in checkpoints of version 0.1, which have no ids."""
 
-LOWER = {
+SETTING_TO_LOWER = {
     "loss/policy": "policy.lr",
     "loss/classifier": "classifier.lr",
     "loss/expert_value": "value.lr or classifier.reward_scale",
     "loss/discriminator": "discriminator.lr",
 }
-"""What to lower if a loss is no number; others are the skills' values' doing."""
+"""Setting to lower if a loss is not finite."""
+OTHER_TO_LOWER = "value.lr or diversity_weight"
+"""The same for all other metrics, which depend on the skills' values."""
 
 
 class TrainingError(SoloError):
-    """Training that cannot lead anywhere, with what to change."""
+    """Training that cannot succeed, with the setting to change."""
 
 
 def finite(metrics: dict[str, float], when: str) -> dict[str, float]:
-    """Return the metrics if all are numbers; training on NaN would only spread it."""
+    """Return the metrics if all are finite.
+
+    Raises:
+        TrainingError: A metric is NaN or infinite, which would spread to the weights.
+    """
     for name, value in metrics.items():
         if not math.isfinite(value):
-            lower = LOWER.get(name, "value.lr or diversity_weight")
+            lower = SETTING_TO_LOWER.get(name, OTHER_TO_LOWER)
             raise TrainingError(
-                f"{name} became {value} in {when}. Lower {lower}, or look for extreme numbers in the data with "
-                "`solo-collect inspect`."
+                f"{name} became {value} in {when}. Lower {lower}, or look for extreme numbers in "
+                "the data with `solo-collect inspect`."
             )
     return metrics
 
 
 def collapsed_share(rows: int, truncation: float) -> float:
-    """Effective share of `rows` below which weights are collapsed.
+    """Return the effective share of `rows` below which weights are collapsed.
 
-    However few rows have weight, those above the quantile of truncation are equal: there is no smaller share.
+    Truncation makes all weights above a quantile equal, so the share cannot be smaller than theirs.
     """
     return 1 - truncation + max(SMALLEST_SHARE, 2 / rows)
 
 
-class Health:
-    """Follows the metrics of a run; every complaint is made once."""
+class Diagnostics:
+    """Observer of the metrics of a run. Each kind of warning is given once."""
 
     def __init__(self, config: TrainConfig) -> None:
-        """Complain about what the configuration alone tells."""
-        self._config, self._skills = config, range(config.skills)
-        self._patience = min(PATIENCE, config.outer)
-        self._weight = (
-            "diversity_weight"
-            if config.alpha is None
-            else "ALPHA of --objective unconstrained:ALPHA"
-        )
-        self._lasting: dict[str, int] = {}
+        """Report problems that the configuration alone shows."""
+        self._config = config
+        self._grace_steps = min(GRACE_STEPS, config.outer)
+        self._steps: dict[str, int] = {}
+        """Consecutive outer steps with a problem, by the value of its id."""
         self._warnings: dict[WarningId, str] = {}
+        """Texts of all warnings so far."""
         limit = math.log(config.skills)
         if config.fixed_sigma is None and config.objective == "doi" and 0 < config.eps < limit:
-            self._warn(
+            self._report(
                 WarningId.EPS_BELOW_LIMIT,
-                f"eps {config.eps:g} is below log({config.skills}) = {limit:.2f}, what skills that share nothing cost: "
-                "they may join and part in turns. Fewer skills, or a larger eps, settle.",
+                f"eps {config.eps:g} is below log({config.skills}) = {limit:.2f}, the divergence "
+                "of skills that share nothing: they may merge and separate in turns. Use fewer "
+                "skills, or a larger eps.",
             )
 
     @property
@@ -99,13 +104,13 @@ class Health:
         return list(self._warnings.values())
 
     def state(self) -> dict[str, Any]:
-        """Return what a continued run must know."""
+        """Return the state that a continued run needs."""
         ids = [kind.value for kind in self._warnings]
-        return {"lasting": self._lasting, "warnings": self.warnings, "warning_ids": ids}
+        return {"lasting": self._steps, "warnings": self.warnings, "warning_ids": ids}
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue from what `state` returned."""
-        self._lasting = dict(state["lasting"])
+        self._steps = dict(state["lasting"])
         texts = state["warnings"]
         if "warning_ids" in state:
             ids = [WarningId(value) for value in state["warning_ids"]]
@@ -114,86 +119,107 @@ class Health:
         self._warnings = dict(zip(ids, texts, strict=True))
 
     def observe_expert(self, effective_samples: float, rows: int) -> None:
-        """Complain if the recovered expert rests on next to nothing: all that is learned later rests on it."""
+        """Report collapsed weights of the recovered expert, on which all skills depend."""
         share = effective_samples / rows
         if share < collapsed_share(rows, self._config.truncation):
-            self._warn(
+            self._report(
                 WarningId.EXPERT_WEIGHTS,
-                f"the expert's weights rest on {share:.2%} of the data: neither it nor skills near it mean much. Lower "
-                "classifier.reward_scale or truncation, or use more data like the expert's.",
+                f"the expert's weights rest on {share:.2%} of the data: neither it nor skills near "
+                "it mean much. Lower classifier.reward_scale or truncation, or use more data like "
+                "the expert's.",
             )
 
     def observe_full(self, shares: list[float], rows: int) -> list[str]:
-        """Return a new complaint about the effective share of every skill in all of the data.
+        """Return a new warning about the effective share of every skill in all of the data.
 
-        A subset seldom has the few rows that carry all the weight, where there are such.
+        The subset of an outer step may miss the few rows that carry all the weight.
         """
         share = min(shares)
         if share >= collapsed_share(rows, self._config.truncation):
             return []
-        text = self._collapsed(share)
-        if not self._warn(WarningId.SKILL_WEIGHTS, text):
-            return []
-        return [text]
+        return self._report(WarningId.SKILL_WEIGHTS, self._collapsed(share))
 
     def observe(self, metrics: dict[str, float]) -> list[str]:
-        """Return new complaints about an outer step."""
-        exponents = [metrics[f"exponent/{skill}"] for skill in self._skills]
-        alike = [f"{skill} ({value:.2f})" for skill, value in enumerate(exponents) if value < 1]
-        share = min(metrics[f"effective_share/{skill}"] for skill in self._skills)
-        accuracy = metrics.get("discriminator_accuracy")
-        complaints = {
-            WarningId.EXPONENT: (
-                bool(alike)
-                and self._config.diversity == "discriminator",  # a force has no exponent
-                "the exponent that makes skills differ is below 1 for "
-                f"{'skill' if len(alike) == 1 else 'skills'} {', '.join(alike)}: what sets them apart fades. "
-                f"Raise {self._weight}{self._or_else()} if they should differ.",
-            ),
-            WarningId.SKILL_WEIGHTS: (
-                share < collapsed_share(self._config.subset, self._config.truncation),
-                self._collapsed(share),
-            ),
-            WarningId.DISCRIMINATOR: (
-                max(exponents) >= 1
-                and accuracy is not None
-                and accuracy < 0.8 / len(self._skills) + 0.2,
-                "the discriminator names skills no better than chance although they may differ. Raise "
-                f"{self._weight}, or give it features that tell behaviours apart (discriminator.terms, .average).",
-            ),
+        """Return new warnings about an outer step."""
+        problems = {
+            WarningId.EXPONENT: self._fading_differences(metrics),
+            WarningId.SKILL_WEIGHTS: self._collapsed_weights(metrics),
+            WarningId.DISCRIMINATOR: self._weak_discriminator(metrics),
         }
         new = []
-        for kind, (present, text) in complaints.items():
-            steps = 0
-            if present:
-                steps = self._lasting.get(kind.value, 0) + 1
-            self._lasting[kind.value] = steps
-            if steps == self._patience and self._warn(kind, text):
-                new.append(text)
+        for kind, text in problems.items():
+            if text is None:
+                self._steps[kind.value] = 0
+                continue
+            self._steps[kind.value] = self._steps.get(kind.value, 0) + 1
+            if self._steps[kind.value] == self._grace_steps:
+                new += self._report(kind, text)
         return new
+
+    def _report(self, kind: WarningId, text: str) -> list[str]:
+        """Keep a warning and return it; empty if one of its kind was given before."""
+        if kind in self._warnings:
+            return []
+        self._warnings[kind] = text
+        return [text]
+
+    def _fading_differences(self, metrics: dict[str, float]) -> str | None:
+        if self._config.diversity != "discriminator":
+            return None  # a force has no exponent
+        low = []
+        for skill, value in enumerate(self._exponents(metrics)):
+            if value < 1:
+                low.append(f"{skill} ({value:.2f})")
+        if not low:
+            return None
+        skills = "skill" if len(low) == 1 else "skills"
+        return (
+            f"the exponent that makes skills differ is below 1 for {skills} {', '.join(low)}: "
+            f"their differences fade. Raise {self._diversity_setting()}{self._alternative()} if "
+            "they should differ."
+        )
+
+    def _collapsed_weights(self, metrics: dict[str, float]) -> str | None:
+        config = self._config
+        share = min(metrics[f"effective_share/{skill}"] for skill in range(config.skills))
+        if share >= collapsed_share(config.subset, config.truncation):
+            return None
+        return self._collapsed(share)
+
+    def _weak_discriminator(self, metrics: dict[str, float]) -> str | None:
+        accuracy = metrics.get("discriminator_accuracy")
+        if accuracy is None or max(self._exponents(metrics)) < 1:
+            return None
+        if accuracy >= (1 - CHANCE_MARGIN) / self._config.skills + CHANCE_MARGIN:
+            return None
+        return (
+            "the discriminator names skills no better than chance although they may differ. Raise "
+            f"{self._diversity_setting()}, or give it features that separate behaviours "
+            "(discriminator.terms, .average)."
+        )
+
+    def _exponents(self, metrics: dict[str, float]) -> list[float]:
+        return [metrics[f"exponent/{skill}"] for skill in range(self._config.skills)]
 
     def _collapsed(self, share: float) -> str:
         return (
-            f"a skill's weights rest on {share:.2%} of the data: ratios and policies mean little. Lower "
-            f"truncation or {self._weight}, or use more data."
+            f"a skill's weights rest on {share:.2%} of the data: ratios and policies mean little. "
+            f"Lower truncation or {self._diversity_setting()}, or use more data."
         )
 
-    def _warn(self, kind: WarningId, text: str) -> bool:
-        """Keep a warning; return False if one of its kind was given before."""
-        if kind in self._warnings:
-            return False
-        self._warnings[kind] = text
-        return True
+    def _diversity_setting(self) -> str:
+        """Name the setting that is the weight of diversity."""
+        if self._config.alpha is None:
+            return "diversity_weight"
+        return "ALPHA of --objective unconstrained:ALPHA"
 
-    def _or_else(self) -> str:
-        """What else than the weight of diversity raises exponents."""
+    def _alternative(self) -> str:
+        """Name other settings that raise exponents, besides the weight of diversity."""
         if self._config.alpha is not None:
             return ""
-        return (
-            " or eps"
-            if self._config.fixed_sigma is None
-            else ", or lower SIGMA of --multipliers fixed:SIGMA,"
-        )
+        if self._config.fixed_sigma is None:
+            return " or eps"
+        return ", or lower SIGMA of --multipliers fixed:SIGMA,"
 
 
 def _id_of_text(text: str) -> WarningId:

@@ -1,4 +1,4 @@
-"""The paper's equations, one pure function each. README.md maps them to the paper.
+"""The paper's equations, one pure function each. solo_doi/docs/method.md maps them to the paper.
 
 Sample axes come last: skills x samples is (Z, N). Ratios are kept as logarithms: the mean of
 exp(log_eta) is one, the sum of exp(log_w) is one. Logarithms are normalised before they are

@@ -133,7 +133,8 @@ class Members:
         hidden = x.expand(len(self.weights[0]), *x.shape)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = functional.relu(torch.baddbmm(bias, hidden, weight), inplace=True)
-        logits: Tensor = SampleLastLinear.apply(hidden, self.weights[-1], self.biases[-1])  # type: ignore[no-untyped-call]
+        apply = SampleLastLinear.apply
+        logits: Tensor = apply(hidden, self.weights[-1], self.biases[-1])  # type: ignore[no-untyped-call]
         return torch.log_softmax(logits, dim=1)
 
 

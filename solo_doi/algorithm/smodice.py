@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .diagnostics import Advance, finite
+from .diagnostics import finite
 from .minibatches import Windows, sample_windows
 from .networks import Classifier, SkillNetwork
 from .ratios import normalised, state_values
 from .train_config import TrainConfig
 from .training_data import Problem
+from .training_output import Advance
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The data of a run as tensors: normalised states once each, and which of them every transition joins."""
+"""Data of a run as tensors: every normalised state once, and the two states of each transition."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from solo_doi.data.transitions import Transitions
 from .projection import projected
 from .train_config import TrainConfig
 
+ACTION_RANGE = 0.999
+"""Largest scaled action in the data; a tanh policy cannot reach 1."""
 CONSTANT = 1e-6
-"""Standard deviation below which an input counts as constant and is only centred: the command, for one."""
+"""Standard deviation below which an input is constant, such as the command, and only centred."""
 
 
 @dataclass(frozen=True)
@@ -23,49 +25,64 @@ class Scale:
     """Affine map of inputs to zero mean and unit deviation."""
 
     mean: np.ndarray
+    """Mean of every input."""
     std: np.ndarray
+    """Standard deviation of every input; 1 if it is constant."""
 
     @classmethod
     def of(cls, values: np.ndarray) -> Scale:
-        """Measure; inputs that never change keep their scale."""
+        """Return the map that normalises `values` (N, inputs)."""
+        mean = values.mean(axis=0, dtype=np.float64)
         std = values.std(axis=0, dtype=np.float64)
-        return cls(
-            values.mean(axis=0, dtype=np.float64).astype(np.float32),
-            np.where(std < CONSTANT, 1.0, std).astype(np.float32),
-        )
+        std = np.where(std < CONSTANT, 1.0, std)
+        return cls(mean.astype(np.float32), std.astype(np.float32))
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Apply."""
+        """Normalise values."""
         return ((values - self.mean) / self.std).astype(np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What training works on; N transitions, M states."""
+    """Tensors of the learning problem: N transitions between M states."""
 
-    states: Tensor  # (M, observation) normalised
-    here: Tensor  # (N,) state of each transition
-    there: Tensor  # (N,) state it leads to
-    linked: bool  # every transition leads to the state the next one of its trajectory starts from
-    first: Tensor  # (trajectories,) first transition of each
-    length: Tensor  # (trajectories,)
-    trajectory: Tensor  # (N,)
-    held_out: Tensor  # (N,) of trajectories the discriminator must not learn from
-    classifier_input: Tensor  # (N, projected) normalised
-    expert_input: Tensor  # (expert states, projected) in the same scale
-    discriminator_input: Tensor  # (N, projected) normalised
-    actions: Tensor  # (N, action) in the data's range, scaled to +-1
+    states: Tensor
+    """Normalised states, (M, observation)."""
+    here: Tensor
+    """Number of the state before each transition, (N,)."""
+    there: Tensor
+    """Number of the state after each transition, (N,)."""
+    linked: bool
+    """True if every transition ends in the state in which the next of its trajectory starts."""
+    first: Tensor
+    """First transition of every trajectory, (trajectories,)."""
+    length: Tensor
+    """Transitions of every trajectory, (trajectories,)."""
+    trajectory: Tensor
+    """Number of each transition's trajectory, (N,)."""
+    held_out: Tensor
+    """True for transitions that the discriminator is not trained on, (N,)."""
+    classifier_input: Tensor
+    """Normalised projection for the classifier, (N, projected)."""
+    expert_input: Tensor
+    """The same of the expert's states, in the same scale, (expert states, projected)."""
+    discriminator_input: Tensor
+    """Normalised projection for the discriminator, (N, projected)."""
+    actions: Tensor
+    """Actions, scaled to +-1 over the range of the data, (N, action)."""
     state_scale: Scale
+    """Normalisation of states."""
     action_scale: Scale
+    """Scaling of actions."""
 
     @property
     def num_rows(self) -> int:
-        """How many transitions there are."""
+        """Number of transitions."""
         return len(self.here)
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors lie."""
+        """Device of all tensors."""
         return self.states.device
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
@@ -79,36 +96,27 @@ class Problem:
         """Prepare coverage data and expert states."""
         if data.actions is None:
             raise SoloError(
-                "The coverage data have no actions to learn from; only the expert's may be states alone."
+                "The coverage data have no actions to learn from; only the expert's may be states "
+                "alone."
             )
         states, here, there, linked = state_table(data)
         scale = Scale.of(data.observations)
         classifier_terms = config.projection or config.classifier.terms
         discriminator_terms = config.projection or config.discriminator.terms
         seen = projected(data, classifier_terms, config.classifier.average, "the coverage data")
-        demonstrated = projected(
-            expert, classifier_terms, config.classifier.average, "the expert data"
-        )
+        average = config.classifier.average
+        demonstrated = projected(expert, classifier_terms, average, "the expert data")
         if demonstrated.shape[1] != seen.shape[1]:
             raise SoloError(
-                f"{', '.join(classifier_terms)}: {seen.shape[1]} numbers in the coverage data, {demonstrated.shape[1]} "
-                "in the expert data. Expected data of the same robot."
+                f"{', '.join(classifier_terms)}: {seen.shape[1]} numbers in the coverage data, "
+                f"{demonstrated.shape[1]} in the expert data. Expected data of the same robot."
             )
         classifier_scale = Scale.of(seen)
         averaged = projected(
             data, discriminator_terms, config.discriminator.average, "the coverage data"
         )
-        low, high = data.actions.min(axis=0), data.actions.max(axis=0)
-        action_scale = Scale(
-            (low + high) / 2, np.maximum((high - low) / 2, CONSTANT) / ACTION_RANGE
-        )
-
-        # By the seed, but not from the generator: what is held out must not change what else is drawn.
-        held_out = (
-            np.random.default_rng(config.seed).random(len(data.starts))
-            < config.discriminator.held_out
-        )
-        held_out &= not held_out.all()  # of a few trajectories, something must remain to learn from
+        held_out = _held_out(len(data.starts), config)
+        action_scale = _action_scale(data.actions)
 
         def tensor(array: np.ndarray) -> Tensor:
             return torch.from_numpy(np.ascontiguousarray(array)).to(device)
@@ -131,32 +139,47 @@ class Problem:
         )
 
 
-ACTION_RANGE = 0.999
-"""Largest scaled action in the data: a tanh policy cannot reach 1."""
+def _held_out(trajectories: int, config: TrainConfig) -> np.ndarray:
+    """Choose the trajectories that the discriminator is not trained on, (trajectories,)."""
+    # Its own generator: the choice must not change any other random number of the run.
+    numbers = np.random.default_rng(config.seed).random(trajectories)
+    held_out = numbers < config.discriminator.held_out
+    if held_out.all():  # of a few trajectories, some must remain to learn from
+        return np.zeros_like(held_out)
+    return held_out
+
+
+def _action_scale(actions: np.ndarray) -> Scale:
+    """Return the map of the data's range of actions to +-`ACTION_RANGE`."""
+    low = actions.min(axis=0)
+    high = actions.max(axis=0)
+    return Scale((low + high) / 2, np.maximum((high - low) / 2, CONSTANT) / ACTION_RANGE)
 
 
 def state_table(data: Transitions) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """States (M, observation), for every transition the state it starts from and the one it leads to, and if linked.
+    """Return states (M, observation), the states before and after each transition, and `linked`.
 
-    Where each transition leads to the next one's state, a state is kept once, which halves the work on values.
+    If every transition ends where the next one starts, each state is kept once, which halves the
+    work on values.
     """
     last = np.zeros(len(data), dtype=bool)
     last[np.append(data.starts[1:], len(data)) - 1] = True
-    linked = all(  # piece by piece: at once it would take as much memory again as the data
-        (data.next_observations[rows] == data.observations[rows + 1]).all()
-        for rows in np.array_split(np.flatnonzero(~last), 1 + len(data) // 65536)
-    )
     rows = np.arange(len(data))
-    if not linked:
-        return (
-            np.concatenate([data.observations, data.next_observations]),
-            rows,
-            rows + len(data),
-            False,
-        )
-    # One more state per trajectory: the one its last transition leads to.
+    if not _is_linked(data, rows[~last]):
+        states = np.concatenate([data.observations, data.next_observations])
+        return states, rows, rows + len(data), False
+    # One more state per trajectory: the state after its last transition.
     here = rows + data.trajectory
     states = np.empty((len(data) + len(data.starts), data.observations.shape[1]), dtype=np.float32)
     states[here] = data.observations
     states[here[last] + 1] = data.next_observations[last]
     return states, here, here + 1, True
+
+
+def _is_linked(data: Transitions, rows: np.ndarray) -> bool:
+    """Return True if these transitions end in the state in which the next row starts."""
+    # In pieces, because one comparison of everything needs as much memory as the data.
+    for piece in np.array_split(rows, 1 + len(data) // 65536):
+        if not (data.next_observations[piece] == data.observations[piece + 1]).all():
+            return False
+    return True

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from solo_doi.algorithm.cloning import clone
-from solo_doi.algorithm.run_writer import SavedState
 from solo_doi.algorithm.training import Training
+from solo_doi.algorithm.training_output import SavedState
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.runs.run_config import RunConfig

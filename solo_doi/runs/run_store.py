@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from solo_doi.algorithm.run_writer import SavedState
+from solo_doi.algorithm.training_output import SavedState
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason, write_hdf5, write_text, write_torch
 from solo_doi.policies.skill_policy import SkillPolicy
@@ -23,7 +23,7 @@ MEANING_OF_RATIOS = "log of weights that sum to 1 over the transitions, in the o
 
 
 class RunStore:
-    """Writer and reader that training uses; implements `solo_doi.algorithm.run_writer.RunWriter`."""
+    """Writer and reader that training uses; implements `solo_doi.algorithm.training_output.RunWriter`."""
 
     def __init__(self, run: Path) -> None:
         """Use a run directory. Nothing is written before the first result."""

@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from solo_doi.algorithm.training import Training, TrainingLog
+from solo_doi.algorithm.training import Training
+from solo_doi.algorithm.training_output import TrainingLog
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text

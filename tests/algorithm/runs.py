@@ -13,13 +13,13 @@ import h5py
 import numpy as np
 import torch
 
-from solo_doi.algorithm.train_config import (
+from solo_doi.algorithm.part_configs import (
     ClassifierConfig,
     DiscriminatorConfig,
     PolicyConfig,
-    TrainConfig,
     ValueConfig,
 )
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.data.manifest import ShardEntry

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from solo_doi.algorithm.train_config import ClassifierConfig, DiscriminatorConfig, TrainConfig
+from solo_doi.algorithm.part_configs import ClassifierConfig, DiscriminatorConfig
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training_data import Problem
 from solo_doi.data.transitions import Transitions
 from tests.data.datasets import made_up_transitions

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from solo_doi.algorithm.background import background_worker
-from solo_doi.algorithm.train_config import PolicyConfig
+from solo_doi.algorithm.part_configs import PolicyConfig
 from solo_doi.data.dataset import read_transitions
 from solo_doi.policies.skill_policy import SkillPolicy
 

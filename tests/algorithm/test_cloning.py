@@ -12,7 +12,7 @@ from torch import Tensor
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.cloning import LOG_STD_RANGE, PolicyLearner, clone, draw_rows
 from solo_doi.algorithm.networks import SkillNetwork
-from solo_doi.algorithm.train_config import PolicyConfig
+from solo_doi.algorithm.part_configs import PolicyConfig
 from solo_doi.algorithm.training_data import ACTION_RANGE, Problem
 
 from .small import build, ragged, seeded, table

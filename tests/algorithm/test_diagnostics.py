@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.diagnostics import PATIENCE, Health, TrainingError, finite
+from solo_doi.algorithm.diagnostics import GRACE_STEPS, Diagnostics, TrainingError, finite
 from solo_doi.algorithm.ratios import normalised
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common.metrics_log import read_metrics
@@ -24,7 +24,7 @@ BAD = {
     "discriminator": {"discriminator_accuracy": 0.4},
 }
 TEXT = {
-    "exponent": "is below 1 for skills 0 (0.90), 1 (0.80), 2 (0.50): what sets them apart fades. Raise",
+    "exponent": "is below 1 for skills 0 (0.90), 1 (0.80), 2 (0.50): their differences fade. Raise",
     "weights": "a skill's weights rest on 0.15% of the data",
     "discriminator": "the discriminator names skills no better than chance",
 }
@@ -40,20 +40,20 @@ def metrics(**changes: float) -> dict[str, float]:
     return each | {"discriminator_accuracy": 0.9} | changes
 
 
-def health(**changes: object) -> Health:
+def health(**changes: object) -> Diagnostics:
     """Of three skills."""
-    return Health(TrainConfig(**({"skills": SKILLS, "eps": 2.0} | changes)))  # type: ignore[arg-type]
+    return Diagnostics(TrainConfig(**({"skills": SKILLS, "eps": 2.0} | changes)))  # type: ignore[arg-type]
 
 
-def told(watched: Health, steps: int, **changes: float) -> list[list[str]]:
+def told(watched: Diagnostics, steps: int, **changes: float) -> list[list[str]]:
     """Complaints of equal steps, one after another."""
     return [watched.observe(metrics(**changes)) for _ in range(steps)]
 
 
 def test_a_healthy_run_is_left_alone() -> None:
-    """Three times the patience."""
+    """Three times the grace period."""
     watched = health()
-    assert told(watched, 3 * PATIENCE) == [[]] * (3 * PATIENCE)
+    assert told(watched, 3 * GRACE_STEPS) == [[]] * (3 * GRACE_STEPS)
     assert watched.warnings == []
 
 
@@ -70,7 +70,7 @@ def test_a_collapse_that_no_subset_shows_is_told_at_the_end() -> None:
 
 def test_the_run_of_the_shipped_skills_is_left_alone() -> None:
     """The default at eps 2, as it was logged."""
-    watched, lines = Health(TrainConfig()), read_metrics(SHIPPED)
+    watched, lines = Diagnostics(TrainConfig()), read_metrics(SHIPPED)
     assert len(lines) == TrainConfig().outer
     assert [watched.observe(line) for line in lines] == [[]] * len(lines)
 
@@ -79,12 +79,12 @@ def test_the_run_of_the_shipped_skills_is_left_alone() -> None:
 def test_a_complaint_is_made_once_after_patience(name: str) -> None:
     """Nothing for 19 steps, one text in the twentieth, and no other ever after; it is kept for the summary."""
     watched = health()
-    complaints = told(watched, 3 * PATIENCE, **BAD[name])
+    complaints = told(watched, 3 * GRACE_STEPS, **BAD[name])
     assert [len(each) for each in complaints] == [
-        int(step == PATIENCE - 1) for step in range(3 * PATIENCE)
+        int(step == GRACE_STEPS - 1) for step in range(3 * GRACE_STEPS)
     ]
-    assert TEXT[name] in complaints[PATIENCE - 1][0]
-    assert watched.warnings == complaints[PATIENCE - 1]
+    assert TEXT[name] in complaints[GRACE_STEPS - 1][0]
+    assert watched.warnings == complaints[GRACE_STEPS - 1]
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -92,46 +92,46 @@ def test_what_passes_in_time_is_not_told(name: str) -> None:
     """One healthy step among bad ones starts the count again."""
     watched = health()
     for _ in range(3):
-        assert told(watched, PATIENCE - 1, **BAD[name]) == [[]] * (PATIENCE - 1)
+        assert told(watched, GRACE_STEPS - 1, **BAD[name]) == [[]] * (GRACE_STEPS - 1)
         assert told(watched, 1) == [[]]
 
 
 def test_what_comes_back_is_not_told_again() -> None:
     """Also with other numbers in its text."""
     watched = health()
-    told(watched, PATIENCE, **{"effective_share/0": 0.0015, **BAD["exponent"]})
+    told(watched, GRACE_STEPS, **{"effective_share/0": 0.0015, **BAD["exponent"]})
     told(watched, 1)
     again = told(
         watched,
-        PATIENCE,
+        GRACE_STEPS,
         **{"effective_share/0": 0.0008, "exponent/0": 0.1, "exponent/1": 0.2, "exponent/2": 0.3},
     )
-    assert again == [[]] * PATIENCE
+    assert again == [[]] * GRACE_STEPS
     assert len(watched.warnings) == 2
 
 
 def test_two_complaints_may_come_together() -> None:
     """Each with its own count."""
-    complaints = told(health(), PATIENCE, **BAD["weights"], **BAD["discriminator"])
+    complaints = told(health(), GRACE_STEPS, **BAD["weights"], **BAD["discriminator"])
     assert len(complaints[-1]) == 2
 
 
 def test_a_skill_that_must_become_like_the_others_is_named() -> None:
     """One is enough, and who may differ is not."""
     (complaint,) = told(
-        health(), PATIENCE, **{"exponent/0": 2.0, "exponent/1": 0.75, "exponent/2": 1.0}
+        health(), GRACE_STEPS, **{"exponent/0": 2.0, "exponent/1": 0.75, "exponent/2": 1.0}
     )[-1]
-    assert "is below 1 for skill 1 (0.75): what sets them apart fades." in complaint
+    assert "is below 1 for skill 1 (0.75): their differences fade." in complaint
 
 
 def test_a_force_has_no_exponent() -> None:
     """It is about log-odds of a discriminator."""
-    assert told(health(diversity="van_der_waals"), PATIENCE, **BAD["exponent"])[-1] == []
+    assert told(health(diversity="van_der_waals"), GRACE_STEPS, **BAD["exponent"])[-1] == []
 
 
 def test_chance_is_no_complaint_while_skills_must_be_alike() -> None:
     """With exponents below one the discriminator cannot do better: only the exponent is told of."""
-    complaints = told(health(), PATIENCE, **BAD["exponent"], **BAD["discriminator"])[-1]
+    complaints = told(health(), GRACE_STEPS, **BAD["exponent"], **BAD["discriminator"])[-1]
     assert len(complaints) == 1
     assert TEXT["exponent"] in complaints[0]
 
@@ -139,7 +139,7 @@ def test_chance_is_no_complaint_while_skills_must_be_alike() -> None:
 def test_without_a_discriminator_there_is_no_accuracy_to_complain_about() -> None:
     """It is not logged while the discriminator is held, nor with another measure of diversity."""
     watched = health()
-    for _ in range(PATIENCE):
+    for _ in range(GRACE_STEPS):
         step = metrics()
         del step["discriminator_accuracy"]
         assert watched.observe(step) == []
@@ -158,7 +158,7 @@ def test_without_a_discriminator_there_is_no_accuracy_to_complain_about() -> Non
 )
 def test_advice_names_what_has_an_effect(changes: dict[str, str], advice: str) -> None:
     """What is not learned is no less below one."""
-    (complaint,) = told(health(**changes), PATIENCE, **BAD["exponent"])[-1]
+    (complaint,) = told(health(**changes), GRACE_STEPS, **BAD["exponent"])[-1]
     assert f"{advice} they should differ." in complaint
 
 
@@ -189,9 +189,9 @@ def test_collapsed_weights_are_told_whatever_truncation_makes_of_them(
     config = TrainConfig(skills=SKILLS, subset=rows, truncation=truncation)
     log_w = normalised(spread * torch.randn(rows, generator=seeded()), config)
     samples = float(equations.effective_samples(log_w))
-    watched = Health(config)
+    watched = Diagnostics(config)
     shares = {f"effective_share/{skill}": samples / rows for skill in range(SKILLS)}
-    complaints = told(watched, PATIENCE, **shares)[-1]
+    complaints = told(watched, GRACE_STEPS, **shares)[-1]
     assert [TEXT["weights"][:25] in complaint for complaint in complaints] == [True] * collapsed
     watched.observe_expert(samples, rows)
     watched.observe_expert(samples, rows)  # as when a run is continued

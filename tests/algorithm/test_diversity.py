@@ -14,7 +14,8 @@ from torch import Tensor
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.diagnostics import TrainingError
 from solo_doi.algorithm.diversity import Discriminator, VanDerWaals, make_diversity, named_right
-from solo_doi.algorithm.train_config import DiscriminatorConfig, TrainConfig
+from solo_doi.algorithm.part_configs import DiscriminatorConfig
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training_data import Problem
 
 from .small import EVERYTHING, build, seeded, small_config, table

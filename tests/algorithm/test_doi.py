@@ -11,8 +11,9 @@ from torch import Tensor
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.cloning import PolicyLearner
 from solo_doi.algorithm.doi import Doi
+from solo_doi.algorithm.part_configs import PolicyConfig, ValueConfig
 from solo_doi.algorithm.smodice import DualValue, Expert, Minibatch
-from solo_doi.algorithm.train_config import PolicyConfig, TrainConfig, ValueConfig
+from solo_doi.algorithm.train_config import TrainConfig
 
 from .small import build, ragged, seeded, small_config
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from solo_doi.algorithm.multipliers import SMALLEST_STEP, Multipliers
-from solo_doi.algorithm.train_config import MultiplierConfig, TrainConfig
+from solo_doi.algorithm.part_configs import MultiplierConfig
+from solo_doi.algorithm.train_config import TrainConfig
 
 from .small import CPU
 

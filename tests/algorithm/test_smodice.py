@@ -13,8 +13,9 @@ from torch import Tensor
 
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.diagnostics import TrainingError
+from solo_doi.algorithm.part_configs import ClassifierConfig, ValueConfig
 from solo_doi.algorithm.smodice import DualValue, recover_expert, train_classifier, updates
-from solo_doi.algorithm.train_config import ClassifierConfig, TrainConfig, ValueConfig
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training_data import Problem
 
 from .small import EVERYTHING, build, ragged, seeded, small_config, table

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from solo_doi.algorithm.presets import DEFAULT, PAPER, preset
-from solo_doi.algorithm.train_config import (
+from solo_doi.algorithm.part_configs import (
     ClassifierConfig,
     DiscriminatorConfig,
     MultiplierConfig,
     PolicyConfig,
-    TrainConfig,
     ValueConfig,
 )
+from solo_doi.algorithm.presets import DEFAULT, PAPER, preset
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common import settings as files
 from solo_doi.common.errors import SoloError, UnknownNameError
 

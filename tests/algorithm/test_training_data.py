@@ -11,7 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solo_doi.algorithm.train_config import ClassifierConfig, DiscriminatorConfig, TrainConfig
+from solo_doi.algorithm.part_configs import ClassifierConfig, DiscriminatorConfig
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training_data import ACTION_RANGE, Problem, Scale, state_table
 from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import Dataset

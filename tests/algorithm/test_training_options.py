@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from solo_doi.algorithm.cloning import clone
-from solo_doi.algorithm.train_config import PolicyConfig, TrainConfig
+from solo_doi.algorithm.part_configs import PolicyConfig
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.runs.run_store import RunStore

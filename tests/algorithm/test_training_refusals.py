@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from solo_doi.algorithm.device import pick_device
 from solo_doi.algorithm.diagnostics import TrainingError
-from solo_doi.algorithm.train_config import DiscriminatorConfig
-from solo_doi.algorithm.training import Training, pick_device
+from solo_doi.algorithm.part_configs import DiscriminatorConfig
+from solo_doi.algorithm.training import Training
 from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import read_transitions
 from solo_doi.runs.run_store import RunStore

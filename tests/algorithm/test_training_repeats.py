@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from solo_doi.algorithm.train_config import PolicyConfig
+from solo_doi.algorithm.part_configs import PolicyConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.data.dataset import Dataset, read_transitions
 from solo_doi.runs.run_store import RunStore

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+from solo_doi.algorithm.checkpoint_schedule import full_steps, kept_steps
 from solo_doi.algorithm.ratios import describe
 from solo_doi.algorithm.train_config import TrainConfig
-from solo_doi.algorithm.training import Training, full_steps, kept_steps
+from solo_doi.algorithm.training import Training
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.runs.run_store import RunStore
 

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.allocator import keep_memory
+from solo_doi.algorithm.checkpoint_schedule import full_steps
 from solo_doi.algorithm.cloning import clone
+from solo_doi.algorithm.device import keep_memory
 from solo_doi.algorithm.doi import Doi
 from solo_doi.algorithm.presets import DEFAULT, PAPER
 from solo_doi.algorithm.ratios import describe
 from solo_doi.algorithm.smodice import DualValue, Expert, train_classifier
 from solo_doi.algorithm.train_config import TrainConfig
-from solo_doi.algorithm.training import full_steps
 from solo_doi.algorithm.training_data import Problem
 from solo_doi.data.transitions import Transitions
 from solo_doi.solo12.observation import LAYOUTS

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from solo_doi.algorithm.networks import SkillNetwork
-from solo_doi.algorithm.train_config import PolicyConfig
+from solo_doi.algorithm.part_configs import PolicyConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.common.errors import SoloError
 from solo_doi.export.export_bundle import export_bundle

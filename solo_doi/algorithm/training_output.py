@@ -1,7 +1,8 @@
-"""Interface between training and the place where its results are kept."""
+"""Interfaces of training to its surroundings: storage of results, and display of progress."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +11,8 @@ from torch import Tensor
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.skill_policy import SkillPolicy
 
+Advance = Callable[[dict[str, float]], None]
+"""Called with the losses of every update."""
 STATE_VERSION = 3
 """Version of the saved state; others are refused."""
 
@@ -64,3 +67,19 @@ class RunWriter(Protocol):
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the results; the last write of a run."""
+
+
+class TrainingLog(Protocol):
+    """Receiver of progress, metrics and warnings."""
+
+    def stage(self, name: str, steps: int) -> None:
+        """Start a stage of so many steps."""
+
+    def advance(self, losses: dict[str, float]) -> None:
+        """Record one update of the stage."""
+
+    def outer(self, number: int, metrics: dict[str, float]) -> None:
+        """Record outer step `number`, counted from 1."""
+
+    def warn(self, text: str) -> None:
+        """Show a warning to the user."""
