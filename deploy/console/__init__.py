@@ -1,1 +1,1 @@
-"""The operator's side: keyboard, gamepad, questions at the terminal."""
+"""The operator's side: keyboard, gamepad, guided script, status line."""

@@ -1,4 +1,4 @@
-"""The question before a real robot's motors are first switched on, whoever drives it afterwards."""
+"""Consent of the operator before a real robot's motors are first switched on."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from collections.abc import Callable
 from solo_doi.common.errors import SoloError
 
 QUESTION = (
-    "The motors will be switched on: they align, the legs swing by up to 24 degrees, then fold, by themselves.\n"
-    "Does it hang, legs free, joints near zero by your eye, all hands off, one at the power switch?\n"
-    "ENTER: begin. Anything else ends here, and nothing moves.\n"
+    "The motors will be switched on and move by themselves: they align, "
+    "the legs swing by up to 24 degrees, then fold.\n"
+    "Does the robot hang with free legs and joints near zero? "
+    "Hands off the robot, one hand at the power switch?\n"
+    "ENTER: begin. Any other input ends here, and nothing moves.\n"
 )
 ENTER = (b"\n", b"\r")
 
 
 def ask_before_bring_up(write: Callable[[str], object]) -> None:
-    """Wait for Enter at the terminal.
+    """Ask the question and wait for Enter at the terminal.
 
     Raises:
-        SoloError: Anything else was typed, or the terminal is gone.
+        SoloError: The answer was not Enter, or the terminal is closed.
     """
-    # Enter that was pressed before the question, as for the command itself, means nothing.
     try:
+        # Discard earlier input, such as a second Enter after the command itself.
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
         write(QUESTION)
-        answer = os.read(
-            sys.stdin.fileno(), 1024
-        )  # one line: the terminal still gives lines, not keys
+        # The terminal is still in line mode, so this reads one whole line.
+        answer = os.read(sys.stdin.fileno(), 1024)
     except (OSError, termios.error):
         answer = b""
     if answer not in ENTER:
         raise SoloError(
-            "Not agreed to: nothing was started, nothing has moved. Start again when the robot hangs free."
+            "Not agreed to: nothing was started, nothing has moved. "
+            "Start again when the robot hangs free."
         )

@@ -1,15 +1,16 @@
-"""The operator's side: keys or buttons in, signed operator commands out, fifty times a second."""
+"""The operator's console: reads a device and sends signed operator commands at 50 Hz."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from deploy.common.clock import CLOCK, Clock
 from deploy.common.faults import Cause, Fault
 from deploy.common.state_machine import POWERED, ControllerState
+from deploy.messages.generated import controller_status
 from deploy.messages.lcm_link import OPERATOR, STATUS, LcmLink, Request, new_session
 from deploy.messages.operator_request import (
     OPERATOR_MESSAGE_LIFETIME_NS,
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
 PERIOD = 0.02
+"""Period of the console [s]."""
 DAMP = OperatorRequest(Request.DAMP)
+QUIT_HINT = "q ends"
 
 
 class Device(Protocol):
@@ -37,22 +40,28 @@ class Device(Protocol):
 
     @property
     def velocity(self) -> Array | None:
-        """What is wished for now, sent with every message, as one that is lost must not go on; None for nothing."""
+        """Current velocity command, (3,) [m/s, m/s, rad/s]; None for devices without one.
+
+        It is part of every message, so a lost message cannot leave an old command in force.
+        """
 
     def read(
         self, seconds: float, state: ControllerState | None
     ) -> tuple[list[OperatorRequest], bool]:
-        """Wait up to `seconds`; return wishes, and whether the person is there. `state` is the controller's."""
+        """Wait up to `seconds`; return requests, and True if the operator is present.
+
+        `state` is the controller's state, None before its first status.
+        """
 
     def __enter__(self) -> Self:
-        """Take the device."""
+        """Acquire the device."""
 
     def __exit__(self, *exception: object) -> None:
-        """Give it back as it was."""
+        """Release the device in its original state."""
 
 
 class Sender:
-    """Sends operator commands; every one is also a sign of life."""
+    """Sends operator commands; every one is also a heartbeat."""
 
     def __init__(self, link: LcmLink) -> None:
         """Begin a session."""
@@ -60,15 +69,12 @@ class Sender:
         self._session = new_session()
         self._sequence = 0
 
-    def send(self, wish: OperatorRequest) -> None:
-        """Send a wish."""
+    def send(self, request: OperatorRequest) -> None:
+        """Send a request."""
         self._sequence += 1
-        message = operator_message(wish, self._sequence, time.monotonic_ns())
+        message = operator_message(request, self._sequence, time.monotonic_ns())
         message.session = self._session
         self._link.publish(OPERATOR, message)
-
-
-QUIT_HINT = "q ends"
 
 
 def fault_hint(device: Device) -> str:
@@ -79,7 +85,7 @@ def fault_hint(device: Device) -> str:
 
 
 class Console:
-    """One line that says what the controller does."""
+    """One line in the terminal with the controller's status."""
 
     def __init__(
         self,
@@ -93,58 +99,88 @@ class Console:
         self._write = write
         self._clock = clock
         self._fault_hint = fault_hint
-        self._told_ns = 0
+        self._newest_ns = 0
         self.state: ControllerState | None = None
-        link.subscribe(STATUS, self._show)
+        link.subscribe(STATUS, self._on_status)
 
-    def _show(self, status: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
-        fresh = (
-            self._told_ns
-            < status.time_ns
-            <= self._clock.now_ns()
-            < status.time_ns + OPERATOR_MESSAGE_LIFETIME_NS
-        )
+    def _on_status(self, status: controller_status, data: bytes) -> None:
+        now_ns = self._clock.now_ns()
+        expires_ns = status.time_ns + OPERATOR_MESSAGE_LIFETIME_NS
+        fresh = self._newest_ns < status.time_ns <= now_ns < expires_ns
+        # Unknown states come from another version; old messages may be recorded and sent again.
         if status.state not in tuple(ControllerState) or not fresh:
-            return  # another version's, or kept by somebody who sends it again
-        self._told_ns, self.state = status.time_ns, ControllerState(status.state)
-        text = f"{self.state.name}  {status.velocity[0]:+.2f} m/s  late ticks {status.overruns}"
+            return
+        self._newest_ns = status.time_ns
+        self.state = ControllerState(status.state)
+        self._write(f"\r\033[K{self._line(self.state, status)}")
+
+    def _line(self, state: ControllerState, status: controller_status) -> str:
         if status.fault:
-            causes = Cause.of(status.fault), Cause.of(status.robot_fault)
-            fault = Fault(causes[0], status.fault_value, status.fault_joint, causes[1])
-            text = f"FAULT: {fault}  ({self._fault_hint})"
-        elif self.state is ControllerState.WALK:
+            fault = Fault(
+                Cause.of(status.fault),
+                status.fault_value,
+                status.fault_joint,
+                Cause.of(status.robot_fault),
+            )
+            return f"FAULT: {fault}  ({self._fault_hint})"
+        text = f"{state.name}  {status.velocity[0]:+.2f} m/s  late ticks {status.overruns}"
+        if state is ControllerState.WALK:
             text = f"skill {status.skill}  {text}"
-        self._write(f"\r\033[K{text}")
+        return text
+
+
+class OperatorSession:
+    """State of one session at the console: a stop in force, a request to quit."""
+
+    def __init__(self) -> None:
+        """Start without a stop."""
+        self.quitting = False
+        """True once the operator has asked to quit."""
+        self._stopped = False
+
+    def outgoing(self, requests: list[OperatorRequest]) -> list[OperatorRequest]:
+        """Return the requests to send for those that the device gave in this period.
+
+        A stop is repeated in every period until the operator re-arms: a message may be lost, and
+        a robot process that is still starting has received none of them.
+        """
+        outgoing = []
+        if self._stopped and not any(one.request is Request.DAMP for one in requests):
+            outgoing.append(DAMP)
+        for request in requests:
+            if request.request is Request.QUIT:
+                self.quitting = True
+                outgoing.append(OperatorRequest(Request.SIT))
+                continue
+            if request.request is Request.DAMP:
+                self._stopped = True
+            elif request.request is Request.REARM:
+                self._stopped = False
+            outgoing.append(request)
+        return outgoing
 
 
 def operate(
     device: Device, link: LcmLink, gone: Callable[[], bool], write: Callable[[str], object]
 ) -> None:
-    """Pass wishes on until the person ends it or the controller is gone; a robot that stands lies down first.
+    """Send the device's requests until the operator quits or the controller is gone.
 
-    A stop is told again in every period until the person re-arms: a message may be lost, and a robot process that is
-    still starting has heard none of them, whatever the controller shows.
+    After a request to quit, a standing robot lies down first.
     """
     sender = Sender(link)
     console = Console(link, write, fault_hint=fault_hint(device))
+    session = OperatorSession()
     write(device.help + "\n")
-    ending = stopped = False
     with device:
-        while not gone() and not (
-            ending and console.state is not None and console.state not in POWERED
-        ):
-            wishes, present = device.read(PERIOD, console.state)
+        while not gone():
+            unpowered = console.state is not None and console.state not in POWERED
+            if session.quitting and unpowered:
+                break
+            requests, present = device.read(PERIOD, console.state)
             link.receive()
-            if stopped and not any(wish.request is Request.DAMP for wish in wishes):
-                wishes = [DAMP, *wishes]
-            for wish in wishes:
-                if wish.request is Request.QUIT:
-                    ending = True
-                    wish = OperatorRequest(Request.SIT)
-                stopped = wish.request is Request.DAMP or (
-                    stopped and wish.request is not Request.REARM
-                )
-                sender.send(replace(wish, velocity=device.velocity))
-            if present and not wishes:
+            outgoing = session.outgoing(requests)
+            for request in outgoing:
+                sender.send(replace(request, velocity=device.velocity))
+            if present and not outgoing:
                 sender.send(OperatorRequest(Request.NOTHING, velocity=device.velocity))
     write("\n")

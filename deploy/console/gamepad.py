@@ -1,4 +1,4 @@
-"""A gamepad as an operator's device, by Linux's evdev."""
+"""A gamepad as an operator's device, through Linux's evdev."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import platform
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -28,14 +28,56 @@ BUTTONS = {
     314: DAMP,  # select
     315: OperatorRequest(Request.REARM),  # start
 }
+"""Request of each button, by evdev code."""
 DEAD_MAN = 311
-"""Right shoulder: held while the robot may move, if a dead man's button is asked for; let go, motors are damped."""
-KEY, AXIS = 1, 3
-SYN, DROPPED = 0, 3
-"""Type and code by which the kernel says that events were lost, as nobody has read them in time."""
+"""Code of the right shoulder button, the optional dead man's button."""
+KEY = 1
+"""Event type of buttons."""
+AXIS = 3
+"""Event type of sticks."""
+SYN = 0
+"""Event type of the kernel's own notices."""
+DROPPED = 3
+"""Code of the notice that events were lost, because they were read too late."""
 AXES = {1: (0, -1.0), 0: (1, -0.5), 3: (2, -1.0)}
-"""Axis of a stick: which velocity it sets, and its value at the end of the stick."""
+"""Index of the velocity that each stick axis sets, and its value at full deflection."""
 DEAD_ZONE = 0.1
+"""Share of a stick's deflection that counts as zero."""
+
+
+class InputEvent(Protocol):
+    """An event of evdev."""
+
+    type: int
+    code: int
+    value: int
+
+
+class AxisInfo(Protocol):
+    """Position and range of a stick's axis, as evdev gives them."""
+
+    value: float
+    min: float
+    max: float
+
+
+class InputDevice(Protocol):
+    """The part of evdev's InputDevice that is used here."""
+
+    def grab(self) -> None:
+        """Get exclusive access."""
+
+    def ungrab(self) -> None:
+        """Give up exclusive access."""
+
+    def read_one(self) -> InputEvent | None:
+        """Return the next event; None if there is none."""
+
+    def active_keys(self) -> list[int]:
+        """Return the codes of all buttons that are down now."""
+
+    def absinfo(self, axis_num: int, /) -> AxisInfo:
+        """Return position and range of an axis."""
 
 
 class Gamepad:
@@ -43,104 +85,118 @@ class Gamepad:
 
     can_rearm = True
     rearm_key = "START"
+    help = (
+        "A stand · B lie down · Y walk · X stop · SELECT damp at once · START re-arm · "
+        "sticks: velocity"
+    )
 
-    help = "A stand · B lie down · Y walk · X stop · SELECT damp at once · START re-arm · sticks: velocity"
+    def __init__(self, device: InputDevice, *, dead_man: bool) -> None:
+        """Read from an opened device; `dead_man` requires the dead man's button to be held.
 
-    def __init__(self, device: Any, *, dead_man: bool) -> None:  # noqa: ANN401  # evdev has no types
-        """Read from an opened device; with `dead_man`, silence until its button is held, and damping from its end on.
-
-        Before it was ever held nothing was asked for, and a robot that is being brought up is not to be stopped.
+        With `dead_man`, the operator counts as absent until the button is first held, and
+        releasing it damps. Before that nothing damps, so that bring-up is not stopped.
         """
-        self._device, self._dead_man = device, dead_man
-        self._held = self._let_go = False
+        self._device = device
+        self._dead_man = dead_man
+        self._held = False
+        self._released = False
         self._velocity = np.zeros(3)
         if dead_man:
-            self.help += " · hold the right shoulder button: let go, motors are damped at once, until START is pressed"
+            self.help += (
+                " · hold the right shoulder button: releasing it damps the motors at once, "
+                "until START is pressed"
+            )
 
     def __enter__(self) -> Self:
-        """Take the gamepad for ourselves."""
+        """Get exclusive access to the gamepad."""
         self._device.grab()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Give it back."""
-        with contextlib.suppress(OSError):  # it was pulled out
+        """Release the gamepad."""
+        with contextlib.suppress(OSError):  # it was unplugged
             self._device.ungrab()
 
     @property
     def velocity(self) -> Array:
-        """Where the sticks are; nowhere, if nobody holds the dead man's button."""
-        return self._velocity if self._allowed else np.zeros(3)
+        """Stick velocity [m/s, m/s, rad/s]; zero unless the dead man's button allows it."""
+        if self._enabled:
+            return self._velocity
+        return np.zeros(3)
 
     @property
-    def _allowed(self) -> bool:
+    def _enabled(self) -> bool:
         return self._held or not self._dead_man
 
     def read(
         self, seconds: float, state: ControllerState | None
     ) -> tuple[list[OperatorRequest], bool]:
-        """Take what happened within `seconds`; a gamepad that is gone is a person that is gone, and has let go."""
+        """Return the requests of the last `seconds`; unplugging counts as release and absence."""
         time.sleep(seconds)
-        wishes, there = [], True
+        requests: list[OperatorRequest] = []
+        connected = True
         try:
             while (event := self._device.read_one()) is not None:
-                wish = self._take(event)
-                if wish is not None and (self._allowed or wish.request is Request.DAMP):
-                    wishes.append(wish)
-            wishes += self._look(DAMP in wishes)
+                request = self._handle_event(event)
+                if request is not None and (self._enabled or request.request is Request.DAMP):
+                    requests.append(request)
+            if self._poll_buttons() and DAMP not in requests:
+                requests.append(DAMP)
         except OSError:
-            self._hold(False)
-            there = False
-        if there and self._allowed:
-            return wishes, True
+            self._set_held(False)
+            connected = False
+        if connected and self._enabled:
+            return requests, True
         # Repeated for as long as the button is released: a message may be lost.
-        return [DAMP] if self._let_go or DAMP in wishes else [], False
+        if self._released or DAMP in requests:
+            return [DAMP], False
+        return [], False
 
-    def _hold(self, held: bool) -> None:  # what the button says
-        """Learn how the dead man's button is."""
-        self._let_go = self._dead_man and (self._let_go or self._held) and not held
+    def _set_held(self, held: bool) -> None:  # state of the button
+        """Note the state of the dead man's button."""
+        self._released = self._dead_man and (self._released or self._held) and not held
         self._held = held
 
-    def _look(self, damped: bool) -> list[OperatorRequest]:  # what the events said
-        """Learn how the buttons are now: an event may be lost, and asking the kernel drops those it has not told."""
+    def _poll_buttons(self) -> bool:
+        """Read the buttons' current state, as events may be lost; return True if one damps.
+
+        Polling makes the kernel drop button events that it has not delivered yet.
+        """
         down = self._device.active_keys()
         if DEAD_MAN not in down:
-            self._hold(False)
-        return (
-            []
-            if damped
-            else [DAMP for code, wish in BUTTONS.items() if wish is DAMP and code in down]
-        )
+            self._set_held(False)
+        return any(BUTTONS.get(code) is DAMP for code in down)
 
-    def _take(self, event: Any) -> OperatorRequest | None:  # noqa: ANN401
+    def _handle_event(self, event: InputEvent) -> OperatorRequest | None:
         if event.type == KEY and event.code == DEAD_MAN:
-            self._hold(event.value != 0)
-            return (
-                DAMP if self._let_go else None
-            )  # also for a moment that is over when somebody looks
+            self._set_held(event.value != 0)
+            # Damp also after a release that is over by the time the events are read.
+            return DAMP if self._released else None
         if event.type == KEY and event.value == 1:
             return BUTTONS.get(event.code)
         if event.type == AXIS and event.code in AXES:
             self._steer(event.code, event.value)
-        if event.type == SYN and event.code == DROPPED:  # a stick may have been let go
-            for code in (code for code, (index, _) in AXES.items() if self._velocity[index]):
-                self._steer(code)
+        if event.type == SYN and event.code == DROPPED:
+            # The event of a stick that returned to its centre may be among the lost ones.
+            for code, (index, _) in AXES.items():
+                if self._velocity[index]:
+                    self._steer(code, self._device.absinfo(code).value)
         return None
 
-    def _steer(self, code: int, value: float | None = None) -> None:
-        """Take where a stick is, by an event or now."""
-        index, most = AXES[code]
+    def _steer(self, code: int, value: float) -> None:
+        """Set the velocity of an axis from the position of its stick."""
+        index, full = AXES[code]
         info = self._device.absinfo(code)
-        share = (
-            2 * ((info.value if value is None else value) - info.min) / (info.max - info.min) - 1
-        )
+        deflection = 2 * (value - info.min) / (info.max - info.min) - 1
         velocity = self._velocity.copy()
-        velocity[index] = 0.0 if abs(share) < DEAD_ZONE else most * share
+        velocity[index] = 0.0
+        if abs(deflection) >= DEAD_ZONE:
+            velocity[index] = full * deflection
         self._velocity = velocity
 
 
-def _install() -> str:
-    """How to get evdev: there are wheels for x86-64 only."""
+def _install_command() -> str:
+    """Return the command that installs evdev; wheels exist for x86-64 only."""
     if platform.machine() == "x86_64":
         return "pip install evdev-binary"
     return "apt install gcc python3-dev linux-libc-dev && pip install evdev"
@@ -151,12 +207,13 @@ def open_gamepad(*, dead_man: bool) -> Gamepad:
     try:
         import evdev
     except ImportError as error:
-        raise MissingPackageError("evdev", "--operator gamepad", _install()) from error
+        raise MissingPackageError("evdev", "--operator gamepad", _install_command()) from error
     for path in evdev.list_devices():
         device = evdev.InputDevice(path)
         if DEAD_MAN in device.capabilities().get(KEY, []):
             return Gamepad(device, dead_man=dead_man)
     found = [path.name for path in Path("/dev/input").glob("event*")]
     raise SoloError(
-        f"No gamepad among {found or 'no input devices'}. Plug one in; /dev/input/event* must be readable."
+        f"No gamepad among {found or 'no input devices'}. "
+        "Plug one in; /dev/input/event* must be readable."
     )

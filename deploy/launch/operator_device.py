@@ -27,14 +27,15 @@ def make_device(config: DeployConfig) -> Device:
         from deploy.console.gamepad import open_gamepad
 
         return open_gamepad(dead_man=config.dead_man)
-    from deploy.console.keyboard import Guided, Keyboard
+    from deploy.console.guided import GuidedScript
+    from deploy.console.keyboard import Keyboard
 
     if config.operator == "keyboard":
         return Keyboard()
     velocity = None
     if config.velocity is not None:
         velocity = np.array(config.velocity)
-    return Guided((config.skill, *config.then), config.seconds, velocity, sys.stdout.write)
+    return GuidedScript((config.skill, *config.then), config.seconds, velocity, sys.stdout.write)
 
 
 @contextmanager

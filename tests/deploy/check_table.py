@@ -206,7 +206,7 @@ def checks() -> list[Check]:
               "test_controller.py::test_a_robot_that_still_sinks_does_not_stand_up"),
         Check("skill that its evaluation rejected", Level.REFUSAL, "without --force",
               "test_preflight.py::test_a_rejected_skill_is_refused_unless_forced"),
-        Check("OPERATOR_STOP", Level.DAMPING, "at once", "test_devices.py::test_space_damps_whatever_was_asked"),
+        Check("OPERATOR_STOP", Level.DAMPING, "at once", "test_guided.py::test_space_damps_whatever_was_asked"),
         *(Check(cause.name, Level.FAULT, *CAUSES[cause]) for cause in faults),
     ]  # fmt: skip
 

@@ -13,7 +13,8 @@ from deploy.common.faults import Cause
 from deploy.common.state_machine import ControllerState
 from deploy.console.console import Console, fault_hint, operate
 from deploy.console.gamepad import Gamepad
-from deploy.console.keyboard import Guided, Keyboard
+from deploy.console.guided import GuidedScript
+from deploy.console.keyboard import Keyboard
 from deploy.messages.lcm_link import OPERATOR, STATUS, Request, blank
 from deploy.messages.operator_request import OperatorRequest, operator_message, operator_request_of
 from tests.deploy.robots.process.test_robot_process import Bench
@@ -164,8 +165,8 @@ def test_the_console_knows_what_each_device_can_do_after_a_fault() -> None:
     for kind in (Keyboard, Gamepad):
         assert fault_hint(kind) == f"{kind.rearm_key} re-arms"  # type: ignore[arg-type]
         assert f"{kind.rearm_key} re-arm" in kind.help
-    assert fault_hint(Guided) == "q ends"  # type: ignore[arg-type]
-    assert "re-arm" not in Guided.help
+    assert fault_hint(GuidedScript) == "q ends"  # type: ignore[arg-type]
+    assert "re-arm" not in GuidedScript.help
     device = Keys(([], True))
     device.can_rearm = False
     assert "FAULT: the base is tilted by 0.00 rad  (q ends)" in run(

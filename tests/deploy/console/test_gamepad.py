@@ -1,0 +1,211 @@
+"""The gamepad: buttons become requests, sticks velocities, releasing it damps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deploy.common.state_machine import ControllerState
+from deploy.console.gamepad import AXIS, BUTTONS, DAMP, DEAD_MAN, DROPPED, KEY, SYN, Gamepad
+from deploy.messages.lcm_link import Request
+from deploy.messages.operator_request import OperatorRequest
+from tests.deploy.robots.process.test_robot_process import Bench
+from tests.deploy.stage import Stage
+
+
+@dataclass
+class FakePad:
+    """A gamepad by evdev's names."""
+
+    events: list[Any]
+    gone: bool = False
+    down: set[int] = field(default_factory=set)
+    stick: int = 0
+
+    def grab(self) -> None:
+        """Nothing to do."""
+
+    def ungrab(self) -> None:
+        """Nothing to do."""
+
+    def absinfo(self, code: int) -> Any:  # an object with min and max
+        """A stick's range, and where it is."""
+        return type("Info", (), {"min": -100, "max": 100, "value": self.stick})
+
+    def active_keys(self) -> list[int]:
+        """The buttons that are down, whatever was told of them."""
+        return sorted(self.down)
+
+    def read_one(self) -> Any:  # an event, or None
+        """The next event."""
+        if self.gone:
+            raise OSError("No such device")
+        if not self.events:
+            return None
+        told = self.events.pop(0)
+        if told.type == KEY:
+            (self.down.add if told.value else self.down.discard)(told.code)
+        return told
+
+
+def event(kind: int, code: int, value: int) -> Any:  # an object as evdev has it
+    """An event."""
+    return type("Event", (), {"type": kind, "code": code, "value": value})
+
+
+def pressed(request: Request) -> Any:  # an object as evdev has it
+    """The event of a request's button."""
+    return event(KEY, next(code for code, wish in BUTTONS.items() if wish.request is request), 1)
+
+
+def test_buttons_are_wishes_when_they_go_down() -> None:
+    """And nothing when they come up."""
+    codes = list(BUTTONS)
+    pad = FakePad([event(KEY, code, value) for code in codes for value in (1, 0)])
+    wishes, present = Gamepad(pad, dead_man=False).read(0.0, None)
+    assert present
+    assert wishes == [BUTTONS[code] for code in codes]
+
+
+def test_the_dead_mans_button_must_be_held() -> None:
+    """Without it only a stop gets through, at first in silence; with it everything; let go, it damps all the time."""
+    pad = FakePad([])
+    gamepad = Gamepad(pad, dead_man=True)
+    assert gamepad.read(0.0, None) == ([], False)
+    pad.events = [pressed(Request.WALK), pressed(Request.DAMP)]
+    assert gamepad.read(0.0, None) == ([DAMP], False)
+    pad.down.clear()
+    pad.events = [event(KEY, DEAD_MAN, 1), pressed(Request.WALK)]
+    assert gamepad.read(0.0, None) == ([OperatorRequest(Request.WALK)], True)
+    pad.events = [pressed(Request.STOP), event(KEY, DEAD_MAN, 0)]
+    for _ in range(3):
+        assert gamepad.read(0.0, None) == ([DAMP], False)
+        pad.events = [pressed(Request.REARM), pressed(Request.STAND)]
+    pad.events = [event(KEY, DEAD_MAN, 1)]
+    assert gamepad.read(0.0, None) == ([], True)
+    assert "releasing it damps the motors at once" in gamepad.help
+
+
+def test_letting_go_for_a_moment_is_letting_go() -> None:
+    """Although it is held again when somebody looks; what was pressed in between means nothing."""
+    pad = FakePad([event(KEY, DEAD_MAN, 1)])
+    gamepad = Gamepad(pad, dead_man=True)
+    gamepad.read(0.0, None)
+    pad.events = [
+        event(KEY, DEAD_MAN, 0),
+        pressed(Request.REARM),
+        event(KEY, DEAD_MAN, 1),
+        pressed(Request.WALK),
+    ]
+    assert gamepad.read(0.0, None) == ([DAMP, OperatorRequest(Request.WALK)], True)
+
+
+def test_letting_go_counts_although_nobody_was_told() -> None:
+    """The kernel drops events that are not read in time; held again, only a press that is told counts."""
+    pad = FakePad([event(KEY, DEAD_MAN, 1)])
+    gamepad = Gamepad(pad, dead_man=True)
+    assert gamepad.read(0.0, None) == ([], True)
+    pad.down.clear()
+    pad.events = [event(SYN, DROPPED, 0)]
+    for _ in range(3):
+        assert gamepad.read(0.0, None) == ([DAMP], False)
+    pad.down.add(DEAD_MAN)
+    assert gamepad.read(0.0, None) == ([DAMP], False)
+
+
+@pytest.mark.parametrize("dead_man", [False, True])
+def test_the_button_for_damping_counts_although_nobody_was_told(dead_man: bool) -> None:
+    """Once per look, for as long as it is down."""
+    pad = FakePad([event(KEY, DEAD_MAN, 1)])
+    gamepad = Gamepad(pad, dead_man=dead_man)
+    gamepad.read(0.0, None)
+    pad.down.add(next(code for code, wish in BUTTONS.items() if wish is DAMP))
+    assert gamepad.read(0.0, None) == ([DAMP], True)
+    pad.events = [pressed(Request.DAMP)]
+    assert gamepad.read(0.0, None) == ([DAMP], True)
+
+
+def test_a_stick_that_is_let_go_is_a_velocity_of_zero_although_nobody_was_told() -> None:
+    """Where events were dropped, it is looked at."""
+    pad = FakePad([event(AXIS, 1, -50)])
+    gamepad = Gamepad(pad, dead_man=False)
+    gamepad.read(0.0, None)
+    np.testing.assert_allclose(gamepad.velocity, [0.5, 0.0, 0.0])
+    pad.events = [event(SYN, DROPPED, 0)]
+    gamepad.read(0.0, None)
+    np.testing.assert_array_equal(gamepad.velocity, np.zeros(3))
+
+
+def test_who_pulls_out_the_gamepad_lets_go_of_it() -> None:
+    """For as long as it is gone."""
+    pad = FakePad([event(KEY, DEAD_MAN, 1)])
+    gamepad = Gamepad(pad, dead_man=True)
+    gamepad.read(0.0, None)
+    pad.gone = True
+    for _ in range(3):
+        assert gamepad.read(0.0, None) == ([DAMP], False)
+
+
+def test_after_letting_go_nothing_moves_before_a_person_re_arms() -> None:
+    """Held again, all other buttons do nothing, to the controller as to the robot's own process."""
+    pad, stage, bench = FakePad([event(KEY, DEAD_MAN, 1)]), Stage(), Bench()
+    gamepad = Gamepad(pad, dead_man=True)
+
+    def look(*events: Any) -> None:  # objects as evdev has them
+        pad.events += events
+        wishes, _ = gamepad.read(0.0, None)
+        for wish in wishes:
+            bench.operator(wish.request, age_ms=0)
+            bench.send(bench.command())
+            stage.tick(wish.request)
+
+    stage.walking()
+    bench.send(bench.command())
+    look(event(KEY, DEAD_MAN, 0))
+    assert (stage.state, stage.commands[-1].kp, bench.gate.powered) == (
+        ControllerState.DAMP,
+        0.0,
+        False,
+    )
+    look(
+        event(KEY, DEAD_MAN, 1),
+        *(pressed(request) for request in (Request.STAND, Request.WALK, Request.SIT)),
+    )
+    assert (stage.state, bench.gate.powered) == (ControllerState.DAMP, False)
+    look(pressed(Request.REARM))
+    assert (stage.state, bench.gate.powered) == (ControllerState.IDLE, True)
+
+
+def test_a_released_dead_mans_button_is_a_velocity_of_zero() -> None:
+    """Wherever the stick is; held again, the stick counts."""
+    pad = FakePad([event(KEY, DEAD_MAN, 1), event(AXIS, 1, -50)])
+    gamepad = Gamepad(pad, dead_man=True)
+    gamepad.read(0.0, None)
+    np.testing.assert_allclose(gamepad.velocity, [0.5, 0.0, 0.0])
+    pad.events = [event(KEY, DEAD_MAN, 0)]
+    gamepad.read(0.0, None)
+    np.testing.assert_array_equal(gamepad.velocity, np.zeros(3))
+
+
+def test_a_stick_that_is_let_go_is_a_velocity_of_zero() -> None:
+    """Whatever it was before."""
+    gamepad = Gamepad(FakePad([event(AXIS, 1, -50), event(AXIS, 1, 0)]), dead_man=False)
+    gamepad.read(0.0, None)
+    np.testing.assert_array_equal(gamepad.velocity, np.zeros(3))
+
+
+def test_sticks_set_velocities() -> None:
+    """Half forwards is half of the most; the middle is zero, a little beside it too."""
+    gamepad = Gamepad(
+        FakePad([event(AXIS, 1, -50), event(AXIS, 3, 5), event(AXIS, 99, 100)]), dead_man=False
+    )
+    gamepad.read(0.0, None)
+    np.testing.assert_allclose(gamepad.velocity, [0.5, 0.0, 0.0])
+
+
+def test_a_gamepad_that_is_pulled_out_is_silence() -> None:
+    """The controller then damps."""
+    assert Gamepad(FakePad([], gone=True), dead_man=False).read(0.0, None) == ([], False)
