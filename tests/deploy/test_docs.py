@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from deploy.common.faults import Cause
+from deploy.robots.virtual_board.fault_switches import SWITCHES
 from tests.deploy.check_table import PAGE, Check, Level, checks, generated, page_with
 
 HERE = Path(__file__).parent
@@ -33,3 +34,8 @@ def test_every_check_names_an_existing_test(check: Check) -> None:
     file, name = check.test.split("::")
     (path,) = HERE.rglob(file)
     assert f"def {name}(" in path.read_text()
+
+
+def test_every_event_of_the_virtual_board_is_documented() -> None:
+    page = (PAGE.parent / "virtual_board.md").read_text()
+    assert [name for name in SWITCHES if f"`{name}`" not in page] == []
