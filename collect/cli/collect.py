@@ -1,108 +1,124 @@
-"""solo-collect: rolls checkpoints out and builds the expert, offline and coverage datasets."""
+"""solo-collect: roll checkpoints out and build the expert, offline and coverage datasets."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.console import Console
 
-from collect.isaac_setup import ISAAC_NUM_ROBOTS, isaac_config
 from collect.recipes import CollectConfig
-from solo_doi.common import settings
+from solo_doi.common.command_line import Command, Lookup, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 DERIVED = ("coverage", "demonstrations")
-VERBS = {
-    "inspect": "Show how large a dataset is and the range of every observation, and draw its trajectories.",
-    "verify": "Tell what of a dataset is missing or damaged; the exit code is 1 if anything is.",
-    "repair": "Drop trajectories that are missing or damaged, so that the rest of a dataset can be read.",
-    "card": "Write a dataset's card, README.md beside its manifest.",
-}
-"""What looks after one dataset, and what for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CollectCommand(CollectConfig):
     """Roll checkpoints out in parallel and build the datasets that `solo-train` reads.
 
-    `solo-collect --task locomotion` makes the paper's datasets from the shipped checkpoints. Killed, the same
-    command goes on where it stopped. `solo-collect inspect|verify|repair|card|replay DATASET` look after a
-    dataset, `solo-collect merge OUT PART...` puts parts made with --shard together.
+    The same command continues an interrupted collection.
+
+    Examples:
+      solo-collect --task locomotion                  the paper's datasets, from the shipped checkpoints
+      solo-collect --task locomotion --scale 0.01     a small copy
+      solo-collect --shard 3/8 --out part3            one of eight parts, for `solo-collect merge`
     """
 
     out: Path | None = None
     """Directory of the datasets; datasets/TASK by default."""
     workers: int = 0
-    """Processes; 0 takes one per core, in Isaac Gym one. The bytes do not depend on it, but for Isaac Gym's."""
+    """Processes; 0: one per core, or one for Isaac Gym. Bytes do not depend on it, except in Isaac Gym."""
     shard: str = "0/1"
-    """Make only a part, such as 3/8 (parts 0 to 7), on this machine; `merge` puts parts together."""
+    """Part to make on this machine, such as 3/8 (parts 0 to 7). Combine parts with `merge`."""
     ray: bool = False
     """Run workers on a Ray cluster instead of on this machine."""
     isaac_python: Path | None = None
-    """Python 3.8 that has Isaac Gym, for --sim isaacgym; SOLO_ISAAC_PYTHON by default."""
+    """Python 3.8 with Isaac Gym, for --sim isaacgym; SOLO_ISAAC_PYTHON by default."""
 
 
 @dataclass(frozen=True)
 class DatasetCommand:
-    """Look after one dataset."""
+    """One dataset."""
 
     dataset: Annotated[Path, tyro.conf.Positional]
     """Directory of the dataset."""
 
 
 @dataclass(frozen=True)
+class InspectCommand(DatasetCommand):
+    """Show the size of a dataset and the range of every observation; draw its trajectories.
+
+    Example: solo-collect inspect datasets/locomotion/offline
+    """
+
+
+@dataclass(frozen=True)
+class VerifyCommand(DatasetCommand):
+    """List missing or damaged parts of a dataset. The exit code is 1 if there are any.
+
+    Example: solo-collect verify datasets/locomotion/offline
+    """
+
+
+@dataclass(frozen=True)
+class RepairCommand(DatasetCommand):
+    """Drop missing or damaged trajectories, so that the rest of a dataset can be read.
+
+    Example: solo-collect repair datasets/locomotion/offline
+    """
+
+
+@dataclass(frozen=True)
+class CardCommand(DatasetCommand):
+    """Write a dataset's card: README.md beside its manifest.
+
+    Example: solo-collect card datasets/locomotion/offline
+    """
+
+
+@dataclass(frozen=True)
 class ReplayCommand(DatasetCommand):
-    """Simulate a stored trajectory again from its seed and compare."""
+    """Simulate a stored trajectory again from its seed, and print the differences.
+
+    Example: solo-collect replay datasets/locomotion/offline --trajectory 7
+    """
 
     trajectory: int = 0
     """Number of the trajectory in the dataset."""
     isaac_python: Path | None = None
-    """Python 3.8 that has Isaac Gym, for datasets that were made in it; SOLO_ISAAC_PYTHON by default."""
+    """Python 3.8 with Isaac Gym, for datasets made in it; SOLO_ISAAC_PYTHON by default."""
 
 
 @dataclass(frozen=True)
 class MergeCommand:
-    """Put parts of one collection, made with --shard, together."""
+    """Merge the parts of one collection that were made with --shard.
+
+    Example: solo-collect merge datasets/locomotion part0 part1 part2
+    """
 
     out: Annotated[Path, tyro.conf.Positional]
-    """Directory of the whole."""
+    """Directory of the merged datasets."""
     parts: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Directories of the parts."""
 
 
 def main() -> None:
-    """Run the command; errors the user can mend are one line."""
-    with one_line("solo-collect", "The same command goes on where it was."):
-        verb = sys.argv[1] if len(sys.argv) > 1 else ""
-        if verb in VERBS:
-            what = VERBS[verb]
-            command = tyro.cli(
-                DatasetCommand, prog=f"solo-collect {verb}", description=what, args=sys.argv[2:]
-            )
-            sys.exit(look_after(verb, command.dataset))
-        if verb == "replay":
-            sys.exit(
-                replay_again(tyro.cli(ReplayCommand, prog="solo-collect replay", args=sys.argv[2:]))
-            )
-        if verb == "merge":
-            merge_command = tyro.cli(MergeCommand, prog="solo-collect merge", args=sys.argv[2:])
-            merge(merge_command)
-        else:
-            run(
-                settings.from_command_line(
-                    CollectCommand, "solo-collect", start=_defaults, switches=("ray",)
-                )
-            )
+    """Run solo-collect; errors that the user can correct are one line."""
+    with one_line("solo-collect", "Run the same command again to continue."):
+        PROGRAM.run()
 
 
 def run(command: CollectCommand) -> None:
     """Collect, derive, and show what was made."""
     from collect.collector import collect
+    from collect.isaac_setup import isaac_config
 
     isaac = isaac_config(command.sim, command.isaac_python)
     config = CollectConfig(
@@ -114,22 +130,23 @@ def run(command: CollectCommand) -> None:
     if collect(config, out, command.workers, part, parts, command.ray, isaac):
         finish(config, out)
     else:
-        print(f"part {part} of {parts} is done; `solo-collect merge` puts parts together")
+        print(f"part {part} of {parts} is done; combine the parts with `solo-collect merge`")
 
 
 def finish(config: CollectConfig, out: Path) -> None:
     """Derive what training reads from complete sources, and show all four datasets."""
-    from collect import dataset_overview as inspect
+    from collect import dataset_overview
     from collect.derived_datasets import make_coverage, make_demonstrations
     from solo_doi.data.dataset import Dataset
 
     make_coverage(config, out)
     make_demonstrations(config, out)
-    console = Console()
+    console = _console()
     for name in ("expert", "offline", *DERIVED):
-        console.print(inspect.table(Dataset(out / name)))
-    inspect.picture(Dataset(out / "coverage"), out / inspect.PICTURE_FILE)
-    print(f"picture: {out / inspect.PICTURE_FILE}")
+        console.print(dataset_overview.table(Dataset(out / name)))
+    picture = out / dataset_overview.PICTURE_FILE
+    dataset_overview.picture(Dataset(out / "coverage"), picture)
+    print(f"picture: {picture}")
 
 
 def merge(command: MergeCommand) -> None:
@@ -150,35 +167,53 @@ def replay_again(command: ReplayCommand) -> int:
     return 0 if not any(differences.values()) else 1
 
 
-def look_after(verb: str, folder: Path) -> int:
-    """Run inspect, verify, repair or card; return the exit code."""
-    from collect import dataset_overview as inspect
-    from collect.dataset_repair import repair, verify
+def show_dataset(command: InspectCommand) -> None:
+    """Print the tables of a dataset, and draw its trajectories."""
+    from collect import dataset_overview
     from solo_doi.data.dataset import Dataset
 
-    if verb == "verify":
-        problems = verify(folder)
-        print("\n".join(problems) if problems else f"{folder}: whole")
-        return 1 if problems else 0
-    if verb == "repair":
-        kept, lost = repair(folder)
-        print(f"{folder}: kept {kept} trajectories, lost {lost}")
-        return 0
-    dataset = Dataset(folder)
-    if verb == "card":
-        print(f"card: {inspect.write_card(dataset)}")
-        return 0
-    console = Console()
-    console.print(inspect.table(dataset))
-    console.print(inspect.ranges(dataset))
+    dataset = Dataset(command.dataset)
+    console = _console()
+    console.print(dataset_overview.table(dataset))
+    console.print(dataset_overview.ranges(dataset))
     if dataset.has("infos/base_position"):
-        inspect.picture(dataset, folder / inspect.PICTURE_FILE)
-        print(f"picture: {folder / inspect.PICTURE_FILE}")
+        picture = command.dataset / dataset_overview.PICTURE_FILE
+        dataset_overview.picture(dataset, picture)
+        print(f"picture: {picture}")
+
+
+def verify_dataset(command: VerifyCommand) -> int:
+    """Print the problems of a dataset; return 1 if there are any."""
+    from collect.dataset_repair import verify
+
+    problems = verify(command.dataset)
+    if problems:
+        print("\n".join(problems))
+        return 1
+    print(f"{command.dataset}: whole")
     return 0
 
 
-def _defaults(asked: Callable[[str, str], str]) -> CollectCommand:
-    """Fill a GPU where there is one: every file starts Isaac Gym anew, so it should hold many trajectories."""
+def repair_dataset(command: RepairCommand) -> None:
+    """Drop damaged trajectories."""
+    from collect.dataset_repair import repair
+
+    kept, lost = repair(command.dataset)
+    print(f"{command.dataset}: kept {kept} trajectories, lost {lost}")
+
+
+def write_dataset_card(command: CardCommand) -> None:
+    """Write the card of a dataset."""
+    from collect.dataset_overview import write_card
+    from solo_doi.data.dataset import Dataset
+
+    print(f"card: {write_card(Dataset(command.dataset))}")
+
+
+def _defaults(asked: Lookup) -> CollectCommand:
+    """Put many trajectories into each file for Isaac Gym, because every file starts it again."""
+    from collect.isaac_setup import ISAAC_NUM_ROBOTS
+
     if asked("sim", "mujoco") == "isaacgym":
         return CollectCommand(shard_trajectories=ISAAC_NUM_ROBOTS)
     return CollectCommand()
@@ -192,3 +227,27 @@ def _part(text: str) -> tuple[int, int]:
     if not 0 <= part < parts:
         raise SoloError(f"--shard {text}: expected PART/PARTS counted from 0, such as 3/8.")
     return part, parts
+
+
+def _console() -> Console:
+    from rich.console import Console  # slow to import, and not needed for --help
+
+    return Console()
+
+
+def _command(kind: type[Any], function: Callable[[Any], object]) -> Callable[[], Command[Any]]:
+    return lambda: Command(kind, function)
+
+
+PROGRAM = Program(
+    "solo-collect",
+    lambda: Command(CollectCommand, run, _defaults),
+    (
+        Verb("inspect", "Show and draw a dataset.", _command(InspectCommand, show_dataset)),
+        Verb("verify", "Check that a dataset is whole.", _command(VerifyCommand, verify_dataset)),
+        Verb("repair", "Drop damaged trajectories.", _command(RepairCommand, repair_dataset)),
+        Verb("card", "Write a dataset's README.md.", _command(CardCommand, write_dataset_card)),
+        Verb("replay", "Simulate a trajectory again.", _command(ReplayCommand, replay_again)),
+        Verb("merge", "Combine parts made with --shard.", _command(MergeCommand, merge)),
+    ),
+)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from collect.dominic.pretrain_config import PretrainConfig
-from collect.isaac_setup import ISAAC_NUM_ROBOTS, isaac_config
 from solo_doi.common import settings
+from solo_doi.common.command_line import Command, Lookup, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
 from solo_doi.common.lock import check_absent, exclusive, new_directory
@@ -28,9 +24,10 @@ CONFIG_FILE = "config.yaml"
 class PretrainCommand(PretrainConfig):
     """Train a locomotion expert, or skills that walk in different ways, from nothing.
 
-    Examples: `solo-pretrain --task locomotion` trains the forward expert; `solo-pretrain --config
-    configs/pretrain/skills.yaml` the five skills; `solo-pretrain --resume runs/NAME` continues a killed run;
-    `solo-pretrain evaluate --help` tells how to measure what came out.
+    Examples:
+      solo-pretrain --task locomotion            train the expert that walks forward
+      solo-pretrain --config pretrain/skills     train the five skills
+      solo-pretrain --resume runs/NAME           continue an interrupted run
     """
 
     out: Path | None = None
@@ -44,19 +41,16 @@ class PretrainCommand(PretrainConfig):
 
 
 def main() -> None:
-    """Run the command; errors the user can mend are one line."""
+    """Run solo-pretrain; errors that the user can correct are one line."""
     with one_line("solo-pretrain", "Continue with --resume RUN."):
-        if sys.argv[1:2] == ["evaluate"]:
-            from collect.dominic.measure_checkpoint import EvaluateCommand, evaluate
-
-            evaluate(tyro.cli(EvaluateCommand, prog="solo-pretrain evaluate", args=sys.argv[2:]))
-        else:
-            pretrain(settings.from_command_line(PretrainCommand, "solo-pretrain", start=_defaults))
+        PROGRAM.run()
 
 
 def pretrain(command: PretrainCommand) -> Path:
-    """Train, and return the run's directory."""
-    from collect.dominic.trainer import Trainer  # heavy: after the flags are checked
+    """Train in a new run directory, or continue a run; return the directory."""
+    # Heavy imports come after the flags are checked.
+    from collect.dominic.trainer import Trainer
+    from collect.isaac_setup import isaac_config
 
     if command.resume is not None:
         run = command.resume
@@ -92,15 +86,35 @@ def _train(trainer: Trainer, command: PretrainCommand) -> None:
             trainer.resume()
         elif command.start is not None:
             trainer.start_from(command.start)
-            trainer.save()  # or, killed before its first save, the run would be resumed from random weights
+            # If the run stops before its first save, --resume must not begin with random weights.
+            trainer.save()
         write_text(run / CONFIG_FILE, settings.to_yaml(config))
         with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
             trainer.train(log)
     print(f"checkpoints: {run / 'checkpoints'}")
 
 
-def _defaults(asked: Callable[[str, str], str]) -> PretrainCommand:
-    """Fill a GPU where there is one."""
+def _defaults(asked: Lookup) -> PretrainCommand:
+    """Choose as many robots as fill a GPU for Isaac Gym."""
+    from collect.isaac_setup import ISAAC_NUM_ROBOTS
+
     if asked("sim", "mujoco") == "isaacgym":
         return PretrainCommand(num_robots=ISAAC_NUM_ROBOTS)
     return PretrainCommand()
+
+
+def _pretrain() -> Command[PretrainCommand]:
+    return Command(PretrainCommand, pretrain, _defaults)
+
+
+def _evaluate() -> Command[Any]:
+    from collect.dominic.measure_checkpoint import EvaluateCommand, evaluate
+
+    return Command(EvaluateCommand, evaluate)
+
+
+PROGRAM = Program(
+    "solo-pretrain",
+    _pretrain,
+    (Verb("evaluate", "Measure how well checkpoints walk.", _evaluate),),
+)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import tyro
+from typing import Literal
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.robots.odri.bring_up.calibration import default_path, from_json, save
@@ -26,6 +24,10 @@ class CalibrateCommand:
     """Measure where the encoders' index pulses of a Solo12 are, twice, and store it for `solo-deploy --calibration`.
 
     Hang the robot up first: its legs will move, gently, legs before hips. Ctrl-C damps the motors at any moment.
+
+    Examples:
+      solo-deploy calibrate --interface CARD
+      solo-deploy calibrate --robot virtual --fast --yes --out robot.json
     """
 
     out: Path | None = None
@@ -40,11 +42,11 @@ class CalibrateCommand:
     """Interpreter that does it, made by `solo-deploy install-robot`; this one by default."""
     protocol: Literal[3, 4] = 4
     """What the virtual master board speaks; a real one is asked."""
-    fast: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    fast: bool = False
     """Virtual board: lock-step, as fast as the machine can."""
-    yes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    yes: bool = False
     """Virtual board: ask nothing."""
-    force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    force: bool = False
     """Replace the file, if there is one."""
     seed: int = 0
     """Of the simulated robot."""

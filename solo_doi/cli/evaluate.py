@@ -10,6 +10,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from solo_doi.common.command_line import Command, Program
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.report.html_report import show
@@ -19,9 +20,12 @@ from solo_doi.evaluate.report.html_report import show
 class EvalCommand(EvalConfig):
     """Roll every skill of a run or a bundle out and write metrics.json, figures and report.html.
 
-    Examples: `solo-eval runs/NAME`; `solo-eval runs/NAME --select` tells which skills are robust;
-    `solo-eval --compare runs/sweep/*/` puts runs side by side; `solo-eval runs/NAME --pictures False` writes numbers;
-    `solo-eval skills.onnx` rolls out what a robot would run.
+    Examples:
+      solo-eval runs/NAME                     report.html of a run
+      solo-eval runs/NAME --select            also select the robust skills
+      solo-eval runs/NAME --no-pictures       numbers only
+      solo-eval --compare runs/sweep/*/       runs side by side
+      solo-eval skills.onnx --out DIRECTORY   a bundle, as the robot runs it
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
@@ -36,16 +40,14 @@ class EvalCommand(EvalConfig):
     """Where results go: RUN/evaluation or NAME.evaluation beside NAME.onnx; runs/comparison if runs are compared."""
     again: bool = False
     """Evaluate anew what was evaluated with the same settings before. What a run has is made again, never dropped."""
-    pictures: Annotated[bool, tyro.conf.FlagConversionOff] = True
+    pictures: bool = True
     """Draw figures and film strips, and write the report."""
 
 
 def main() -> None:
-    """Run the command; errors the user can mend are one line."""
+    """Run solo-eval; errors that the user can correct are one line."""
     with one_line("solo-eval", "Runs that were evaluated keep their results."):
-        evaluate_all(
-            tyro.cli(EvalCommand, prog="solo-eval", config=(tyro.conf.FlagCreatePairsOff,))
-        )
+        PROGRAM.run()
 
 
 def evaluate_all(command: EvalCommand) -> None:
@@ -105,3 +107,6 @@ def _show(metrics: dict[str, Any]) -> None:
             "visibly_different", "transfer_score",
         )  # fmt: skip
         print(" · ".join(f"{name} {show(metrics[name])}" for name in names if name in metrics))
+
+
+PROGRAM = Program("solo-eval", lambda: Command(EvalCommand, evaluate_all), takes_paths=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from solo_doi.common.command_line import Command, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
 from solo_doi.export.model_card import model_card
@@ -17,22 +17,15 @@ from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import find_bundle
 from solo_doi.policies.bundle.signature import sign, write_key_pair
 
-HELP = """usage: solo-export RUN [--out FILE]      write the skills of a run of solo-train as one .onnx file
-       solo-export CHECKPOINT.pt [--out FILE]    the same for a DOMiNiC checkpoint
-                                         (--task NAME if it has no config.yaml beside it)
-       solo-export show FILE             print the contract
-       solo-export verify FILE...        check hash, contract and test vectors; exit code 1 if one fails
-       solo-export diff FILE FILE        print where two contracts differ
-       solo-export card FILE             write a model card beside the file
-       solo-export keygen KEY            draw a key to sign with, and KEY.pub to trust
-       solo-export sign KEY FILE...      sign bundles; `solo-deploy --trust KEY.pub` runs no others
-
-FILE to show, verify, compare or describe may be the name of a bundle of the package, such as locomotion."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ExportCommand:
-    """Write the skills of a run, or of a checkpoint, as one .onnx file."""
+    """Write the skills of a run, or of a checkpoint, as one .onnx file.
+
+    Examples:
+      solo-export runs/NAME                             skills of a run of solo-train
+      solo-export checkpoints/model_600.pt --out FILE   skills of a DOMiNiC checkpoint
+    """
 
     source: Annotated[Path, tyro.conf.Positional]
     """Run of solo-train, or checkpoint of solo-pretrain."""
@@ -42,19 +35,82 @@ class ExportCommand:
     """Task of a checkpoint that lies outside its run: locomotion or navigation. Runs record theirs."""
 
 
+@dataclass(frozen=True)
+class FileCommand:
+    """One bundle."""
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """Bundle, or the name of one that comes with the package, such as locomotion."""
+
+
+@dataclass(frozen=True)
+class ShowCommand(FileCommand):
+    """Print the contract of a bundle.
+
+    Example: solo-export show locomotion
+    """
+
+
+@dataclass(frozen=True)
+class CardCommand(FileCommand):
+    """Write a model card beside a bundle.
+
+    Example: solo-export card runs/NAME/skills.onnx
+    """
+
+
+@dataclass(frozen=True)
+class VerifyCommand:
+    """Check hash, contract and test vectors of bundles. The exit code is 1 if one fails.
+
+    Example: solo-export verify runs/NAME/skills.onnx
+    """
+
+    files: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Bundles, or names of those that come with the package."""
+
+
+@dataclass(frozen=True)
+class DiffCommand:
+    """Print where the contracts of two bundles differ.
+
+    Example: solo-export diff locomotion runs/NAME/skills.onnx
+    """
+
+    first: Annotated[Path, tyro.conf.Positional]
+    """Bundle."""
+    second: Annotated[Path, tyro.conf.Positional]
+    """Bundle to compare with."""
+
+
+@dataclass(frozen=True)
+class KeygenCommand:
+    """Draw a key to sign bundles with, and KEY.pub to trust.
+
+    Example: solo-export keygen sign.key
+    """
+
+    key: Annotated[Path, tyro.conf.Positional]
+    """File of the secret key. Must not exist."""
+
+
+@dataclass(frozen=True)
+class SignCommand:
+    """Sign bundles; `solo-deploy --trust KEY.pub` refuses all others.
+
+    Example: solo-export sign sign.key runs/NAME/skills.onnx
+    """
+
+    key: Annotated[Path, tyro.conf.Positional]
+    """Secret key that `solo-export keygen` wrote."""
+    files: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Bundles to sign."""
+
+
 def main() -> None:
-    """Run the command; errors the user can mend are one line."""
-    words = sys.argv[1:]
-    if not words or "-h" in words or "--help" in words:
-        print(HELP)
-        sys.exit(0 if words else 1)
+    """Run solo-export; errors that the user can correct are one line."""
     with one_line("solo-export"):
-        if words[0] in ACTIONS:
-            paths = [Path(word) for word in words[1:]]
-            _check_count(words[0], paths)
-            ACTIONS[words[0]](paths)
-        else:
-            export(tyro.cli(ExportCommand, prog="solo-export"))
+        PROGRAM.run()
 
 
 def export(command: ExportCommand) -> Path:
@@ -71,15 +127,16 @@ def export(command: ExportCommand) -> Path:
     return bundle.path
 
 
-def show(paths: list[Path]) -> None:
+def show(command: ShowCommand) -> None:
     """Print the contract of a bundle."""
-    print(json.dumps(asdict(Bundle(find_bundle(paths[0])).contract), indent=1))
+    print(json.dumps(asdict(Bundle(find_bundle(command.file)).contract), indent=1))
 
 
-def verify(paths: list[Path]) -> None:
+def verify(command: VerifyCommand) -> None:
     """Load every bundle as a robot would; tell of all before failing."""
+    _check_some(command.files, "verify")
     bad = []
-    for path in paths:
+    for path in command.files:
         try:
             print(f"{path}: {Bundle(find_bundle(path)).hash[:12]} good")
         except SoloError as error:
@@ -88,46 +145,51 @@ def verify(paths: list[Path]) -> None:
         raise SoloError("\n".join(bad))
 
 
-def diff(paths: list[Path]) -> None:
+def diff(command: DiffCommand) -> None:
     """Print where two contracts differ."""
-    one, two = (asdict(Bundle(find_bundle(path)).contract) for path in paths)
+    one = asdict(Bundle(find_bundle(command.first)).contract)
+    two = asdict(Bundle(find_bundle(command.second)).contract)
     for name in one:
         if one[name] != two[name]:
             print(f"{name}:\n  {one[name]}\n  {two[name]}")
 
 
-def card(paths: list[Path]) -> None:
+def card(command: CardCommand) -> None:
     """Write a model card beside a bundle, or into the current folder if it comes with the package."""
-    path = paths[0].with_suffix(".md")
-    write_text(path, model_card(Bundle(find_bundle(paths[0])), paths[0].stem))
+    path = command.file.with_suffix(".md")
+    write_text(path, model_card(Bundle(find_bundle(command.file)), command.file.stem))
     print(path)
 
 
-def keygen(paths: list[Path]) -> None:
+def keygen(command: KeygenCommand) -> None:
     """Draw a pair of keys."""
-    print(f"{paths[0]}: keep it secret. {write_key_pair(paths[0])}: give it to robots.")
+    print(f"{command.key}: keep it secret. {write_key_pair(command.key)}: give it to robots.")
 
 
-def sign_all(paths: list[Path]) -> None:
+def sign_all(command: SignCommand) -> None:
     """Check bundles, then sign them."""
-    key, *bundles = paths
-    for path in bundles:
+    _check_some(command.files, "sign")
+    for path in command.files:
         Bundle(path)
-        print(sign(path, key))
+        print(sign(path, command.key))
 
 
-ACTIONS = {
-    "show": show, "verify": verify, "diff": diff, "card": card, "keygen": keygen, "sign": sign_all,
-}  # fmt: skip
+def _check_some(files: tuple[Path, ...], verb: str) -> None:
+    if not files:
+        raise SoloError(f"{verb} takes one or more bundles, found none; see --help.")
 
 
-def _check_count(action: str, paths: list[Path]) -> None:
-    if action == "sign" and len(paths) < 2:
-        raise SoloError(
-            f"sign takes a key and one or more bundles, found {len(paths)} file(s); see --help."
-        )
-    expected = {"show": 1, "card": 1, "diff": 2, "keygen": 1}.get(action)
-    if not paths or (expected is not None and len(paths) != expected):
-        raise SoloError(
-            f"{action} takes {expected or 'one or more'} file(s), found {len(paths)}; see --help."
-        )
+PROGRAM = Program(
+    "solo-export",
+    lambda: Command(ExportCommand, export),
+    (
+        Verb("show", "Print the contract of a bundle.", lambda: Command(ShowCommand, show)),
+        Verb("verify", "Check bundles as a robot does.", lambda: Command(VerifyCommand, verify)),
+        Verb("diff", "Compare two contracts.", lambda: Command(DiffCommand, diff)),
+        Verb("card", "Write a model card.", lambda: Command(CardCommand, card)),
+        Verb("keygen", "Draw a key to sign with.", lambda: Command(KeygenCommand, keygen)),
+        Verb("sign", "Sign bundles.", lambda: Command(SignCommand, sign_all)),
+    ),
+    takes_paths=True,
+    needs_arguments=True,
+)

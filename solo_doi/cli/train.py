@@ -1,34 +1,19 @@
-"""solo-train and solo-sweep: learn diverse skills offline, once or many times."""
+"""solo-train: learn diverse skills offline."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-from solo_doi.common import settings
+from solo_doi.common.command_line import Command, Program
 from solo_doi.common.errors import one_line
 from solo_doi.runs.run_config import TrainCommand, command_defaults
 
 
 def train_main() -> None:
-    """Run the command; errors the user can mend are one line."""
+    """Run solo-train; errors that the user can correct are one line."""
     with one_line("solo-train"):
-        train(settings.from_command_line(TrainCommand, "solo-train", start=command_defaults))
-
-
-def sweep_main() -> None:
-    """Run solo-sweep."""
-    import tyro
-
-    from solo_doi.runs.sweep import SweepCommand, sweep
-
-    with one_line("solo-sweep", "The same command goes on where it was."):
-        table = sweep(
-            tyro.cli(SweepCommand, prog="solo-sweep"),
-            tell=lambda text: print(text, file=sys.stderr),
-        )
-        print(f"{table.read_text()}\n{table}")
+        PROGRAM.run()
 
 
 def train(command: TrainCommand) -> Path:
@@ -70,3 +55,6 @@ def _show(summary: dict[str, Any]) -> None:
             *(f"{summary[name][skill]:.3f}" if name in summary else "" for name in columns),
         )
     Console().print(table)
+
+
+PROGRAM = Program("solo-train", lambda: Command(TrainCommand, train, command_defaults))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import inspect
-import itertools
 import re
-import sys
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,67 +19,12 @@ Config = TypeVar("Config")
 SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 """Numbers that YAML 1.1 takes for text, such as 1e-3."""
 
-FILE_HELP = "Options may also come from a YAML file, named by `--config FILE`; flags win over it."
+SHIPPED_CONFIGS = Path(__file__).parents[1] / "configs"
+"""Configuration files that come with the package: a link to `configs/` in a checkout."""
 
 
 class ConfigError(SoloError):
     """A configuration file that does not fit its dataclass."""
-
-
-def from_command_line(
-    kind: type[Config],
-    program: str,
-    arguments: Sequence[str] | None = None,
-    start: Callable[[Callable[[str, str], str]], Config] | None = None,
-    switches: Sequence[str] = (),
-) -> Config:
-    """Build a configuration from flags, on top of the file named by `--config` if there is one.
-
-    `start` may choose the defaults by what is asked for: it is given a function that looks up a flag by name, in the
-    command line or else in the file, with what to answer if it is in neither. Flags named in `switches` may stand
-    alone; all others have a value, so that files and flags can both unset them.
-    """
-    import tyro  # here, so that reading a configuration needs no command-line library
-
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    # "--config=FILE" as "--config FILE": every other flag may be written either way.
-    arguments = [
-        part
-        for word in arguments
-        for part in (word.split("=", 1) if word[:9] == "--config=" else [word])
-    ]
-    arguments = [
-        f"{word}=True"
-        if word.removeprefix("--") in switches and after not in ("True", "False")
-        else word
-        for word, after in itertools.pairwise([*arguments, ""])
-    ]
-    content: Mapping[str, Any] = {}
-    where = "command line"
-    if "--config" in arguments:
-        place = arguments.index("--config")
-        if place + 1 == len(arguments):
-            raise ConfigError("--config needs the path of a YAML file.")
-        where = arguments[place + 1]
-        content = load(Path(where))
-        del arguments[place : place + 2]
-
-    def early(name: str, otherwise: str) -> str:
-        found = str(content.get(name, otherwise))
-        for word, following in itertools.pairwise([*arguments, ""]):
-            if word == f"--{name}" or word.startswith(f"--{name}="):
-                found = word.partition("=")[2] or following  # the last one counts
-        return found
-
-    default = from_dict(kind, content, where, kind() if start is None else start(early))
-    return tyro.cli(
-        kind,
-        prog=program,
-        description=f"{inspect.getdoc(kind)}\n\n{FILE_HELP}",
-        args=arguments,
-        default=default,
-        config=(tyro.conf.FlagConversionOff,),
-    )
 
 
 def read(kind: type[Config], path: Path) -> Config:
@@ -128,8 +70,23 @@ def write(config: object, path: Path) -> None:
     path.write_text(to_yaml(config))
 
 
+def find(name: Path) -> Path:
+    """Return the file of this name; names of shipped files need neither `configs/` nor `.yaml`."""
+    if name.exists() or name.is_absolute():
+        return name
+    parts = name.parts
+    if parts[:1] == ("configs",):
+        parts = parts[1:]
+    shipped = SHIPPED_CONFIGS.joinpath(*parts)
+    for candidate in (shipped, shipped.with_name(f"{shipped.name}.yaml")):
+        if candidate.is_file():
+            return candidate
+    return name
+
+
 def load(path: Path) -> Mapping[str, Any]:
     """Read the names and values of a YAML file, as they are; an empty file has none."""
+    path = find(path)
     try:
         content = yaml.safe_load(path.read_text())
     except OSError as error:

@@ -18,7 +18,8 @@ import pytest
 import yaml
 
 from solo_doi.algorithm import presets
-from solo_doi.cli.train import sweep_main, train_main
+from solo_doi.cli.sweep import main as sweep_main
+from solo_doi.cli.train import train_main
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.common.lock import exclusive

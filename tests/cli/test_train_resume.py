@@ -22,7 +22,7 @@ import torch
 import yaml
 
 from solo_doi.cli.train import train, train_main
-from solo_doi.common import settings
+from solo_doi.common import command_line
 from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.runs.run_config import TrainCommand
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, assert_same_run, summary_of, write_made_up
@@ -43,7 +43,7 @@ LONG = ("--outer", str(OUTER), "--save-every", "5", "--checkpoints", "3", "--pol
 def unbroken(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of `LONG` that nothing disturbed."""
     run, data = tmp_path_factory.mktemp("runs") / "unbroken", task / "datasets" / "locomotion"
-    command = settings.from_command_line(TrainCommand, "solo-train", [*FLAGS, *LONG])
+    command = command_line.parse(TrainCommand, "solo-train", [*FLAGS, *LONG])
     return train(replace(command, out=run, data=data / "coverage", expert=data / "demonstrations"))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from solo_doi.cli.evaluate import main
 from solo_doi.cli.train import train
-from solo_doi.common import settings
+from solo_doi.common import command_line
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.evaluate import selection
 from solo_doi.evaluate import write_evaluation as write_module
@@ -55,7 +55,7 @@ def train_tiny(data: Path) -> Train:
     """Train a run of a second or less; flags as of solo-train."""
 
     def train_tiny(out: Path, *flags: str) -> Path:
-        command = settings.from_command_line(TrainCommand, "solo-train", [*FLAGS, *flags])
+        command = command_line.parse(TrainCommand, "solo-train", [*FLAGS, *flags])
         return train(
             replace(command, out=out, data=data / "coverage", expert=data / "demonstrations")
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from collect.cli.collect import VERBS, main
+from collect.cli.collect import PROGRAM, main
 from collect.recipes import CollectConfig
 from solo_doi.common import settings
 from solo_doi.data.dataset import Dataset
@@ -120,13 +120,16 @@ def test_verify_says_whole_or_what_is_not(command: Command, copy: Path) -> None:
 
 
 def test_every_verb_says_what_it_does(command: Command) -> None:
-    """Each verb has a help sentence; the command's own help names configuration files."""
-    for verb, what in VERBS.items():
-        code, text, _ = command(verb, "--help")
+    """In its own help text, and in one line of the command's."""
+    overview = command("--help")[1]
+    for verb in PROGRAM.verbs:
+        code, text, _ = command(verb.name, "--help")
         assert code == 0
-        assert what in " ".join(text.split())
-    assert len({*VERBS.values()}) == 4
-    assert "--config FILE" in command("--help")[1]
+        first_line = str(verb.load().kind.__doc__).splitlines()[0]
+        assert first_line in " ".join(text.split())
+        assert f"solo-collect {verb.name}: {verb.summary}" in overview
+    assert len(PROGRAM.verbs) == 6
+    assert "--config FILE" in overview
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from collect.cli.pretrain import PretrainCommand
+from solo_doi.common import command_line
 from solo_doi.common import settings as config
 from solo_doi.common.settings import ConfigError
 
@@ -16,7 +17,7 @@ from .sample_settings import Inner, Outer, file
 
 def from_flags(*arguments: str) -> Outer:
     """What a command line gives."""
-    return config.from_command_line(Outer, "solo-test", arguments)
+    return command_line.parse(Outer, "solo-test", arguments)
 
 
 # --- Defaults, file and flags --------------------------------------------------------------------
@@ -94,7 +95,7 @@ def test_the_file_flag_needs_a_path() -> None:
 def test_help_tells_what_a_field_means(capsys: pytest.CaptureFixture[str]) -> None:
     """The string under a field is its help."""
     with pytest.raises(SystemExit):
-        config.from_command_line(PretrainCommand, "solo-pretrain", ["--help"])
+        command_line.parse(PretrainCommand, "solo-pretrain", ["--help"])
     text = capsys.readouterr().out
     assert (
         "Train a locomotion expert, or skills that walk in different ways, from nothing.\n" in text
@@ -117,7 +118,7 @@ def by_kind(early: Callable[[str, str], str]) -> Outer:
 
 def from_start(*arguments: object) -> Outer:
     """What a command line gives on top of those."""
-    return config.from_command_line(Outer, "solo-test", list(map(str, arguments)), start=by_kind)
+    return command_line.parse(Outer, "solo-test", list(map(str, arguments)), start=by_kind)
 
 
 def test_defaults_may_depend_on_a_flag() -> None:
