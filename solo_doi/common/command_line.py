@@ -186,20 +186,21 @@ def parse(
 
 def usage_error(box: str, program: str) -> str:
     """Write the error box of tyro as one line, with the names of flags that may be meant."""
-    lines = [line.strip("│╭╮╰╯ ") for line in box.splitlines()[1:]]
     message: list[str] = []
     meant: list[str] = []
     in_message = True
-    for line in lines:
-        if line.startswith("──"):
-            in_message = False
+    for line in box.splitlines()[1:]:  # the first line is the title
+        text = line.strip("│|╭╮╰╯+ ")
+        if text and set(text) <= set("─-"):
+            in_message = in_message and not message  # a rule ends the message
         elif in_message:
-            message.append(line)
-        elif line.startswith("--"):
-            meant.append(line.split()[0].rstrip(","))
-    text = " ".join(" ".join(message).split()).rstrip(".")
-    hint = f" Did you mean {' or '.join(dict.fromkeys(meant))}?" if meant else ""
-    return f"{text}.{hint} See {program} --help."
+            message.append(text)
+        elif text.startswith("--"):
+            meant.append(text.split()[0].rstrip(","))
+    meant = [flag for flag in dict.fromkeys(meant) if f" {flag}:" not in box]
+    sentence = " ".join(" ".join(message).split()).rstrip(".")
+    hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    return f"{sentence}.{hint} See {program} --help."
 
 
 def split_config(words: Words) -> list[str]:

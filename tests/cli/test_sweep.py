@@ -255,7 +255,8 @@ def test_runs_are_what_solo_train_would_have_made(
     assert (config.gamma, config.eps, config.seed) == (0.9, 1.5, 4)
     Path("alone.yaml").write_text(yaml.safe_dump(SETTINGS | {"gamma": 0.9, "eps": 1.5, "seed": 4}))
     monkeypatch.setattr(sys, "argv", ["solo-train", "--config", "alone.yaml", "--out", "alone"])
-    train_main()
+    with pytest.raises(SystemExit, match=r"^0$"):
+        train_main()
     assert_same_run(Path("alone"), run)
 
 
@@ -393,7 +394,7 @@ def test_an_interrupt_is_one_line(
 
     replace_processes(monkeypatch, run)
     code, _, errors = sweep("--seeds", 1, "--out", "out")
-    assert (code, errors) == (130, "solo-sweep: stopped. The same command goes on where it was.\n")
+    assert (code, errors) == (130, "solo-sweep: stopped. Run the same command again to continue.\n")
 
 
 def test_numbers_that_are_missing_leave_a_gap(tmp_path: Path) -> None:

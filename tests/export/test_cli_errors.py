@@ -20,17 +20,27 @@ from .runs import METRICS, evaluated_as_it_is
 
 
 @pytest.mark.parametrize(
-    ("action", "count", "expected"),
-    [("show", 0, "1"), ("show", 2, "1"), ("card", 0, "1"), ("card", 2, "1"), ("diff", 0, "2"), ("diff", 1, "2"),
-     ("diff", 3, "2"), ("verify", 0, "one or more")],
-)  # fmt: skip
+    ("action", "count"),
+    [("show", 0), ("show", 2), ("card", 0), ("card", 2), ("diff", 0), ("diff", 1), ("diff", 3)],
+)
 def test_a_wrong_number_of_files_is_refused(
-    command: Command, bundle: Path, action: str, count: int, expected: str
+    command: Command, bundle: Path, action: str, count: int
 ) -> None:
-    """Found and expected are named."""
-    assert command.error(action, *[bundle] * count) == (
-        f"{action} takes {expected} file(s), found {count}; see --help."
-    )
+    """In one line: the missing file is described, the surplus one is named."""
+    code, output, errors = command(action, *[bundle] * count)
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    few = count == 0 or (action, count) == ("diff", 1)
+    found = "PATH Bundle" if few else f"Unrecognized options: {bundle}"
+    assert errors.startswith(f"solo-export {action}: ")
+    assert found in errors
+    assert errors.endswith(f"See solo-export {action} --help.\n")
+
+
+@pytest.mark.parametrize("words", [["verify"], ["sign", "some.key"]])
+def test_no_files_are_refused(command: Command, words: list[str]) -> None:
+    """There is nothing to check or to sign."""
+    expected = f"{words[0]} takes one or more bundles, found none; see --help."
+    assert command.error(*words) == expected
 
 
 @pytest.mark.parametrize(

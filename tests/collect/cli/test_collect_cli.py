@@ -88,7 +88,7 @@ def test_parts_are_made_and_merged(
             "--config", recipe, "--out", part, "--shard", f"{number}/2", "--workers", 1
         )
         assert code == 0
-        assert f"part {number} of 2 is done; `solo-collect merge` puts parts together" in text
+        assert f"part {number} of 2 is done; combine the parts with `solo-collect merge`" in text
     assert "the parts hold 8 of 12 trajectories" in command.error(
         "merge", tmp_path / "whole", parts[0]
     )

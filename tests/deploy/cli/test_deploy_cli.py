@@ -57,7 +57,7 @@ def refusal(
         (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's network card."),
         (["--robot", "real", "--check"], "--robot real needs --interface, its master board's network card."),
         (["--robot", "virtual", "--readonly", "--check"], "--check and --readonly exclude each other."),
-        (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose one of them."),
+        (["--mock", "--check"], "--robot mock: only virtual and real have a master board. Choose one of them."),
         (
             ["--robot", "virtual", "--readonly", "--seconds", "0"],
             "--seconds 0: expected a time above 0.",
@@ -107,7 +107,6 @@ def refusal(
             "a steerable policy.",
         ),
         (["--mock", "--bundle", "/none.onnx"], "/none.onnx: no such file. Expected a bundle written by solo-export."),
-        (["keygen"], "keygen takes the file to write, such as: solo-deploy keygen ~/.solo12.key"),
         (["keygen", "/none/key"], "/none/key: cannot be written (No such file or directory). Choose another file."),
         (["--mock", "--key", "/none"], "/none: cannot be read (No such file or directory). Draw a key with: "
          "solo-deploy keygen"),
@@ -134,8 +133,24 @@ def test_keygen_has_help(
 ) -> None:
     """Which is no error, and draws nothing."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", "keygen", word])
-    cli.main()
-    assert capsys.readouterr().out.startswith("usage: solo-deploy keygen FILE\n")
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: solo-deploy keygen [-h] PATH\n")
+
+
+def test_keygen_needs_a_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, with what the file is for."""
+    monkeypatch.setattr(sys, "argv", ["solo-deploy", "keygen"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == (
+        "solo-deploy keygen: Missing from solo-deploy keygen: PATH File to write. Must not exist. "
+        "(required). See solo-deploy keygen --help.\n"
+    )
 
 
 def test_an_existing_folder_is_left_alone(
@@ -201,10 +216,8 @@ def test_the_help_says_who_is_not_asked_to_walk(
     with pytest.raises(SystemExit):
         cli.main()
     words = " ".join(capsys.readouterr().out.split())
-    assert (
-        "0 only if nothing went wrong and the robot walked; --mock, --readonly and people who drive"
-        in words
-    )
+    assert "The exit code is 0 if there was no fault and the robot walked." in words
+    assert "Walking is not checked with --mock, with --readonly" in words
 
 
 @pytest.mark.parametrize("name", ["a folder", "[bold]"])
