@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import tyro
 from collect.recipes import CollectConfig
 from solo_doi.common.command_line import Command, Lookup, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.settings import part_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,9 +122,7 @@ def run(command: CollectCommand) -> None:
     from collect.isaac_setup import isaac_config
 
     isaac = isaac_config(command.sim, command.isaac_python)
-    config = CollectConfig(
-        **{field.name: getattr(command, field.name) for field in fields(CollectConfig)}
-    )
+    config = part_of(command, CollectConfig)
     out = command.out or Path("datasets") / command.task
     part, parts = _part(command.shard)
     print(f"datasets: {out}")

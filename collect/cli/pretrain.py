@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from solo_doi.common.command_line import Command, Lookup, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
 from solo_doi.common.lock import check_absent, exclusive, new_directory
+from solo_doi.common.settings import part_of
 
 if TYPE_CHECKING:
     from collect.dominic.trainer import Trainer
@@ -64,9 +65,7 @@ def pretrain(command: PretrainCommand) -> Path:
         return run
     run = command.out or Path("runs") / f"pretrain-{datetime.now():%Y%m%d-%H%M%S}"
     check_absent(run)
-    config = PretrainConfig(
-        **{field.name: getattr(command, field.name) for field in fields(PretrainConfig)}
-    )
+    config = part_of(command, PretrainConfig)
     trainer = Trainer(config, run, isaac_config(config.sim, command.isaac_python))
     with new_directory(run):
         _train(trainer, command)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deploy.common.deploy_config import DeployConfig
-
-from .deploy import config_of
+from solo_doi.common.settings import part_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,4 +28,4 @@ def check(command: CheckCommand) -> int:
     from deploy.launch.preflight import with_calibration_path
     from deploy.service.check import check_up
 
-    return check_up(with_calibration_path(config_of(command)), yes=command.yes)
+    return check_up(with_calibration_path(part_of(command, DeployConfig)), yes=command.yes)

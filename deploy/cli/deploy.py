@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from deploy.common.deploy_config import DeployConfig
 from deploy.common.signals import Interrupts
 from solo_doi.common.command_line import Command, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.settings import part_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ def deploy(command: DeployCommand) -> int:
     from deploy.launch.supervisor import supervise
     from deploy.robots.registry import kind_of
 
-    config = config_of(command)
+    config = part_of(command, DeployConfig)
     if command.mock:
         config = replace(config, robot="mock")
     config = with_calibration_path(config)
@@ -74,13 +75,6 @@ def deploy(command: DeployCommand) -> int:
     if out.exists():
         raise SoloError(f"{out}: exists already. Choose another --out.")
     return supervise(config, out)
-
-
-def config_of(command: DeployConfig) -> DeployConfig:
-    """Return the settings that all processes of a deployment share."""
-    return DeployConfig(
-        **{field.name: getattr(command, field.name) for field in fields(DeployConfig)}
-    )
 
 
 def _deploy() -> Command[DeployCommand]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 
 from solo_doi.common.command_line import Command, Program
 from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.settings import part_of
 from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.report.html_report import show
 
@@ -54,9 +55,7 @@ def evaluate_all(command: EvalCommand) -> None:
     """Evaluate every run, then compare them if requested."""
     if not command.runs and command.compare:
         raise SoloError("Name the runs to compare: solo-eval --compare RUN RUN")
-    config = EvalConfig(
-        **{field.name: getattr(command, field.name) for field in fields(EvalConfig)}
-    )
+    config = part_of(command, EvalConfig)
     config.check()
     from solo_doi.evaluate.evaluate_run import check_folder, plan_evaluation  # heavy imports
     from solo_doi.evaluate.shipped import SHIPPED_RUN

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Generic, NoReturn, TypeVar
 
 from . import settings
 from .errors import SoloError, UnknownNameError
+from .version import __version__
 
 Config = TypeVar("Config")
 Words = Sequence[str]
@@ -106,8 +107,6 @@ class Program:
 
 def print_version(program: str) -> None:
     """Print the program's name and the version of the package."""
-    from solo_doi import __version__
-
     sys.stdout.write(f"{program} {__version__}\n")
 
 

@@ -16,6 +16,7 @@ import yaml
 from .errors import SoloError, UnknownNameError
 
 Config = TypeVar("Config")
+Part = TypeVar("Part")
 SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 """Numbers that YAML 1.1 takes for text, such as 1e-3."""
 
@@ -50,6 +51,12 @@ def from_dict(
     if default is None:
         return kind(**values)
     return dataclasses.replace(default, **values)  # type: ignore[type-var]  # a dataclass, as `kind` is
+
+
+def part_of(command: Config, kind: type[Part]) -> Part:
+    """Return the settings of a command that belong to `kind`, the dataclass it extends."""
+    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: getattr(command, name) for name in names})
 
 
 def to_dict(config: object) -> dict[str, Any]:
