@@ -1,1 +1,1 @@
-"""The real Solo12 below LCM: the master board's wire protocols, its sessions, calibration and bring-up."""
+"""Solo12 behind an ODRI master board: wire protocol, drivers, bring-up, bench tools."""

@@ -1,11 +1,14 @@
-"""Measure where the index pulses are, twice, and compare: a person puts the robot into the zero pose each time.
+"""Calibration of a robot: measure the index angles twice and compare.
 
-PLACE    motors off; a person puts the joints to zero and says so
-MEASURE  bring-up without a calibration: joints swing gently until they have seen their index, then fold
-SHOW     the legs stay folded until a person says that they look alike: nobody else can see an error of 40 degrees
-RELAX    the motors are only damped; then they are off
+A person puts the robot into the zero pose each time.
+
+PLACE    motors off; a person puts the joints to zero and confirms it
+MEASURE  bring-up without a calibration: joints swing gently until they pass their index, then fold
+SHOW     legs stay folded until a person confirms that they look alike, as only a person can see
+         an error of 40 degrees
+RELAX    motors are damped, then switched off
 DONE     both measurements agree
-FAILED   motors that were on are damped for as long as anybody calls
+FAILED   motors that were on are damped in every further tick
 """
 
 from __future__ import annotations
@@ -39,20 +42,26 @@ from .measurement_comparison import check_offsets, check_pose
 from .stillness import Stillness
 
 ROUNDS = 2
+"""Number of measurements."""
 RELAX_TIME = 1.5
-"""How long motors are damped before they are off [s]."""
+"""Duration of damping before motors are switched off [s]."""
 VALID_TIME = 2.0
-"""How long after a person's word the joints must have come to rest, or it is asked for again [s]."""
+"""Time for the joints to come to rest after a confirmation, before it expires [s]."""
 PLACE_WORDS = (
-    "Hang the robot up so that no leg touches anything. Put all twelve joints to zero, every leg straight down, best "
-    "with the calibration tool. Hands off, then press Enter: the legs will move.",
-    "Put all joints to zero once more: the second measurement is compared with the first. Hands off, then press Enter.",
+    "Hang the robot up so that no leg touches anything. Put all twelve joints to zero, every leg "
+    "straight down, best with the calibration tool. Hands off, then press Enter: the legs will "
+    "move.",
+    "Put all joints to zero once more: the second measurement is compared with the first. "
+    "Hands off, then press Enter.",
 )
-SHOW_WORDS = "All four legs must now be folded alike, hips straight, feet below the body. Press Enter if so, Ctrl-C if not."
+SHOW_WORDS = (
+    "All four legs must now be folded alike, hips straight, feet below the body. "
+    "Press Enter if so, Ctrl-C if not."
+)
 
 
 class Phase(Enum):
-    """What the calibrator is doing."""
+    """Phases of a calibration, with texts for people."""
 
     CONNECT = "waiting for the master board"
     PLACE = "motors off: joints are put to zero"
@@ -64,19 +73,21 @@ class Phase(Enum):
 
 
 class Calibrator:
-    """One `step` per tick until `is_over`."""
+    """State machine of a calibration: one `step` per tick until `is_over`."""
 
     def __init__(
         self, board: Board, *, lock_step: bool = False, yes: bool = False, clock: Clock = CLOCK
     ) -> None:
-        """Take a board that is not connected yet; with `yes` nobody is asked."""
+        """Use a board that is not connected yet; `yes` confirms all questions."""
         self._session = BoardSession(board, lock_step=lock_step, clock=clock)
         self._yes = yes
-        self.phase, self.failure = Phase.CONNECT, ""
+        self.phase = Phase.CONNECT
+        self.failure = ""
         self._time = self._silence = 0.0
-        self._confirmed, self._confirmed_at = False, 0.0
+        self._confirmed = False
+        self._confirmed_at = 0.0
         self._round = 0
-        self._zero: list[Array] = []  # the zero poses, as counted since power-up
+        self._zero: list[Array] = []  # zero poses, counted since power-up
         self._found: list[Array] = []  # joint angles of indices
         self._bring_up = BringUp(None)
         self._watch = IndexWatch()
@@ -87,33 +98,34 @@ class Calibrator:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen, and the motors may be left alone."""
-        damped_enough = not self._powered or self._time > REST_TIME
-        return self.phase is Phase.DONE or (self.phase is Phase.FAILED and damped_enough)
+        """True if the calibration has ended and the motors are off or at rest."""
+        rests = not self._powered or self._time > REST_TIME
+        return self.phase is Phase.DONE or (self.phase is Phase.FAILED and rests)
 
     @property
     def question(self) -> str:
-        """What a person is asked to do and to confirm; nothing if nobody is waited for."""
+        """Instruction that a person must confirm; empty if there is none."""
         if self._yes or self._confirmed:
             return ""
-        return {Phase.PLACE: PLACE_WORDS[min(self._round, 1)], Phase.SHOW: SHOW_WORDS}.get(
-            self.phase, ""
-        )
+        if self.phase is Phase.PLACE:
+            return PLACE_WORDS[min(self._round, 1)]
+        return SHOW_WORDS if self.phase is Phase.SHOW else ""
 
     def confirm(self) -> None:
-        """Learn that a person has done what was asked."""
+        """Record that a person has followed the instruction."""
         if self.question:
-            self._confirmed, self._confirmed_at = True, self._time
+            self._confirmed = True
+            self._confirmed_at = self._time
 
     def stop(self) -> None:
-        """Damp at once: a person has asked for it."""
+        """Damp at once, on request of a person."""
         self._fail("stopped")
 
     def step(self) -> None:
-        """Advance by a tick.
+        """Advance by one tick.
 
         Raises:
-            BoardError: There is no board, or a driver is missing; nothing has moved.
+            BoardError: No board answers, or a driver is missing; nothing has moved.
         """
         if not self._session.is_open:
             if self.phase is Phase.CONNECT and self._session.open():
@@ -131,7 +143,7 @@ class Calibrator:
         """Return the mean of both measurements.
 
         Raises:
-            CalibrationError: There is none.
+            CalibrationError: The calibration has not ended well.
         """
         if self.phase is not Phase.DONE:
             raise CalibrationError(
@@ -145,33 +157,43 @@ class Calibrator:
         )
 
     def status(self) -> dict[str, Any]:
-        """What people are shown, as plain values."""
+        """Return the display of the present state, as plain values."""
         phase = self._bring_up.stage if self.phase is Phase.MEASURE else self.phase
-        angle, index = np.zeros(NUM_JOINTS), np.zeros(NUM_JOINTS, dtype=bool)
+        angle = np.zeros(NUM_JOINTS)
+        index = np.zeros(NUM_JOINTS, dtype=bool)
         if self._packet is not None:
             offset = self._bring_up.offset if self._powered else np.zeros(NUM_JOINTS)
             angle = joint_position(self._packet, offset)
-            if self._zero:  # seen from the zero pose, also where the index is still unknown
+            if self._zero:  # relative to the zero pose, also before the index is known
                 angle = angle - np.where(
                     self._powered & self._bring_up.resolved, 0.0, self._zero[0]
                 )
             index = self._packet.index_seen[MOTOR_OF_JOINT]
         found = self._found[-1] if self._found else self._bring_up.measured_offset
+        difference = None
+        if len(self._found) == ROUNDS:
+            difference = nearest(self._found[1] - self._found[0]).tolist()
         return {
-            "phase": phase.value, "round": min(self._round, ROUNDS - 1) + 1, "question": self.question,
-            "failure": self.failure, "angle": angle.tolist(), "index": index.tolist(),
+            "phase": phase.value,
+            "round": min(self._round, ROUNDS - 1) + 1,
+            "question": self.question,
+            "failure": self.failure,
+            "angle": angle.tolist(),
+            "index": index.tolist(),
             "offset": [None if np.isnan(value) else float(nearest(value)) for value in found],
-            "difference": nearest(self._found[1] - self._found[0]).tolist() if len(self._found) == ROUNDS else None,
-            "stage": self._stages(index), "passed": self._watch.passed.tolist(),
-        }  # fmt: skip
+            "difference": difference,
+            "stage": self._stages(index),
+            "passed": self._watch.passed.tolist(),
+        }
 
     def _stages(self, index: Flags) -> list[str]:
-        """What each joint is doing, for people."""
+        """Return the state of each joint, as text."""
         if not self._powered:
             return ["motor off"] * NUM_JOINTS
         if self.phase is not Phase.MEASURE:
             return ["folded" if self.phase is Phase.SHOW else "damped"] * NUM_JOINTS
-        measured, searching = self._bring_up.resolved, self._bring_up.searching
+        measured = self._bring_up.resolved
+        searching = self._bring_up.searching
         words = np.select(
             [measured, index, searching], ["measured", "index seen", "searching"], "waits"
         )
@@ -191,19 +213,19 @@ class Calibrator:
             self._find_faults_of_held(packet)
 
     def _find_faults_of_held(self, packet: SensorPacket) -> None:
-        """Watch what bring-up watches while it measures."""
+        """Check what bring-up checks while it measures."""
         if not packet.ready.all():
             joint = int(np.argmin(packet.ready[MOTOR_OF_JOINT]))
             self._fail(f"the motor of {JOINT_NAMES[joint]} is no longer ready")
             return
-        wrong = self._guard.check(packet) if self._silence == 0.0 else ""
+        fault = self._guard.check(packet) if self._silence == 0.0 else ""
         if self.phase is Phase.SHOW:
-            wrong = wrong or self._bring_up.blocked(packet)
-        if wrong:
-            self._fail(wrong)
+            fault = fault or self._bring_up.blocked(packet)
+        if fault:
+            self._fail(fault)
 
     def _act(self, packet: SensorPacket | None) -> MotorCommand:
-        """Return what to send in this tick."""
+        """Return the command of this tick."""
         if self.phase is Phase.PLACE and self._packet is not None:
             self._place(joint_position(self._packet, np.zeros(NUM_JOINTS)))
         if self.phase in (Phase.MEASURE, Phase.SHOW):
@@ -220,9 +242,8 @@ class Calibrator:
     def _place(self, position: Array) -> None:
         rests = self._still.rests(position)
         if self._time - self._confirmed_at > VALID_TIME:
-            self._confirmed = (
-                False  # hands are still at work: who pauses later must not be surprised by motors
-            )
+            # Hands still move the joints. A later pause must not start the motors by surprise.
+            self._confirmed = False
         if not (rests and (self._confirmed or self._yes)):
             return
         try:
@@ -231,7 +252,8 @@ class Calibrator:
             self._fail(str(error))
             return
         self._zero.append(position)
-        self._bring_up, self._watch = BringUp(None), IndexWatch()
+        self._bring_up = BringUp(None)
+        self._watch = IndexWatch()
         self._enter(Phase.MEASURE)
 
     def _measure(self) -> None:
@@ -246,10 +268,10 @@ class Calibrator:
     def _compare(self) -> None:
         bring_up = self._bring_up
         try:
-            if self._packet is not None:  # and no joint begins to count anew
-                self._watch.check(
-                    self._packet, bring_up.resolved & (bring_up.stage is not Stage.SETTLE)
-                )
+            if self._packet is not None:
+                # In SETTLE joints change their reference, so their counts cannot be compared.
+                counting = bring_up.resolved & (bring_up.stage is not Stage.SETTLE)
+                self._watch.check(self._packet, counting)
             if not bring_up.is_done:
                 return
             self._found.append(bring_up.measured_offset)
@@ -261,14 +283,17 @@ class Calibrator:
         self._enter(Phase.SHOW if self._round == 1 else Phase.RELAX)
 
     def _damping(self) -> MotorCommand:
-        everything, nothing = np.ones(NUM_JOINTS, dtype=bool), np.zeros(NUM_JOINTS)
+        everything = np.ones(NUM_JOINTS, dtype=bool)
+        nothing = np.zeros(NUM_JOINTS)
         counting = self._bring_up.compensated
         return motor_command(
             damping_command(), nothing, enabled=everything, compensate_index=counting
         )
 
     def _enter(self, phase: Phase) -> None:
-        self.phase, self._time, self._confirmed = phase, 0.0, False
+        self.phase = phase
+        self._time = 0.0
+        self._confirmed = False
         self._still = Stillness()
 
     def _fail(self, cause: str) -> None:

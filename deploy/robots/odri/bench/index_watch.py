@@ -1,4 +1,4 @@
-"""Every index pulse that a joint passes is a second opinion about where the first one was."""
+"""Check of further index pulses: each must lie whole pitches from the first one."""
 
 from __future__ import annotations
 
@@ -11,31 +11,30 @@ from deploy.robots.odri.wire.protocol import Flags, SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
 TOLERANCE = 0.03
-"""A joint that folds moves 2 mrad while a packet is on its way [rad]."""
+"""Largest error of an index; a folding joint moves 2 mrad during the delay of a packet [rad]."""
 
 
 class IndexWatch:
-    """Knows by a bit that toggles when a motor passes its index; then its joint must be whole pitches from it."""
+    """Detects passed index pulses by a bit that toggles, and checks the joint angle there."""
 
     def __init__(self) -> None:
-        """Begin with no packet seen."""
+        """Start without a packet."""
         self._toggle: Flags | None = None
         self.passed = np.zeros(NUM_JOINTS, dtype=np.intp)
-        """How often each joint has agreed."""
+        """Number of consistent index pulses of each joint."""
 
     def check(self, packet: SensorPacket, counting: Flags) -> None:
-        """Compare joints that count from their index and have just passed one.
+        """Check joints that count from their index and have just passed another one.
 
         Raises:
-            RobotError: A pulse came where none can be.
+            RobotError: A pulse came at an angle without an index.
         """
         toggle = packet.index_toggle[MOTOR_OF_JOINT]
-        changed = (
-            counting & (toggle != self._toggle)
-            if self._toggle is not None
-            else np.zeros(NUM_JOINTS, dtype=bool)
-        )
+        before = self._toggle
         self._toggle = toggle
+        if before is None:
+            return
+        changed = counting & (toggle != before)
         if not changed.any():
             return
         away = nearest(joint_position(packet, np.zeros(NUM_JOINTS)))
@@ -43,7 +42,8 @@ class IndexWatch:
         if wrong.any():
             joint = int(np.argmax(wrong))
             raise RobotError(
-                f"{JOINT_NAMES[joint]} passed an index {abs(away[joint]):.2f} rad from where one must be: they come "
-                f"every {PITCH:.3f} rad. A false index was found, or the encoder's disc slips: check it, start again."
+                f"{JOINT_NAMES[joint]} passed an index {abs(away[joint]):.2f} rad from where one "
+                f"must be: they come every {PITCH:.3f} rad. A false index was found, or the "
+                "encoder's disc slips: check it, start again."
             )
         self.passed += changed

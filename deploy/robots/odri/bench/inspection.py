@@ -1,4 +1,4 @@
-"""Look at a robot whose motors stay off, whatever happens: what the board says, how regularly, what hands do to it."""
+"""Inspection of a robot with motors off: measurements, packet statistics, test by hand."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .hand_test import HandTest
 from .packet_statistics import AT_POWER_UP, PacketStatistics
 
 SILENCE_LIMIT = 1.0
-"""Longest time without measurements before it gives up [s]."""
+"""Longest time without measurements [s]."""
 SETTLE_TICKS = 20
-"""Packets that are not judged: drivers need a few to answer."""
+"""Number of first packets that are ignored: drivers need a few to answer."""
 
 
 class Inspection:
-    """One `step` per tick until `is_over`; angles count from where the joints were at power-up."""
+    """One `step` per tick until `is_over`; joint angles are relative to those at power-up."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Inspection:
         hand_test: HandTest | None = None,
         clock: Clock = CLOCK,
     ) -> None:
-        """Take a board that is not connected yet; listen for `seconds`, then begin the hand test, if there is one."""
+        """Use a board that is not connected yet; count packets for `seconds`, then test by hand."""
         self._session = BoardSession(board, lock_step=lock_step, needs_drivers=False, clock=clock)
         self._seconds = seconds
         self._hand_test = hand_test
@@ -49,27 +49,29 @@ class Inspection:
 
     @property
     def is_over(self) -> bool:
-        """Whether everything was seen."""
-        seen = self._listened and (self._hand_test is None or self._hand_test.is_over)
-        return bool(self.failure) or self._stopped or seen
+        """True if the inspection has ended."""
+        complete = self._listened and (self._hand_test is None or self._hand_test.is_over)
+        return bool(self.failure) or self._stopped or complete
 
     @property
     def question(self) -> str:
-        """What a person is asked to do; nothing needs to be confirmed."""
-        return self._hand_test.question if self._hand_test is not None and self._listened else ""
+        """Instruction for the person, without confirmation; empty if there is none."""
+        if self._hand_test is None or not self._listened:
+            return ""
+        return self._hand_test.question
 
     def confirm(self) -> None:
-        """Nobody is asked to confirm anything."""
+        """Do nothing: an inspection needs no confirmation."""
 
     def stop(self) -> None:
-        """End here: a person has asked for it."""
+        """End the inspection, on request of a person."""
         self._stopped = True
 
     def step(self) -> None:
-        """Advance by a tick.
+        """Advance by one tick.
 
         Raises:
-            BoardError: There is no board.
+            BoardError: No board answers.
         """
         if not self._session.is_open:
             self._session.open()
@@ -78,12 +80,14 @@ class Inspection:
         if packet is None and self._session.silence > SILENCE_LIMIT:
             self.failure = f"the master board sent nothing for {SILENCE_LIMIT} s"
         if packet is not None:
-            self._take(packet)
+            self._add(packet)
         self._session.send(motors_off())
 
     def status(self) -> dict[str, Any]:
-        """What people are shown, as plain values."""
-        packet, statistics, board = self._packet, self._statistics, self._session.board
+        """Return the display of the present state, as plain values."""
+        packet = self._packet
+        statistics = self._statistics
+        board = self._session.board
         if packet is None or statistics is None:
             return {
                 "phase": "waiting for the master board",
@@ -91,30 +95,47 @@ class Inspection:
                 "failure": self.failure,
             }
         return {
-            "phase": "motors off", "question": self.question, "failure": self.failure,
-            "angle": joint_position(packet, AT_POWER_UP).tolist(), "velocity": joint_velocity(packet).tolist(),
-            "index": packet.index_seen[MOTOR_OF_JOINT].tolist(), "attitude": packet.imu.attitude.tolist(),
+            "phase": "motors off",
+            "question": self.question,
+            "failure": self.failure,
+            "angle": joint_position(packet, AT_POWER_UP).tolist(),
+            "velocity": joint_velocity(packet).tolist(),
+            "index": packet.index_seen[MOTOR_OF_JOINT].tolist(),
+            "attitude": packet.imu.attitude.tolist(),
             "acceleration": packet.imu.acceleration.tolist(),
-            "voltage": packet.power.voltage, "current": packet.power.current,
-            "faults": list(driver_faults(packet)), "protocol": board.protocol, "address": board.address,
-            "packets": statistics.packets, "lost": statistics.lost, "rejected": board.rejected, "seconds": statistics.seconds,
-        }  # fmt: skip
+            "voltage": packet.power.voltage,
+            "current": packet.power.current,
+            "faults": list(driver_faults(packet)),
+            "protocol": board.protocol,
+            "address": board.address,
+            "packets": statistics.packets,
+            "lost": statistics.lost,
+            "rejected": board.rejected,
+            "seconds": statistics.seconds,
+        }
 
     def result(self) -> dict[str, Any]:
-        """What was measured, as plain values; what it is worth is decided elsewhere."""
+        """Return the measurements, as plain values; `go_checks` judges them."""
         board = self._session.board
+        statistics: dict[str, Any] = {"packets": 0}
+        if self._statistics is not None:
+            statistics = self._statistics.result()
         return {
-            "protocol": board.protocol, "driver": board.driver, "drivers": board.drivers, "address": board.address,
-            "rejected": board.rejected, "failure": self.failure,
+            "protocol": board.protocol,
+            "driver": board.driver,
+            "drivers": board.drivers,
+            "address": board.address,
+            "rejected": board.rejected,
+            "failure": self.failure,
             "hands": None if self._hand_test is None else self._hand_test.result(),
-            **({"packets": 0} if self._statistics is None else self._statistics.result()),
-        }  # fmt: skip
+            **statistics,
+        }
 
     @property
     def _listened(self) -> bool:
         return self._statistics is not None and self._statistics.seconds >= self._seconds
 
-    def _take(self, packet: SensorPacket) -> None:
+    def _add(self, packet: SensorPacket) -> None:
         self._packet = packet
         if self._settling > 0:
             self._settling -= 1

@@ -1,4 +1,7 @@
-"""Two measurements of one robot must agree; what differs is told by joint, whole turns of a motor apart from others."""
+"""Comparison of two measurements of one robot, joint by joint.
+
+Differences of whole motor turns are reported separately: they mean a wrong index.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,12 @@ REPEATABLE = 0.05
 
 
 def check_pose(position: Array, before: list[Array]) -> None:
-    """Refuse a zero pose that is not the first one: encoders count on, motors on or off.
+    """Refuse a zero pose that differs from the first one.
+
+    Encoders keep counting while motors are off, so both poses can be compared.
 
     Raises:
-        CalibrationError: Naming the joints; those that are whole turns of the motor away apart from others.
+        CalibrationError: With the joints, and whole turns of the motor.
     """
     if before:
         _check(position - before[0], "was put {0:+.3f} rad from where zero was the first time")
@@ -25,7 +30,7 @@ def check_offsets(found: list[Array]) -> None:
     """Refuse measurements that differ.
 
     Raises:
-        CalibrationError: Naming the joints.
+        CalibrationError: With the joints.
     """
     if len(found) > 1:
         _check(
@@ -38,16 +43,14 @@ def _check(difference: Array, words: str) -> None:
     wrong = ~(np.abs(difference) <= REPEATABLE)  # also true for NaN
     if not wrong.any():
         return
-    told = []
+    texts = []
     for joint in np.flatnonzero(wrong):
-        turns = round(float(difference[joint] / PITCH)) if np.isfinite(difference[joint]) else 0
-        whole = turns and abs(float(nearest(difference[joint]))) <= REPEATABLE
-        note = (
-            f", {abs(turns)} whole turn(s) of its motor: that would be the wrong index"
-            if whole
-            else ""
-        )
-        told.append(f"{JOINT_NAMES[joint]} {words.format(difference[joint])}{note}")
+        text = f"{JOINT_NAMES[joint]} {words.format(difference[joint])}"
+        if np.isfinite(difference[joint]):
+            turns = round(float(difference[joint] / PITCH))
+            if turns and abs(float(nearest(difference[joint]))) <= REPEATABLE:
+                text += f", {abs(turns)} whole turn(s) of its motor: that would be the wrong index"
+        texts.append(text)
     raise CalibrationError(
-        f"{'; '.join(told)} (allowed: {REPEATABLE}). Put the joints to zero exactly, start again."
+        f"{'; '.join(texts)} (allowed: {REPEATABLE}). Put the joints to zero exactly, start again."
     )

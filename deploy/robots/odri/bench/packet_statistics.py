@@ -1,4 +1,4 @@
-"""What a board's packets amount to: how many, how regular, and what they say while the robot rests."""
+"""Statistics of a board's packets while the robot rests: number, regularity, mean measurements."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from deploy.robots.odri.wire.protocol import SensorPacket
 from solo_doi.solo12.constants import NUM_JOINTS
 
 MOST_GAPS = 100_000
-"""Times between packets that are kept, the last ones."""
+"""Largest number of stored times between packets; older ones are dropped."""
 AT_POWER_UP = np.zeros(NUM_JOINTS)
-"""Offsets of joints that count from there."""
+"""Offsets for joint angles relative to those at power-up [rad]."""
 
 
 class PacketStatistics:
-    """Takes packets as they come."""
+    """Counts and averages packets."""
 
     def __init__(self, board: Board) -> None:
-        """Count from the next packet on."""
-        self._board, self._lost_before = board, board.lost
+        """Start with the next packet."""
+        self._board = board
+        self._lost_before = board.lost
         self.packets = 0
         self.last: SensorPacket | None = None
         self._first_commands_lost = 0
@@ -37,14 +38,16 @@ class PacketStatistics:
         self._voltage = self._current = float("nan")
 
     def add(self, packet: SensorPacket, time: float) -> None:
-        """Count a packet that came at a time [s]."""
+        """Add a packet that arrived at a time [s]."""
         if self.last is None:
-            self._since, self._first_commands_lost = time, packet.commands_lost
+            self._since = time
+            self._first_commands_lost = packet.commands_lost
         else:
             self._gaps.append(time - self._time)
             self._compare(self.last, packet)
         self.packets += 1
-        self.last, self._time = packet, time
+        self.last = packet
+        self._time = time
         self._faults.update(driver_faults(packet))
         self._lag = max(self._lag, self._board.command_lag)
         self._imu += [packet.imu.acceleration, packet.imu.gyroscope, packet.imu.attitude]
@@ -53,27 +56,37 @@ class PacketStatistics:
 
     @property
     def lost(self) -> int:
-        """Packets that were sent but did not come."""
+        """Number of packets that were sent but did not arrive."""
         return self._board.lost - self._lost_before
 
     @property
     def seconds(self) -> float:
-        """From the first packet to the last [s]."""
+        """Time from the first packet to the last [s]."""
         return self._time - self._since
 
     def result(self) -> dict[str, Any]:
-        """What was measured, as plain values; what it is worth is decided elsewhere."""
+        """Return the statistics, as plain values; `go_checks` judges them."""
         if self.last is None or not self._gaps:
             return {"packets": self.packets}
         acceleration, gyroscope, attitude = (self._imu / self.packets).tolist()
         return {
-            "packets": self.packets, "seconds": self.seconds, "sent": self._sent, "lost": self.lost, "lag": self._lag,
+            "packets": self.packets,
+            "seconds": self.seconds,
+            "sent": self._sent,
+            "lost": self.lost,
+            "lag": self._lag,
             "commands_lost": (self.last.commands_lost - self._first_commands_lost) % WORD,
-            "gaps": np.percentile(self._gaps, [50, 99, 100]).tolist(), "faults": sorted(self._faults),
-            "system_on": self.last.system_on.tolist(), "jump": list(self._jump), "imu_same": self._longest_same,
-            "acceleration": acceleration, "gyroscope": gyroscope, "attitude": attitude, "voltage": self._voltage,
+            "gaps": np.percentile(self._gaps, [50, 99, 100]).tolist(),
+            "faults": sorted(self._faults),
+            "system_on": self.last.system_on.tolist(),
+            "jump": list(self._jump),
+            "imu_same": self._longest_same,
+            "acceleration": acceleration,
+            "gyroscope": gyroscope,
+            "attitude": attitude,
+            "voltage": self._voltage,
             "current": self._current,
-        }  # fmt: skip
+        }
 
     def _compare(self, before: SensorPacket, packet: SensorPacket) -> None:
         self._sent += (packet.index - before.index) % WORD

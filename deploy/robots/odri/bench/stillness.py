@@ -1,4 +1,4 @@
-"""Whether joints rest: hands let go of a robot later than people say."""
+"""Detection of joints at rest: people often confirm before their hands are off the robot."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from deploy.common.robot_constants import TICK
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 
 MOTION = 0.01
-"""Largest change of a joint that rests [rad]."""
+"""Largest movement of a joint at rest [rad]."""
 DURATION = 0.5
-"""How long it must rest [s]."""
+"""Time without movement after which joints are at rest [s]."""
 
 
 class Stillness:
-    """Fed with joint positions once per tick."""
+    """Processes joint positions once per tick."""
 
     def __init__(self) -> None:
-        """Begin anew."""
+        """Start without a position."""
         self._position = np.full(NUM_JOINTS, np.inf)
         self._time = 0.0
 
     def rests(self, position: Array) -> bool:
-        """Whether all joints have stayed where they are for long enough."""
+        """Add a position; return True if all joints are at rest."""
         self._time += TICK
         if (np.abs(position - self._position) > MOTION).any():
-            self._position, self._time = position, 0.0
+            self._position = position
+            self._time = 0.0
         return self._time >= DURATION

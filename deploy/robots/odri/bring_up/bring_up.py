@@ -1,14 +1,16 @@
-"""From power-up to calibrated, as states that never block: one packet in, one command out, per tick.
+"""Bring-up from power-on to calibrated joints, as stages that never block.
 
-    CHECK   motors off; where does the person who put it there say that zero is?
+Each tick takes one packet and returns one command.
+
+    CHECK   motors off; read the zero pose in which a person has put the joints
     ALIGN   motors enabled; the drivers move the rotors themselves
-    SEARCH  one group of joints swings until its index pulses were seen
-    SETTLE  that group is only damped, then counts from its index: a position target would jump by that much
-    FOLD    what is calibrated goes to the folded pose, gently
+    SEARCH  one group of joints swings until each has passed an index pulse
+    SETTLE  that group is damped, then counts from its index: a position target would jump
+    FOLD    calibrated joints move gently to the folded pose
     DONE    all joints are calibrated and hold the folded pose
-    FAILED  all motors are damped for as long as anybody calls
+    FAILED  all motors that were on are damped in every further tick
 
-Legs come before hips: folded, they swing clear of the stand the robot hangs in.
+Legs come before hips: folded legs swing clear of the stand from which the robot hangs.
 """
 
 from __future__ import annotations
@@ -32,26 +34,34 @@ from .bring_up_guard import BringUpGuard
 from .calibration import Calibration, CalibrationError
 from .index_search import IndexSearch
 
-KP, KD = 4.0, 0.1
-"""Of all movements here [N m/rad], [N m s/rad]."""
+KP = 4.0
+"""Position gain of all movements in bring-up [N m/rad]."""
+KD = 0.1
+"""Velocity gain of all movements in bring-up [N m s/rad]."""
 CURRENT = 6.0
-"""Limit of all movements here: half of what walking may use [A]."""
+"""Current limit in bring-up: half of the limit while walking [A]."""
 FOLDED_POSE = symmetric_pose(0.0, 1.2, -2.4)
-"""Where the robot ends, ready to be put on the ground; as in the vendor's driver file."""
+"""Final pose, ready to be put on the ground; as in the vendor's driver file [rad]."""
 REST_TIME = 2.0
-"""How long motors are damped after a failure before whoever waits for the end is told [s]."""
-ALIGN_LIMIT, SETTLE_TIME, COMPENSATE_TIME, FOLD_TIME = 3.0, 0.15, 0.05, 1.5
-"""[s]"""
+"""Duration of damping after a failure before the failure is reported [s]."""
+ALIGN_LIMIT = 3.0
+"""Longest time for the alignment of rotors [s]."""
+SETTLE_TIME = 0.15
+"""Duration of damping before joints count from their index [s]."""
+COMPENSATE_TIME = 0.05
+"""Time for drivers to switch to counting from the index [s]."""
+FOLD_TIME = 1.5
+"""Duration of folding [s]."""
 SILENCE_LIMIT = 0.02
-"""Longest time without measurements before it fails: the board has switched off by then [s]."""
+"""Longest time without measurements: by then the board has switched the motors off [s]."""
 LARGEST_ERROR = 0.5
-"""Farthest that a joint may stay behind its target: something blocks it [rad]."""
+"""Largest distance of a joint from its target; a larger one means that it is blocked [rad]."""
 IS_HIP = np.array([name.endswith("HAA") for name in JOINT_NAMES])
 GROUPS = (~IS_HIP, IS_HIP)
 
 
 class Stage(Enum):
-    """What bring-up is doing."""
+    """Stages of bring-up, with texts for people."""
 
     CHECK = "reading sensors"
     ALIGN = "aligning rotors"
@@ -63,73 +73,77 @@ class Stage(Enum):
 
 
 class BringUp:
-    """Feed it the board's packets and send what it returns."""
+    """State machine of bring-up: `step` takes a packet and returns the command to send."""
 
     def __init__(self, calibration: Calibration | None) -> None:
-        """Begin with motors off. Without a calibration one is measured: the robot must be exactly in the zero pose."""
+        """Start with motors off.
+
+        Without a calibration one is measured; the robot must then be exactly in the zero pose.
+        """
         self._calibration = calibration
         self.stage = Stage.CHECK
         self.cause = ""
-        """Why it failed."""
+        """Stage and cause of the failure."""
         self.offset: Array = np.zeros(NUM_JOINTS)
-        """Joint angle at motor position zero [rad]; final once DONE."""
+        """Joint angle at motor position zero; final once DONE [rad]."""
         self.compensated: Flags = np.zeros(NUM_JOINTS, dtype=bool)
-        """Joints that count from their index."""
+        """True for joints that count from their index."""
         self._resolved: Flags = np.zeros(NUM_JOINTS, dtype=bool)
         self._time = 0.0  # in this stage
         self._silence = 0.0
         self._guard = BringUpGuard()
-        self._since_first = 0.0  # measurements
+        self._checked_time = 0.0  # since the first measurement
         self._group = 0
         self._search: IndexSearch | None = None
-        self._start = np.zeros(NUM_JOINTS)  # positions in the zero pose, and
-        self._place = np.full(
-            NUM_JOINTS, np.nan
-        )  # at the index, both as counted before compensation
+        # Positions in the zero pose and at the index, both as counted before compensation.
+        self._start = np.zeros(NUM_JOINTS)
+        self._index_position = np.full(NUM_JOINTS, np.nan)
         self._from = np.zeros(NUM_JOINTS)
         self._target = np.zeros(NUM_JOINTS)
         self._packet: SensorPacket | None = None
-        self._powered = (
-            False  # a motor that is enabled anew moves by itself: never again after a failure
-        )
+        # Enabling a motor makes it move by itself, so motors are not enabled again after a failure.
+        self._powered = False
 
     @property
     def is_done(self) -> bool:
-        """Whether joints may be driven."""
+        """True if joints may be driven."""
         return self.stage is Stage.DONE
 
     @property
     def powered(self) -> bool:
-        """Whether motors were switched on: only then may they be damped, as switching them on moves them."""
+        """True if motors are on; only then can they be damped, as switching them on moves them."""
         return self._powered
 
     @property
     def resolved(self) -> Flags:
-        """Joints whose angles are known."""
+        """True for joints with known angles, (12,)."""
         return self._resolved
 
     @property
     def searching(self) -> Flags:
-        """Joints that swing."""
+        """True for joints that swing in search of their index, (12,)."""
         return GROUPS[self._group] & (self.stage is Stage.SEARCH)
 
     @property
     def is_over(self) -> bool:
-        """Whether it failed, and joints have had the time to come to rest."""
+        """True if it failed and the joints have come to rest."""
         return self.stage is Stage.FAILED and self._time > REST_TIME
 
     @property
     def measured_offset(self) -> Array:
-        """Joint angles of the indices that were found if the robot was at zero when it began, NaN where none was."""
-        return self._place - self._start
+        """Joint angles of the indices found, if the robot began at zero; NaN for none [rad]."""
+        return self._index_position - self._start
 
     def give_up(self, cause: str) -> None:
-        """End it before it is done; the first cause is the one that stays."""
+        """Fail with a cause; the first cause is kept."""
         if self.stage is not Stage.FAILED:
             self._fail(cause)
 
     def blocked(self, packet: SensorPacket) -> str:
-        """Say of a joint that is held too far from its target, also once DONE; nothing if none is."""
+        """Return a text about a joint held too far from its target, else an empty text.
+
+        Also valid once DONE.
+        """
         behind = np.abs(self._target - joint_position(packet, self.offset))
         held = self._gain() > 0
         if not (held & (behind > LARGEST_ERROR)).any():
@@ -138,7 +152,10 @@ class BringUp:
         return f"{JOINT_NAMES[joint]} is {behind[joint]:.2f} rad behind its target: is it blocked?"
 
     def step(self, packet: SensorPacket | None, silence: float) -> MotorCommand:
-        """Take what was measured in this tick, or for how long nothing was [s], and return what to send."""
+        """Process the packet of this tick and return the command to send.
+
+        `silence` is the time since the last packet, for ticks without one [s].
+        """
         self._time += TICK
         self._silence = 0.0 if packet is not None else silence
         self._packet = packet or self._packet
@@ -152,19 +169,16 @@ class BringUp:
             Stage.FOLD: self._fold,
         }.get(self.stage)
         if advance is not None and self._packet is not None:
-            position, seen = (
-                joint_position(self._packet, self.offset),
-                self._packet.index_seen[MOTOR_OF_JOINT],
-            )
-            first = np.where(np.isnan(self._place), position, self._place)
-            self._place = np.where(
-                seen, first, np.nan
-            )  # a bit that was set by mistake is forgotten
+            position = joint_position(self._packet, self.offset)
+            seen = self._packet.index_seen[MOTOR_OF_JOINT]
+            first = np.where(np.isnan(self._index_position), position, self._index_position)
+            # A bit that was set by mistake and is cleared again does not count.
+            self._index_position = np.where(seen, first, np.nan)
             advance(position, seen)
         return self._command()
 
     def _watch(self) -> None:
-        """Fail on what no stage may meet."""
+        """Fail on faults that no stage allows."""
         if self._silence > SILENCE_LIMIT:
             self._fail(f"no measurements for {1000 * self._silence:.0f} ms")
         elif self._packet is not None and self._packet.error.any():
@@ -173,9 +187,9 @@ class BringUp:
         elif (
             self._silence == 0.0
             and self._packet is not None
-            and (wrong := self._guard.check(self._packet))
+            and (fault := self._guard.check(self._packet))
         ):
-            self._fail(wrong)
+            self._fail(fault)
         elif self.stage not in (Stage.CHECK, Stage.ALIGN):
             self._watch_motors()
 
@@ -185,20 +199,25 @@ class BringUp:
         if not ready.all():
             joint = int(np.argmin(ready))
             self._fail(
-                f"the motor of {JOINT_NAMES[joint]} (driver {driver_of_joint(joint)}) is no longer ready"
+                f"the motor of {JOINT_NAMES[joint]} (driver {driver_of_joint(joint)}) "
+                "is no longer ready"
             )
             return
-        if wrong := self.blocked(self._packet):
-            self._fail(wrong)
+        if fault := self.blocked(self._packet):
+            self._fail(fault)
 
     def _check(self, position: Array, seen: Flags) -> None:
-        """Read the zero pose. Motors that saw their index before, in an earlier session, count from it at once."""
-        if self._since_first == 0.0:
+        """Read the zero pose.
+
+        Motors that passed their index in an earlier session count from it at once.
+        """
+        if self._checked_time == 0.0:
             self.compensated = seen
-        self._since_first += TICK
-        if self._since_first > COMPENSATE_TIME:
-            self._start, self._target = position, position
-            self._place = np.where(self.compensated, 0.0, self._place)
+        self._checked_time += TICK
+        if self._checked_time > COMPENSATE_TIME:
+            self._start = position
+            self._target = position
+            self._index_position = np.where(self.compensated, 0.0, self._index_position)
             self._powered = True
             self._enter(Stage.ALIGN)
 
@@ -209,25 +228,24 @@ class BringUp:
         if ready.all():
             self._begin_search()
         elif self._time > ALIGN_LIMIT:
-            late = ", ".join(
-                name for name, good in zip(JOINT_NAMES, ready, strict=True) if not good
-            )
+            late = ", ".join(JOINT_NAMES[joint] for joint in np.flatnonzero(~ready))
             self._fail(f"not ready after {ALIGN_LIMIT} s: {late}")
 
     def _begin_search(self) -> None:
-        toward = np.zeros(NUM_JOINTS) if self._calibration is None else self._calibration.offset
-        direction = np.where(toward < 0, -1.0, 1.0)
+        direction = np.ones(NUM_JOINTS)
+        if self._calibration is not None:
+            direction = np.where(self._calibration.offset < 0, -1.0, 1.0)
         self._search = IndexSearch(GROUPS[self._group], self._target, direction)
         self._enter(Stage.SEARCH)
 
     def _search_index(self, position: Array, seen: Flags) -> None:
         assert self._search is not None
         self._target = self._search.step(seen)
-        blind = GROUPS[self._group] & ~seen
-        if not blind.any():
+        unseen = GROUPS[self._group] & ~seen
+        if not unseen.any():
             self._enter(Stage.SETTLE)
         elif self._search.has_ended:
-            names = ", ".join(JOINT_NAMES[joint] for joint in np.flatnonzero(blind))
+            names = ", ".join(JOINT_NAMES[joint] for joint in np.flatnonzero(unseen))
             self._fail(
                 f"no index pulse within a whole turn: {names}. Encoder cable, or a blocked joint?"
             )
@@ -244,21 +262,21 @@ class BringUp:
             self._enter(Stage.FOLD)
 
     def _resolve(self, active: Flags) -> None:
-        """From now on this group counts from its index; find out which index it was."""
+        """Let a group count from its index, and find out which index it was."""
         try:
             resolved = self._offset_of(active)
         except CalibrationError as error:
             self._fail(str(error))
             return
         self.offset = np.where(active, resolved, self.offset)
-        self.compensated, self._resolved = self.compensated | active, self._resolved | active
+        self.compensated = self.compensated | active
+        self._resolved = self._resolved | active
 
     def _offset_of(self, active: Flags) -> Array:
         if self._calibration is None:
             return self.measured_offset
-        start = np.where(
-            active, self._start - self._place, -self._calibration.offset
-        )  # the others: as if at zero
+        # Joints of other groups count as if they were at zero.
+        start = np.where(active, self._start - self._index_position, -self._calibration.offset)
         return self._calibration.resolved(start)
 
     def _fold(self, position: Array, seen: Flags) -> None:
@@ -274,23 +292,22 @@ class BringUp:
                 self._enter(Stage.DONE)
 
     def _enter(self, stage: Stage) -> None:
-        self.stage, self._time = stage, 0.0
+        self.stage = stage
+        self._time = 0.0
 
     def _fail(self, cause: str) -> None:
         self.cause = f"{self.stage.value}: {cause}"
         if self.stage is Stage.ALIGN:
-            self._powered = (
-                False  # else the drivers would go on moving the rotors, whatever they are told
-            )
+            self._powered = False  # otherwise the drivers would continue to move the rotors
         self._enter(Stage.FAILED)
 
     def _gain(self) -> Array:
         if self.stage in (Stage.CHECK, Stage.ALIGN, Stage.FAILED):
             return np.zeros(NUM_JOINTS)
-        resting = (
-            GROUPS[self._group] if self.stage is Stage.SETTLE else np.zeros(NUM_JOINTS, dtype=bool)
-        )
-        return np.where(resting, 0.0, KP)
+        gain = np.full(NUM_JOINTS, KP)
+        if self.stage is Stage.SETTLE:
+            gain[GROUPS[self._group]] = 0.0
+        return gain
 
     def _command(self) -> MotorCommand:
         kp = self._gain()

@@ -1,8 +1,9 @@
-"""Where each encoder's index pulse lies: measured once per robot, stored with date and board, never guessed.
+"""Calibration: joint angles of the encoders' index pulses, measured once per robot.
 
-An index comes every turn of the motor, every 40 degrees of the joint. Which one was found follows from where the
-joint was when the search began: people put the robot into the zero pose, so it must be the one that makes the
-starting angle small. An angle near half the pitch could be either, and is refused.
+An index pulse comes once per turn of the motor, every 40 degrees of the joint. The one that was
+found follows from the joint's angle at the start of the search: a person has put the robot into the
+zero pose, so it is the index that makes this angle small. An angle near half the pitch is ambiguous
+and is refused.
 """
 
 from __future__ import annotations
@@ -25,29 +26,30 @@ from solo_doi.solo12.limits import GEAR_RATIO
 PITCH = math.tau / GEAR_RATIO
 """Joint angle from one index to the next [rad]."""
 LARGEST_START = 0.25
-"""Farthest from the zero pose that a joint may be when the search begins: a tenth of a radian short of ambiguous."""
+"""Largest distance of a joint from the zero pose at the start of the search [rad].
+
+Angles are ambiguous from 0.35 rad on.
+"""
 LARGEST_AGE = 90
-"""From then on people are told [days]."""
+"""Age from which on a note is printed [days]."""
 SMALLEST_SPREAD = 1e-3
-"""Offsets that differ by less were made up: encoders are glued on at any angle [rad]."""
+"""Smallest spread of believable offsets: encoders are glued on at arbitrary angles [rad]."""
 COMMAND = "solo-deploy calibrate --interface CARD"
-"""What makes a calibration."""
+"""Command that measures a calibration."""
 FORMAT = 1
 FIELDS = frozenset({"format", "board", "measured", "measured_with", "offset"})
 
 
 def default_path() -> Path:
-    """Where the calibration of this computer's robot is kept, by the XDG rules: a relative folder counts as none."""
+    """Return the file of the calibration of this computer's robot, by the XDG rules."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    return (
-        (folder if folder.is_absolute() else Path.home() / ".config")
-        / "solo-doi"
-        / "calibration.json"
-    )
+    if not folder.is_absolute():  # XDG ignores relative folders
+        folder = Path.home() / ".config"
+    return folder / "solo-doi" / "calibration.json"
 
 
 class CalibrationError(RobotError):
-    """Offsets that are missing, of another robot, or not believable."""
+    """Offsets are missing, belong to another robot, or are not plausible."""
 
 
 @dataclass(frozen=True)
@@ -55,64 +57,73 @@ class Calibration:
     """Joint angles of the encoders' index pulses of one robot."""
 
     offset: Array
-    """(12,) each within half a pitch of zero; any whole number of pitches away there is another index [rad]."""
+    """Index angles within half a pitch of zero, (12,); further indices follow every pitch [rad]."""
     board: str
-    """Address of the master board it was measured with."""
+    """Address of the master board of the robot."""
     measured: date
+    """Date of the measurement."""
     measured_with: str = ""
-    """Driver and protocol, for people."""
+    """Driver and protocol, as text."""
 
     @classmethod
     def from_zero_pose(
         cls, index_position: Array, board: str, measured: date, measured_with: str = ""
     ) -> Calibration:
-        """Return offsets from joint positions, counted from their index, while the robot is in the zero pose."""
+        """Return the calibration from joint positions in the zero pose, counted from the index."""
         if not np.isfinite(index_position).all():
             raise CalibrationError("A joint has no position: are all index pulses found?")
         return cls(constant(nearest(-index_position)), board, measured, measured_with)
 
     def resolved(self, start: Array) -> Array:
-        """Offsets (12,) of the indices that were found, from joint angles at the start counted from them.
+        """Return the offsets of the indices that were found, (12,) [rad].
+
+        `start` are joint angles at the start of the search, counted from these indices.
 
         Raises:
-            CalibrationError: A joint cannot have been near the zero pose, or could have been at either of two places.
+            CalibrationError: A joint was not near the zero pose, or its angle is ambiguous.
         """
         angle = nearest(start + self.offset)
         far = ~(np.abs(angle) <= LARGEST_START)  # also true for NaN
         if far.any():
             joints = ", ".join(f"{JOINT_NAMES[j]} at {angle[j]:+.2f}" for j in np.flatnonzero(far))
             raise CalibrationError(
-                f"Not near the zero pose when the search began: {joints} rad, allowed is {LARGEST_START}. From there "
-                "the wrong index may be found, and all angles would be wrong by 40 degrees. Put the joints to zero "
-                "and start again; if they were, this calibration is of another robot or the encoder slipped."
+                f"Not near the zero pose when the search began: {joints} rad, allowed is "
+                f"{LARGEST_START}. From there the wrong index may be found, and all angles would "
+                "be wrong by 40 degrees. Put the joints to zero and start again; if they were, this "
+                "calibration is of another robot or the encoder slipped."
             )
         return angle - start
 
     def check_board(self, address: str) -> None:
-        """Refuse to drive another robot than the one that was measured."""
+        """Refuse a robot other than the measured one."""
         if address != self.board:
             raise CalibrationError(
-                f"The calibration of {self.measured} belongs to board {self.board}, this is {address}: calibrate it."
+                f"The calibration of {self.measured} belongs to board {self.board}, "
+                f"this is {address}: calibrate it."
             )
 
     def age_days(self, today: date) -> int:
-        """How old the measurement is."""
+        """Return the age of the measurement [days]."""
         return (today - self.measured).days
 
     def check_age(self, today: date) -> str:
-        """Return a note about an old measurement, nothing about a young one; refuse one that is yet to come."""
+        """Return a note about an old measurement, else an empty text; refuse a future date."""
         age = self.age_days(today)
         if age < 0:
             raise CalibrationError(
-                f"The calibration was measured on {self.measured}, which lies ahead: check the date."
+                f"The calibration was measured on {self.measured}, which lies ahead: "
+                "check the date."
             )
         if age <= LARGEST_AGE:
             return ""
-        return f"the calibration is {age} days old, of {self.measured}: belts and encoders move, calibrate again"
+        return (
+            f"the calibration is {age} days old, of {self.measured}: "
+            "belts and encoders move, calibrate again"
+        )
 
 
 def nearest(angle: Array) -> Array:
-    """Return the equivalent angles, whole pitches away, that are nearest to zero."""
+    """Return the angles nearest to zero that differ by whole pitches."""
     return angle - PITCH * np.rint(angle / PITCH)
 
 
@@ -128,15 +139,15 @@ def to_json(calibration: Calibration) -> dict[str, Any]:
 
 
 def save(calibration: Calibration, path: Path) -> None:
-    """Write a calibration: completely, or not at all."""
+    """Write a calibration atomically."""
     write_text(path, json.dumps(to_json(calibration), indent=2) + "\n")
 
 
-def from_json(content: Any) -> Calibration:  # noqa: ANN401  # whatever a file holds
-    """Return the calibration that plain values describe.
+def from_json(content: Any) -> Calibration:  # noqa: ANN401  # content of any JSON file
+    """Return the calibration from plain values.
 
     Raises:
-        ValueError, KeyError, TypeError: They are not what `to_json` makes.
+        ValueError, KeyError, TypeError: The values are not those of `to_json`.
     """
     offsets = content["offset"]
     if content["format"] != FORMAT or set(offsets) != set(JOINT_NAMES):
@@ -145,14 +156,12 @@ def from_json(content: Any) -> Calibration:  # noqa: ANN401  # whatever a file h
         raise ValueError(
             f"fields {', '.join(sorted(content))}; expected {', '.join(sorted(FIELDS))}"
         )
-    texts, numbers = (content["board"], content["measured_with"]), offsets.values()
-    if {type(text) for text in texts} != {str} or not {type(number) for number in numbers} <= {
-        int,
-        float,
-    }:
+    # Exact types: a bool is no number here.
+    texts_are_valid = type(content["board"]) is type(content["measured_with"]) is str
+    if not texts_are_valid or not set(map(type, offsets.values())) <= {int, float}:
         raise ValueError("a board that is no text, or an offset that is no number")
     offset = constant([float(offsets[name]) for name in JOINT_NAMES])
-    if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also false for NaN
+    if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also False for NaN
         raise ValueError(f"an offset beyond half a pitch, {PITCH / 2:.3f} rad")
     if np.ptp(offset) < SMALLEST_SPREAD:
         raise ValueError("twelve equal offsets, which no robot has")
@@ -164,7 +173,7 @@ def load(path: Path) -> Calibration:
     """Read a calibration.
 
     Raises:
-        CalibrationError: There is none, or the file is not what `save` writes.
+        CalibrationError: There is no file, or it is not one of `save`.
     """
     try:
         return from_json(json.loads(path.read_text()))

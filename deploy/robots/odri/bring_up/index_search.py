@@ -1,4 +1,4 @@
-"""The movement that finds index pulses: each joint swings gently about where it is, until it has seen one."""
+"""Search for index pulses: each joint swings gently about its position until it passes one."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from solo_doi.solo12.constants import Array
 from .calibration import PITCH
 
 AMPLITUDE = 0.6 * PITCH
-"""More than half a pitch to either side, so that at least one index is passed [rad]."""
+"""Amplitude of the swing: more than half a pitch, so that at least one index is passed [rad]."""
 DURATION = 3.0
-"""Of a whole swing, there, across and back [s]; the fastest moment is 0.9 rad/s."""
+"""Duration of a whole swing; the largest velocity is 0.9 rad/s [s]."""
 
 
 class IndexSearch:
-    """Targets of joints, some of which search."""
+    """Targets of all joints while some of them search."""
 
     def __init__(self, active: Flags, start: Array, direction: Array) -> None:
-        """Begin at `start`, the active joints going in their direction (+1 or -1) first."""
-        self._active, self._start, self._direction = active, start, direction
+        """Start at `start`; active joints first move in their direction (+1 or -1)."""
+        self._active = active
+        self._start = start
+        self._direction = direction
         self._target = start
         self._time = 0.0
 
     def step(self, seen: Flags) -> Array:
-        """Return targets (12,) for the next tick; a joint that has seen its index stays there."""
+        """Return targets for the next tick, (12,) [rad]; a joint stops once its index is seen."""
         self._time += TICK
         swing = AMPLITUDE * math.sin(math.tau * min(self._time / DURATION, 1.0))
         self._target = np.where(
@@ -38,5 +40,5 @@ class IndexSearch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the swing is over: who has seen no index by now has none."""
+        """True if the swing is over; a joint without an index by now has none."""
         return self._time >= DURATION
