@@ -1,1 +1,1 @@
-"""What all processes of a deployment share; imports nothing else of deploy."""
+"""Code that all processes of a deployment share; imports nothing else of deploy."""

@@ -1,4 +1,4 @@
-"""What a deployment is made of."""
+"""Settings of a deployment."""
 
 from __future__ import annotations
 
@@ -10,79 +10,84 @@ from .safety_config import SafetyConfig
 
 RobotName = Literal["pybullet", "mock", "virtual", "real"]
 OperatorName = Literal["script", "keyboard", "gamepad"]
-CONFIG_FILE, KEY_FILE = "config.yaml", "key"
+CONFIG_FILE = "config.yaml"
+"""Resolved settings, in the folder of a deployment."""
+KEY_FILE = "key"
+"""Key of a dry run, in the folder of a deployment."""
 DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
 """LCM multicast that does not leave this host."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerConfig:
-    """How the controller moves the robot."""
+    """Settings of the controller."""
 
     power_seconds: float = 0.3
-    """Duration in which the position gain grows from nothing when motors are switched on."""
+    """Duration of the position gain's ramp when motors are switched on [s]."""
     stand_seconds: float = 1.5
-    """Duration of standing up."""
+    """Duration of standing up [s]."""
     stop_seconds: float = 0.8
-    """Duration in which steps shrink to nothing before the robot stands: feet end where they belong."""
+    """Duration in which steps shrink to zero before the robot stands, so feet end in place [s]."""
     sit_seconds: float = 1.5
-    """Duration of lying down."""
+    """Duration of lying down [s]."""
     pose_kd: float = 0.2
     """Velocity gain while standing up, standing and lying down [N m s/rad]."""
     command_rate: float = 1.0
     """Largest change of a velocity command [m/s or rad/s, per second]."""
     safety: SafetyConfig = field(default_factory=SafetyConfig)
+    """Thresholds of the safety checks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeployConfig:
-    """Everything the processes of a deployment must agree on."""
+    """Settings that all processes of a deployment share."""
 
     bundle: Path | None = None
-    """Skills written by solo-export, or the name of skills that come with the package; `locomotion` by default."""
+    """Bundle written by solo-export, or name of a shipped bundle; `locomotion` by default."""
     skill: int = 0
     """Skill to walk with, counted from 0."""
     then: tuple[int, ...] = ()
-    """Further skills, to which the script switches while walking."""
+    """Further skills; the script switches to them while walking."""
     robot: RobotName = "pybullet"
-    """Who answers over LCM: a simulation, a robot without physics, a virtual master board, or the real Solo12."""
+    """Robot backend: PyBullet, a robot without physics, a virtual master board, or hardware."""
     seconds: float = 10.0
-    """How long the script walks with each skill; 1.5 s in all, mock aside, or nobody could tell whether it walked."""
+    """Walk time per skill; at least 1.5 s in total, except with --mock [s]."""
     operator: OperatorName = "script"
-    """Who asks for standing, walking and stopping: a script, which asks you before a real robot does, or a person."""
+    """Source of requests: a script (it asks for consent on hardware), keyboard, or gamepad."""
     dead_man: bool = False
-    """Gamepad: the right shoulder button must be held; letting go damps at once, until somebody re-arms."""
+    """Gamepad: require the right shoulder button; releasing it damps until START re-arms."""
     velocity: tuple[float, float, float] | None = None
-    """Velocity command [m/s, m/s, rad/s], for bundles that take one."""
+    """Velocity command, for bundles that take one [m/s, m/s, rad/s]."""
     fast: bool = False
-    """Lock-step as fast as the machine can, with the same numbers every time; without it, real time."""
+    """Run in lock-step, as fast as possible and reproducibly, instead of in real time."""
     headless: bool = False
     """Simulate without a window."""
     readonly: bool = False
-    """Sense and estimate for `seconds`, but never command."""
+    """Sense and estimate for `seconds`, without commands."""
     force: bool = False
-    """Walk with a skill although its evaluation rejected it."""
+    """Allow skills that their evaluation rejected."""
     seed: int = 0
-    """Of the simulated sensors' noise."""
+    """Seed of the simulated sensor noise."""
     url: str = DEFAULT_URL
-    """Where LCM meets; other robots on this host need another port."""
+    """LCM address; every robot on a host needs its own port."""
     interface: str | None = None
-    """Network card that the real robot's master board is plugged into."""
+    """Network interface of the real robot's master board."""
     driver: Literal["native", "sdk"] = "native"
-    """Way to the master board: our own, for protocols 3 and 4, or the vendor's library, for 3."""
+    """Driver of the master board: native (protocols 3 and 4) or the vendor's SDK (3 only)."""
     robot_python: Path | None = None
-    """Interpreter of the robot process, made by `solo-deploy install-robot`; this one by default."""
+    """Python of the robot process, from `solo-deploy install-robot`; this Python by default."""
     protocol: Literal[3, 4] = 4
-    """What the virtual master board speaks; a real one is asked."""
+    """Protocol of the virtual master board; hardware reports its own."""
     calibration: Path | None = None
-    """Where the real robot's index pulses are; where `solo-deploy calibrate` writes them by default."""
+    """File with the real robot's encoder offsets, written by `solo-deploy calibrate`."""
     key: Path | None = None
-    """Secret that commands are signed with, drawn by `solo-deploy keygen`; a dry run draws its own."""
+    """Secret key for signing messages, from `solo-deploy keygen`; a dry run makes its own."""
     trust: Path | None = None
-    """Public key; bundles without a signature of its owner are refused. See `solo-export sign`."""
+    """Public key; bundles without its owner's signature are refused. See `solo-export sign`."""
     controller: ControllerConfig = field(default_factory=ControllerConfig)
+    """Settings of the controller."""
 
     @property
     def by_person(self) -> bool:
-        """Whether a person at this terminal or a gamepad makes the robot move: always, if it is the real one."""
+        """True if a person requests motion: by keyboard or gamepad, and always on hardware."""
         return self.operator != "script" or self.robot == "real"

@@ -7,25 +7,29 @@ import numpy as np
 from solo_doi.solo12.constants import Array, symmetric_pose
 
 LYING = symmetric_pose(0.05, 1.0, -2.43)
-"""Legs folded with the feet where they stood, so that none has to slide; damped, the robot settles on its belly."""
+"""Folded legs, feet at their standing positions so that none slides; damped, the belly settles."""
 LYING_HEIGHT = 0.126
-"""Height of the base in that pose, feet on the ground [m]."""
+"""Height of the base in the lying pose, with feet on the ground [m]."""
 
 
 class Glide:
-    """Joint targets on a smooth path: no jump in position or velocity at either end."""
+    """Minimum-jerk path of joint targets, without steps in position or velocity at its ends."""
 
     def __init__(self, start: Array, end: Array, duration: float) -> None:
-        """Go from `start` to `end` in `duration` seconds."""
-        self._start, self._end, self._duration = start.copy(), end, duration
+        """Move from `start` to `end` in `duration` seconds."""
+        self._start = start.copy()
+        self._end = end
+        self._duration = duration
 
     def target(self, time: float) -> Array:
         """Return the targets at a time since the start [s]."""
-        share = 1.0 if time >= self._duration else max(time / self._duration, 0.0)
-        blend = share**3 * (10 - 15 * share + 6 * share**2)  # least jerk
+        progress = 1.0  # also for a duration of zero
+        if time < self._duration:
+            progress = max(time / self._duration, 0.0)
+        blend = progress**3 * (10 - 15 * progress + 6 * progress**2)
         target: Array = np.add(self._start, blend * (self._end - self._start))
         return target
 
     def arrived(self, time: float) -> bool:
-        """Whether the path has ended."""
+        """Return True if the path has ended."""
         return time >= self._duration

@@ -1,4 +1,4 @@
-"""Make a process as punctual as the system allows, and say plainly what it did not allow."""
+"""Real-time settings of a process: scheduling, locked memory, no garbage collection."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def rights_command() -> str:
 
 
 def prepare(priority: int) -> list[str]:
-    """Ask for real-time scheduling, lock memory, stop garbage collection; return what was refused, in words."""
+    """Set real-time scheduling, lock memory, stop garbage collection; return refusals as text."""
     gc.collect()
     gc.freeze()
     gc.disable()
-    refused, advice = [], f"allow it with: {rights_command()}"
+    refused = []
+    advice = f"allow it with: {rights_command()}"
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (PermissionError, AttributeError) as error:
@@ -35,7 +36,7 @@ def prepare(priority: int) -> list[str]:
 
 
 def prepare_aloud(priority: int, who: str) -> list[str]:
-    """Prepare, and tell people at once what was refused: before anything moves, not after."""
+    """Prepare, and print refusals at once, before anything moves."""
     refused = prepare(priority)
     for refusal in refused:
         sys.stderr.write(f"note: {who}: {refusal}\n")

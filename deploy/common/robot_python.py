@@ -1,6 +1,6 @@
-"""The interpreter that the robot process runs in: this one, or that of an environment made by `install_robot`.
+"""The robot process's interpreter: this one, or that of an environment made by `install_robot`.
 
-Standard library only: both this project's environment and a bare Python ask here.
+Standard library only, since a bare Python imports this module too.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from solo_doi.common.child_python import child_environment, program_command
 from solo_doi.common.errors import SoloError
 from solo_doi.common.version import __version__
 
-ADVICE = "Make an environment: solo-deploy install-robot; then add: --robot-python .venv-robot/bin/python"
-PATIENCE = 60.0
-"""How long an interpreter may take to import [s]; it takes one."""
+ADVICE = (
+    "Make an environment: solo-deploy install-robot; "
+    "then add: --robot-python .venv-robot/bin/python"
+)
+IMPORT_TIMEOUT = 60.0
+"""Timeout of an interpreter's imports, which take about 1 s [s]."""
 _LIBRARIES = {
     "native": "deploy.robots.odri.drivers.native_board",
     "sdk": "libmaster_board_sdk_pywrap",
@@ -23,15 +26,18 @@ _LIBRARIES = {
 
 
 def check_robot_python(python: Path | None, driver: str) -> None:
-    """Refuse an interpreter that could not run the robot process with a driver; `None` is this interpreter.
+    """Check that an interpreter can run the robot process with a driver; None is this interpreter.
 
     Raises:
-        SoloError: Naming what it lacks, and how to get it.
+        SoloError: Something is missing; the message says how to get it.
     """
     if python is None and driver == "native":
         return  # comes with this project
-    program = f"import lcm, deploy.robots.process.__main__, {_LIBRARIES[driver]}, solo_doi; print(solo_doi.__version__)"
-    found = ask(
+    program = (
+        f"import lcm, deploy.robots.process.__main__, {_LIBRARIES[driver]}, solo_doi; "
+        "print(solo_doi.__version__)"
+    )
+    found = run_program(
         python or Path(sys.executable), program, f"it cannot run the driver {driver!r}. {ADVICE}"
     )
     if found != __version__:
@@ -40,11 +46,12 @@ def check_robot_python(python: Path | None, driver: str) -> None:
         )
 
 
-def ask(python: Path, program: str, otherwise: str) -> str:
-    """Return what an interpreter prints when it runs a program.
+def run_program(python: Path, program: str, otherwise: str) -> str:
+    """Run a program in an interpreter and return its output.
 
     Raises:
-        SoloError: It fails, with the last line of its complaint, or does not exist; and what `otherwise` says.
+        SoloError: It fails or does not exist. The message has the last line of its error output,
+            and `otherwise`.
     """
     try:
         ran = subprocess.run(
@@ -52,12 +59,14 @@ def ask(python: Path, program: str, otherwise: str) -> str:
             env=child_environment(),
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=IMPORT_TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = (
-            error.strerror if isinstance(error, OSError) else f"no answer within {PATIENCE:g} s"
+            error.strerror
+            if isinstance(error, OSError)
+            else f"no answer within {IMPORT_TIMEOUT:g} s"
         )
         raise SoloError(f"{python}: no Python that can be run ({reason}); {otherwise}") from error
     if ran.returncode:

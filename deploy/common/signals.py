@@ -1,4 +1,4 @@
-"""How a process learns that it shall end: Ctrl-C, Ctrl-Z, a request to end, a terminal that was closed."""
+"""Requests to end a process: Ctrl-C, Ctrl-Z, SIGTERM, a closed terminal, a dead parent."""
 
 from __future__ import annotations
 
@@ -13,39 +13,49 @@ from typing import Any
 from solo_doi.common.child_python import child_environment
 
 TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
-"""What a program in the background gets for using its terminal."""
+"""Signals to a background process that uses its terminal."""
 STOPS = (signal.SIGTSTP, *TERMINAL)
+"""Signals that stop a process by default."""
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, *STOPS)
-"""All mean the same: damp, report, end. By default each but the first would leave the legs limp: a program that
-stands still commands nothing."""
+"""Signals that all request the same: damp, report, end.
+
+By default each but the first would stop or kill the process, which then sends no commands."""
 PARENT = "SOLO_DOI_PARENT"
-"""Environment variable with the process that a new one shall end with."""
+"""Environment variable with the id of the process that a child ends with."""
 
 
 def on_ending(
     handler: Callable[[int, object], object] | signal.Handlers,
 ) -> dict[signal.Signals, Any]:
-    """Take over the signals; return who had them before. `nohup` keeps its word: a closed terminal is then nothing."""
-    kept = {number: signal.getsignal(number) for number in ENDINGS}
+    """Install a handler for all endings; return the previous handlers.
+
+    SIGHUP stays ignored under `nohup`.
+    """
+    previous = {number: signal.getsignal(number) for number in ENDINGS}
+    if callable(handler):
+        handler = _once(handler)
     for number in ENDINGS:
-        if number != signal.SIGHUP or kept[number] is not signal.SIG_IGN:
-            signal.signal(number, _once(handler) if callable(handler) else handler)
-    return kept
+        if number != signal.SIGHUP or previous[number] is not signal.SIG_IGN:
+            signal.signal(number, handler)
+    return previous
 
 
 def _once(handler: Callable[[int, object], object]) -> Callable[[int, object], object]:
-    """Hear of the terminal once: whoever gives it back from the background would be told again and again."""
+    """Ignore terminal signals after the first ending.
 
-    def hear(number: int, frame: object) -> None:
+    A background process that restores its terminal would otherwise receive them again and again.
+    """
+
+    def handle(number: int, frame: object) -> None:
         for one in TERMINAL:
             signal.signal(one, signal.SIG_IGN)
         handler(number, frame)
 
-    return hear
+    return handle
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
-    """Pass a request to end on, also to one that was stopped before it took over the signals."""
+    """Request a child to end; also works if it was stopped before it installed its handlers."""
     process.send_signal(signal.SIGTERM if number in STOPS else number)
     process.send_signal(signal.SIGCONT)
 
@@ -54,26 +64,27 @@ class Parent:
     """The process that started this one."""
 
     def __init__(self) -> None:
-        """Remember it; it may be gone already, if it was killed while this one started."""
-        given = os.environ.pop(PARENT, None)  # not meant for processes that this one starts
+        """Store its id; it may have been killed while this process started."""
+        given = os.environ.pop(PARENT, None)  # not for the children of this process
         self._pid = os.getppid()
         self._gone = given is not None and int(given) not in _ancestors()
 
     @property
     def gone(self) -> bool:
-        """Whether it has ended, however it did."""
+        """True if it has ended for any reason."""
         return self._gone or os.getppid() != self._pid
 
 
 def naming_parent() -> dict[str, str]:
-    """Return the environment of a process that shall end with this one, from its first moment on."""
+    """Return the environment of a child that ends with this process, from its start."""
     return {**child_environment(), PARENT: str(os.getpid())}
 
 
 def _ancestors() -> list[int]:
-    """Who started this process, who started that one, and so on: there may be a shell in between."""
-    found, pid = [], os.getppid()
-    with suppress(OSError):  # one has just ended
+    """Return the ids of parent, grandparent and so on; a shell may be in between."""
+    found = []
+    pid = os.getppid()
+    with suppress(OSError):  # an ancestor has just ended
         while pid:
             found.append(pid)
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -81,40 +92,40 @@ def _ancestors() -> list[int]:
 
 
 class StopRequest:
-    """Becomes true by any of the endings, or when the process that started this one is gone."""
+    """True after any of the endings, or when the parent process is gone."""
 
     def __init__(self) -> None:
-        """Take over the signals."""
-        self._asked = False
+        """Install the handlers."""
+        self._requested = False
         self._parent = Parent()
-        on_ending(self._ask)
+        on_ending(self._request)
 
     def __call__(self) -> bool:
-        """Whether to stop."""
-        return self._asked or self._parent.gone
+        """Return True if the process must stop."""
+        return self._requested or self._parent.gone
 
-    def _ask(self, *_: object) -> None:
-        self._asked = True
+    def _request(self, *_: object) -> None:
+        self._requested = True
 
 
 class Interrupts:
-    """Makes the first request to end a KeyboardInterrupt. Further ones are not heard: an end must come to its end."""
+    """Raises KeyboardInterrupt at the first ending; ignores further ones, to end in order."""
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
-        self._asked = False
+        """Start without a request."""
+        self._requested = False
 
     def __enter__(self) -> Interrupts:
-        """Take over the signals."""
-        self._kept = on_ending(self._ask)
+        """Install the handlers."""
+        self._previous = on_ending(self._request)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give them back."""
-        for number, handler in self._kept.items():
+        """Restore the previous handlers."""
+        for number, handler in self._previous.items():
             signal.signal(number, handler)
 
-    def _ask(self, *_: object) -> None:
-        if not self._asked:
-            self._asked = True
+    def _request(self, *_: object) -> None:
+        if not self._requested:
+            self._requested = True
             raise KeyboardInterrupt

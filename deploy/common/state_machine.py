@@ -1,4 +1,4 @@
-"""What the controller does when: states, events and one table."""
+"""The controller's state machine: states, events and one transition table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ControllerState(IntEnum):
-    """What the controller does. Numbers go over LCM and into logs."""
+    """State of the controller. Numbers go over LCM and into logs."""
 
     IDLE = 0
     """At rest on the ground, motors damped."""
@@ -15,17 +15,17 @@ class ControllerState(IntEnum):
     READY = 2
     """Standing."""
     WALK = 3
-    """A skill has the motors."""
+    """A skill drives the motors."""
     SIT = 4
     """On the way to the ground."""
     DAMP = 5
-    """Motors damped, because a person asked for it."""
+    """Motors damped at the operator's request."""
     FAULT = 6
-    """Motors damped, because something is wrong; only a person ends it."""
+    """Motors damped after a fault, latched until the operator re-arms."""
 
 
 class ControllerEvent(IntEnum):
-    """What makes the state change."""
+    """Event that can change the state."""
 
     STAND = 1
     WALK = 2
@@ -58,7 +58,7 @@ TABLE: dict[tuple[ControllerState, ControllerEvent], ControllerState] = {
     },
     **{(state, ControllerEvent.FAULT): ControllerState.FAULT for state in ControllerState},
 }
-"""Where an event leads. What is not listed changes nothing: a fault outlives every wish but a re-arming."""
+"""State after an event. Pairs that are not listed change nothing."""
 
 POWERED = frozenset(
     {ControllerState.STAND, ControllerState.READY, ControllerState.WALK, ControllerState.SIT}

@@ -15,7 +15,7 @@ FALL_TILT = 1.0
 STARTUP_SECONDS = 1.0
 """Start of a walk that the mean velocity leaves out: the robot accelerates from standing [s]."""
 SHORTEST_WALK = STARTUP_SECONDS + 0.5
-"""Shortest walk whose velocity can be judged: the startup and one stride of a slow skill [s]."""
+"""Shortest walk with a meaningful velocity: the startup and one stride of a slow skill [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A script whose steps the operator confirms at the keyboard."""
+"""A script that asks the operator at the keyboard before every motion."""
 
 from __future__ import annotations
 

@@ -30,9 +30,7 @@ from .safety import Safety
 COMMAND_LIFETIME_NS = 20_000_000
 """Time for which a joint command is valid, equal to the master board's own timeout [ns]."""
 REARM_NS = 500_000_000
-"""Time for which a re-arm request stays pending.
-
-The robot receives the request at the same moment and needs some time to clear its own fault [ns]."""
+"""Time for which a re-arm request waits for the robot to clear its own fault [ns]."""
 LARGEST_RESTING_VELOCITY = 0.5
 """Joint velocity above which motors may not be switched on: the legs still move [rad/s]."""
 LARGEST_ESTIMATOR_STEP = 10 * TICK

@@ -144,7 +144,7 @@ class Loop:
                     self._lateness = late_ns * 1e-9
                     self._tick_realtime(ticker.skipped - skipped_before)
                 elif ticker.ticks > FIRST_STATE_SECONDS / TICK:
-                    return "no robot was heard of"
+                    return "no state of the robot arrived"
                 self._work.add(time.perf_counter() - begun)
         finally:
             self.report.lateness = ticker.lateness()
@@ -171,7 +171,7 @@ class Loop:
                     return "stopped"
                 if silent_polls > timeout / POLL_SECONDS:
                     if self._newest_ns is None:
-                        return "no robot was heard of"
+                        return "no state of the robot arrived"
                     return "the robot is gone"
                 silent_polls += self._link.receive(POLL_SECONDS) == 0
             self._has_new_state = False

@@ -13,7 +13,7 @@ from solo_doi.solo12.state import mechanical_power
 
 
 class Odometry:
-    """Summary of a walk by the robot's own sensors and estimates, for robots without ground truth."""
+    """Summary of a walk by the robot's sensors and estimates, without ground truth."""
 
     def __init__(self) -> None:
         """Start before the first tick."""

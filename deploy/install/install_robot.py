@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.common.robot_python import ask, check_robot_python
+from deploy.common.robot_python import check_robot_python, run_program
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
 from solo_doi.common.version import __version__
@@ -76,7 +76,7 @@ def _check(out: Path, python: Path) -> None:
             state = "is a finished"
         raise SoloError(f"{out}: {state} robot environment. Remove it, or choose another --out.")
     program = "import sys; print('%d.%d' % sys.version_info[:2])"
-    version = ask(python, program, "name another with --python")
+    version = run_program(python, program, "name another with --python")
     if version not in PYTHONS:
         raise SoloError(
             f"{python}: is Python {version}; expected {' or '.join(PYTHONS)}. Name one with "

@@ -31,7 +31,7 @@ CHANNELS: dict[str, type[Message]] = {
 }
 """Class of the messages on every channel. The order numbers the channels in the recorder's ring."""
 SIGNED = frozenset({STATE, COMMAND, OPERATOR, STATUS})
-"""Channels whose messages carry an authentication code, since forging them could move the robot.
+"""Channels with authenticated messages: forging one of them could move the robot.
 
 Forged state moves it through the controller. Forged status moves it through the guided script,
 which continues when the controller reports the end of a step.

@@ -1,1 +1,1 @@
-"""Operators: a script for dry runs, a spectator, a person over LCM."""
+"""Operators of the controller: a script for dry runs, a spectator, a person over LCM."""

@@ -1,7 +1,7 @@
-"""The black box: the last half minute in shared memory, written to disk by a process of its own.
+"""The flight recorder: the last half minute in shared memory, written to disk by a child process.
 
-The loop only copies bytes into a ring that was there before it started. A second process writes the ring as an LCM
-event log when it is asked to, and also when the loop's process dies.
+The loop only copies bytes into a preallocated ring. The child process writes the ring as an LCM
+event log on request, and also when the loop's process dies.
 """
 
 from __future__ import annotations
@@ -23,28 +23,32 @@ from deploy.common.signals import on_ending
 from deploy.messages.lcm_link import CHANNELS, SIZES
 from solo_doi.common.child_python import child_environment, module_command
 
-SLOT_HEADER = struct.Struct("<qii")  # time [us], number of the channel, length
+SLOT_HEADER = struct.Struct("<qii")
+"""Header of a slot in the ring: time [us], number of the channel, length."""
 SLOT = SLOT_HEADER.size + max(SIZES.values())
-EVENT_HEADER = struct.Struct(
-    ">Iqqii"
-)  # LCM's event log: mark, number, time [us], lengths of channel and data
+"""Size of a slot [bytes]."""
+EVENT_HEADER = struct.Struct(">Iqqii")
+"""Header in LCM's event log: mark, number, time [us], lengths of channel and data."""
 EVENT_MARK = 0xEDA1DA01
+"""First four bytes of an event in LCM's event log."""
 NAMES = tuple(CHANNELS)
-SECONDS, MESSAGES_PER_SECOND = 30, 2100
-LOG_FILE, CAUSE_FILE = "log.lcm", "cause.txt"
+SECONDS = 30
+"""Time that the ring covers [s]."""
+MESSAGES_PER_SECOND = 2100
+"""Messages that the loop records per second, with a margin."""
+LOG_FILE = "log.lcm"
+CAUSE_FILE = "cause.txt"
 WORK_FILE = ".recording"
-"""There for as long as somebody is about to write a log."""
-
-
+"""File that exists while a log is still to be written."""
 SHARED_MEMORY = Path("/dev/shm")
-"""Where Linux keeps shared memory as files."""
+"""Folder of Linux's shared memory."""
 
 
 class Ring:
-    """A fixed number of messages in shared memory; new ones take the place of the oldest."""
+    """A fixed number of messages in shared memory; new ones replace the oldest."""
 
     def __init__(self, name: str | None = None, slots: int = SECONDS * MESSAGES_PER_SECOND) -> None:
-        """Create a ring, or with a name open one that exists."""
+        """Create a ring, or open the existing ring of a name."""
         # Not `multiprocessing.shared_memory`: it starts a further Python, which imports from the
         # current directory, and which frees the memory when this process dies, before the writer
         # has read it.
@@ -65,17 +69,19 @@ class Ring:
 
     @property
     def name(self) -> str:
-        """What another process opens it by."""
+        """Name by which another process opens the ring."""
         return self._path.name
 
     def put(self, channel: str, data: bytes) -> None:
-        """Keep a message."""
+        """Store a message with the current time."""
         start = 8 + self._count % self._slots * SLOT
         header = SLOT_HEADER.pack(time.time_ns() // 1000, NAMES.index(channel), len(data))
         self._view[start : start + len(header)] = header
         self._view[start + len(header) : start + len(header) + len(data)] = data
         self._count += 1
-        self._view[:8] = self._count.to_bytes(8, "little")  # last: what is counted is whole
+        self._view[:8] = self._count.to_bytes(
+            8, "little"
+        )  # last, so that counted messages are complete
 
     def events(self) -> list[tuple[int, str, bytes]]:
         """Return time [us], channel and bytes of all messages, oldest first."""
@@ -87,12 +93,12 @@ class Ring:
             when, channel, length = SLOT_HEADER.unpack_from(self._view, start)
             body = start + SLOT_HEADER.size
             events.append((when, NAMES[channel], bytes(self._view[body : body + length])))
-        # The loop may have gone on, or have been killed at work: leave out what it wrote over, or was about to.
+        # Leave out slots that the loop has overwritten meanwhile, and the one it may be writing.
         whole = int.from_bytes(self._view[:8], "little") + 1 - self._slots
         return events[max(0, whole - first) :]
 
     def close(self, *, unlink: bool) -> None:
-        """Let go of the memory; `unlink` it if nobody else will."""
+        """Release the memory; with `unlink`, delete it."""
         self._view.release()
         self._memory.close()
         if unlink:
@@ -100,7 +106,7 @@ class Ring:
 
 
 def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
-    """Write an LCM event log, whole or not at all."""
+    """Write an LCM event log, completely or not at all."""
     partial = path.with_name(path.name + ".partial")
     try:
         with partial.open("wb") as file:
@@ -111,12 +117,12 @@ def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
                 )
         partial.replace(path)
     except OSError:
-        partial.unlink(missing_ok=True)  # a full disk has better uses
+        partial.unlink(missing_ok=True)  # free the space on a full disk
         raise
 
 
 def read_log(path: Path) -> Iterator[tuple[int, str, bytes]]:
-    """Read an LCM event log up to its end, or to where it was cut off."""
+    """Read an LCM event log: time [us], channel and bytes; stop where it is cut off."""
     content = path.read_bytes()
     place = 0
     while place + EVENT_HEADER.size <= len(content):
@@ -133,13 +139,16 @@ class Recorder:
     """The loop's side: a ring, and a pipe to the process that writes."""
 
     def __init__(self, folder: Path, kept: tuple[Path, ...] = ()) -> None:
-        """Start the writer; logs go to `folder`, and with every incident a copy of the files in `kept`."""
+        """Start the writer for logs in `folder`; incidents include copies of the files `kept`."""
         folder.mkdir(parents=True, exist_ok=True)
-        self._ring, self._work = Ring(), folder / WORK_FILE
+        self._ring = Ring()
+        self._work_file = folder / WORK_FILE
         self.put = self._ring.put
-        with contextlib.suppress(OSError):  # on a full disk nobody will wait for a log
-            self._work.touch()
-        # In a session of its own, where the terminal's Ctrl-C does not reach it, not even while it starts.
+        with contextlib.suppress(
+            OSError
+        ):  # a full disk; the supervisor then does not wait for a log
+            self._work_file.touch()
+        # A separate session, so that Ctrl-C does not reach it, not even while it starts.
         self._writer = subprocess.Popen(
             module_command(
                 "deploy.recorder.recorder", self._ring.name, str(folder), *map(str, kept)
@@ -151,33 +160,33 @@ class Recorder:
         )
 
     def incident(self, what: str) -> None:
-        """Have what led to a fault written, without waiting for it."""
+        """Request an incident with a cause to be written, without waiting for it."""
         assert self._writer.stdin is not None
         try:
             self._writer.stdin.write(what.replace("\n", " ") + "\n")
             self._writer.stdin.flush()
-        except OSError:  # the writer is gone; control goes on
+        except OSError:  # the writer is gone; control continues
             pass
 
     def close(self) -> None:
-        """Have the log written, and wait for it."""
+        """Request the log to be written, and wait for it."""
         assert self._writer.stdin is not None
         with contextlib.suppress(OSError):
             self._writer.stdin.close()
-        well = self._writer.wait() == 0
-        self._work.unlink(missing_ok=True)  # a writer that was killed has done neither
-        self._ring.close(unlink=not well)
+        succeeded = self._writer.wait() == 0
+        self._work_file.unlink(missing_ok=True)  # if the writer was killed
+        self._ring.close(unlink=not succeeded)
 
 
 def next_incident(folder: Path) -> Path:
-    """Where the next incident of a deployment goes."""
+    """Return the folder of the next incident of a deployment."""
     return folder / f"incident-{1 + len(list(folder.glob('incident-*')))}"
 
 
 def write_incident(
     events: list[tuple[int, str, bytes]], incident: Path, kept: list[Path], cause: str
 ) -> None:
-    """Write the folder that tells what led to a fault: log, cause, copies of what was running; or nothing."""
+    """Write an incident's folder (log, cause, copies of files), completely or not at all."""
     with tempfile.TemporaryDirectory(prefix=".incident-", dir=incident.parent) as name:
         partial = Path(name) / "whole"
         partial.mkdir()
@@ -189,26 +198,27 @@ def write_incident(
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _reporting_errors(path: Path) -> Iterator[None]:
+    """Report a failed write instead of raising it."""
     try:
         yield
     except OSError as error:
         sys.stderr.write(
-            f"recorder: {path} could not be written ({error.strerror}); control goes on.\n"
+            f"recorder: {path} could not be written ({error.strerror}); control continues.\n"
         )
 
 
 def main() -> None:
-    """Write incidents as they are told, and the log when nobody is left to tell."""
-    on_ending(signal.SIG_IGN)  # Ctrl-C and the end of a terminal reach all its processes
+    """Write an incident per line of standard input, and the log at its end."""
+    on_ending(signal.SIG_IGN)  # the log must be written after Ctrl-C too
     name, folder, *kept = sys.argv[1:]
     ring = Ring(name)
     try:
         for line in sys.stdin:
             incident = next_incident(Path(folder))
-            with _told(incident):
+            with _reporting_errors(incident):
                 write_incident(ring.events(), incident, [Path(path) for path in kept], line)
-        with _told(Path(folder) / LOG_FILE):
+        with _reporting_errors(Path(folder) / LOG_FILE):
             write_log(ring.events(), Path(folder) / LOG_FILE)
     finally:
         ring.close(unlink=True)

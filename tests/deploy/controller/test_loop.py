@@ -103,7 +103,7 @@ def test_a_robot_that_never_comes_is_told() -> None:
     """After many looks, not after seconds, so that a machine that stalls does not decide."""
     talk = Talk()
     loop, _ = make(talk)
-    assert loop.run(lambda: False, lockstep=True).ended == "no robot was heard of"
+    assert loop.run(lambda: False, lockstep=True).ended == "no state of the robot arrived"
     assert talk.looks == pytest.approx(module.FIRST_STATE_SECONDS / module.POLL_SECONDS, abs=2)
 
 
@@ -130,7 +130,7 @@ def test_nobody_answers_on_the_wall_clock_either() -> None:
     """The same without lock-step, in simulated time."""
     loop, _ = make(Talk(), clock=World())
     report = loop.run(lambda: False)
-    assert (report.ended, report.ticks) == ("no robot was heard of", 0)
+    assert (report.ended, report.ticks) == ("no state of the robot arrived", 0)
     assert len(report.lateness) == pytest.approx(module.FIRST_STATE_SECONDS * 1000, abs=2)
 
 

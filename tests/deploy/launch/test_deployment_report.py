@@ -49,7 +49,7 @@ def test_a_good_walk_has_no_problems() -> None:
         ({"faults": ["the base is tilted by 1.10 rad"]}, {}, "the base is tilted by 1.10 rad"),
         ({}, {"fault": "no fresh command for 21 ms"}, "robot: no fresh command for 21 ms"),
         ({"ended": "the robot is gone"}, {}, "the robot is gone"),
-        ({"ended": "no robot was heard of"}, {}, "no robot was heard of"),
+        ({"ended": "no state of the robot arrived"}, {}, "no state of the robot arrived"),
         ({"ended": "stopped"}, {}, "stopped before the script was done"),
         ({"ended": ""}, {}, "the controller ended without saying why"),
         ({}, {"walk": WALK | {"falls": 2}}, "the robot fell 2 time(s)"),

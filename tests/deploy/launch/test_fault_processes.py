@@ -119,7 +119,9 @@ def test_a_full_disk(tmp_path: Path) -> None:
             assert run.finish() == 1
         assert [entry["state"] for entry in run.summary["history"]][-3:] == ["READY", "SIT", "IDLE"]
         assert run.summary["problems"] == ["there is no log: it could not be written"]
-    assert "log.lcm could not be written (No space left on device); control goes on." in run.output
+    assert (
+        "log.lcm could not be written (No space left on device); control continues." in run.output
+    )
     assert "fault: there is no log: it could not be written" in run.output
     assert "Traceback" not in run.output
 

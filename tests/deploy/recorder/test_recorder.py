@@ -225,7 +225,7 @@ def test_a_full_disk_is_told_and_control_goes_on(
         assert list(tmp_path.iterdir()) == []
     told = capfd.readouterr().err.splitlines()
     assert told == [
-        f"recorder: {tmp_path / file} could not be written (No space left on device); control goes on."
+        f"recorder: {tmp_path / file} could not be written (No space left on device); control continues."
         for file in ("incident-1", LOG_FILE)
     ]
     assert not (SHARED / name).exists()

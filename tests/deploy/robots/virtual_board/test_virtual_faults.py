@@ -38,7 +38,7 @@ def play(name: str, out: Path) -> tuple[int, dict[str, Any]]:
     [
         ("board killed", "the robot process ended without a report"),
         ("robot process killed", "the robot process ended without a report"),
-        ("cable out", "robot: the motors have not been heard of"),
+        ("cable out", "robot: no data from the motors"),
         ("Ctrl-C in bring-up", STOPPED),
         ("Ctrl-C walking", STOPPED),
     ],
