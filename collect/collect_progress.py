@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from solo_doi.common.progress import Shown
+from solo_doi.common.progress import ProgressDisplay
 from solo_doi.data.manifest import ShardEntry
 
 from .recipes import CollectConfig
 
 
-class CollectProgress(Shown):
+class CollectProgress(ProgressDisplay):
     """Progress bar over trajectories; use as a context manager."""
 
     def __init__(self, trajectories: int, config: CollectConfig) -> None:

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from solo_doi.common.metrics_log import MetricsLog
-from solo_doi.common.progress import Shown
+from solo_doi.common.progress import ProgressDisplay
 
 
-class RunLog(Shown):
+class RunLog(ProgressDisplay):
     """Writer of each iteration's metrics; use as a context manager."""
 
     def __init__(self, run: Path, iterations: int, num_skills: int, first: int = 0) -> None:

@@ -14,7 +14,7 @@ from solo_doi.common.command_line import Command, Program
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.settings import part_of
 from solo_doi.evaluate.eval_config import EvalConfig
-from solo_doi.evaluate.report.html_report import show
+from solo_doi.evaluate.report.html_report import format_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,9 @@ def _show(metrics: dict[str, Any]) -> None:
             "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart", "silhouette",
             "visibly_different", "transfer_score",
         )  # fmt: skip
-        print(" · ".join(f"{name} {show(metrics[name])}" for name in names if name in metrics))
+        print(
+            " · ".join(f"{name} {format_value(metrics[name])}" for name in names if name in metrics)
+        )
 
 
 PROGRAM = Program("solo-eval", lambda: Command(EvalCommand, evaluate_all), takes_paths=True)

@@ -1,4 +1,7 @@
-"""The errors this project raises: each says what was found, where, what was expected, what to do."""
+"""Errors of this project.
+
+Each message names the value, its place, the expectation and the remedy.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from contextlib import contextmanager
 
 
 class SoloError(Exception):
-    """Anything the user can mend; commands print it as one line, without a traceback."""
+    """Error that the user can resolve. Commands print it as one line, without a traceback."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes by the message: subclasses make theirs from other arguments."""
+        """Pickle by the message, since subclasses build theirs from other arguments."""
         return _with_message, (type(self), str(self))
 
 
@@ -21,10 +24,10 @@ def _with_message(kind: type[SoloError], message: str) -> SoloError:
 
 
 class UnknownNameError(SoloError):
-    """A name that is not in a closed list."""
+    """A name that is not in a fixed list."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        """Name the nearest match and list every name that would have worked."""
+        """Suggest the nearest match and list all known names."""
         known = sorted(known)
         near = difflib.get_close_matches(str(name), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -32,10 +35,10 @@ class UnknownNameError(SoloError):
 
 
 class MissingPackageError(SoloError):
-    """An optional package that this machine does not have."""
+    """An optional package that is not installed."""
 
     def __init__(self, package: str, needed_for: str, remedy: str) -> None:
-        """Say what cannot be done without the package, and how to get it."""
+        """Name the purpose of the package and the way to install it."""
         super().__init__(
             f"{needed_for} needs the package {package!r}, which cannot be imported. {remedy}"
         )
@@ -43,7 +46,10 @@ class MissingPackageError(SoloError):
 
 @contextmanager
 def one_line(program: str, when_stopped: str = "") -> Iterator[None]:
-    """End a command with one line instead of a traceback: code 1 for what the user can mend, 130 for Ctrl-C."""
+    """Print errors as one line instead of a traceback.
+
+    Exit code 1 for SoloError, 130 for Ctrl-C.
+    """
     try:
         yield
     except SoloError as error:

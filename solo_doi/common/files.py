@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Atomic writing of files: complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from .errors import SoloError
 
 
 class WriteError(SoloError):
-    """A file that could not be written; what was there before is untouched."""
+    """A file that could not be written. The old file, if there is one, is unchanged."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a place to write to that becomes `path` if the block ends well: a reader sees the old or the new file."""
+    """Yield a temporary path that replaces `path` if the block succeeds.
+
+    Readers see the old or the new file.
+    """
     partial = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,21 +33,20 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.replace(path)
     except OSError as error:
         raise WriteError(
-            f"{path}: cannot be written ({reason(error)}). What was there before is kept; free space or choose "
-            "another place, then run the same command again to continue."
+            f"{path}: cannot be written ({reason(error)}). The old file, if any, is kept. "
+            "Free space or choose another place, then run the same command again to continue."
         ) from error
     finally:
-        with suppress(
-            OSError
-        ):  # it is gone after the replacement, and was never there in a read-only folder
+        # It is gone after the replacement, and never existed in a read-only folder.
+        with suppress(OSError):
             partial.unlink()
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a path that could not be written, before work is done whose result would be lost.
+    """Refuse a path that cannot be written, before the work on its content starts.
 
     Raises:
-        WriteError: Its folder cannot be made, or nothing can be written there.
+        WriteError: The folder cannot be made, or no file can be written in it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +59,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     with replacing(path) as partial:
         partial.write_text(text)
 
@@ -68,10 +70,10 @@ def write_hdf5(
     attributes: Mapping[str, Any] | None = None,
     **options: object,
 ) -> None:
-    """Write named arrays as one HDF5 file, whole or not at all."""
-    import h5py  # here, so that programs without it can write other files
+    """Write named arrays as one HDF5 file atomically."""
+    import h5py  # optional: programs without it write other files
 
-    content = io.BytesIO()  # HDF5 may crash when it meets a full disk itself
+    content = io.BytesIO()  # HDF5 may crash on a full disk
     with h5py.File(content, "w", **options) as file:
         file.attrs.update(attributes or {})
         for name, array in arrays.items():
@@ -81,17 +83,18 @@ def write_hdf5(
 
 
 def write_torch(path: Path, content: object) -> None:
-    """Like `torch.save`, whole or not at all."""
-    import torch  # here, so that programs without it can write other files
+    """Write like `torch.save`, atomically."""
+    import torch  # optional: programs without it write other files
 
-    buffer = io.BytesIO()  # on a full disk torch.save raises errors of its own, which do not say so
+    buffer = io.BytesIO()  # on a full disk, errors of torch.save do not name the cause
     torch.save(content, buffer)
     with replacing(path) as partial:
         partial.write_bytes(buffer.getbuffer())
 
 
 def reason(error: Exception) -> str:
-    """Say in a few words why a file was refused; HDF5 hides the system's reason in a paragraph of its own."""
+    """Return a short reason why a file was refused."""
+    # HDF5 reports the system's error number inside a long text.
     hidden = re.search(r"errno = (\d+)", str(error))
     if isinstance(error, OSError) and error.strerror and not hidden:
         return error.strerror

@@ -1,4 +1,4 @@
-"""Progress on a screen, from the beginning of a `with` statement to its end."""
+"""Progress bars as a context manager."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Self
 from rich.progress import Progress
 
 
-class Shown:
-    """Shows bars, and closes what was written beside them."""
+class ProgressDisplay:
+    """Shows progress bars within a `with` statement, and closes files at its end."""
 
     def __init__(self, bars: Progress, close: Callable[[], None] = lambda: None) -> None:
-        """Show `bars`, in the end call `close`."""
-        self._bars, self._close = bars, close
+        """Show `bars`; call `close` at the end."""
+        self._bars = bars
+        self._close = close
 
     def __enter__(self) -> Self:
         """Show the bars."""
@@ -21,6 +22,6 @@ class Shown:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the bars as they are; close files."""
+        """Stop updating the bars and close files."""
         self._bars.stop()
         self._close()

@@ -1,4 +1,4 @@
-"""What made an artefact: versions and commit, recorded beside it."""
+"""Versions and commit of the software that makes an artefact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = ("numpy", "mujoco", "pybullet", "torch", "h5py", "onnx", "onnxruntime
 
 
 def software() -> dict[str, str]:
-    """Return versions of Python, of this project and of the packages that numbers depend on."""
+    """Return the versions of Python, of this project and of packages that affect results."""
     versions = {"python": platform.python_version(), "solo-doi": __version__, "commit": commit()}
     for package in PACKAGES:
         try:
@@ -24,19 +24,14 @@ def software() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the commit of the source tree, with a mark if files differ from it; `unknown` outside of git."""
-    command = (
-        "git",
-        "-C",
-        str(Path(__file__).parent),
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=12",
-    )
+    """Return the commit of the source tree, marked `-dirty` if files differ.
+
+    `unknown` without git.
+    """
+    folder = str(Path(__file__).parent)
+    command = ("git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12")
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=10
-        ).stdout.strip()
+        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return "unknown"
+    return result.stdout.strip()

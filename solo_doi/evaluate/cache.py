@@ -11,7 +11,7 @@ from solo_doi.common import settings as settings_files
 from solo_doi.data.shard import file_hash
 from solo_doi.runs.run_files import RunFiles
 
-from .definitions import DEFINITIONS, MEASURES
+from .definitions import DEFINITIONS, MEASURES_VERSION
 from .eval_config import EvalConfig
 from .source import policy_file
 
@@ -63,7 +63,7 @@ def same_settings(before: dict[str, Any], run: Path, expert_file: Path, config: 
     expected = {
         "made_from": made_from(run, expert_file),
         "definitions": DEFINITIONS,
-        "measures": MEASURES,
+        "measures": MEASURES_VERSION,
     }
     asked = _without_parts(settings_files.to_dict(config))
     return (

@@ -17,7 +17,7 @@ from solo_doi.runs.provenance import read_provenance
 from solo_doi.runs.run_files import RunFiles
 
 from .report import figures
-from .report.html_report import Report, show
+from .report.html_report import Report, format_value
 
 MEASURES = {
     "return_pct_mean": "return, mean over skills [% of expert]",
@@ -82,7 +82,9 @@ def labels(runs: Mapping[Path, dict[str, Any]]) -> dict[Path, str]:
             for key, value in found[run].items()
             if any(other.get(key) != value for other in same)
         ]
-        names[run] = ", ".join([name, *(f"{key} {show(found[run][key])}" for key in differing)])
+        names[run] = ", ".join(
+            [name, *(f"{key} {format_value(found[run][key])}" for key in differing)]
+        )
     return names
 
 
@@ -137,7 +139,7 @@ def compare(runs: Mapping[Path, dict[str, Any]], out: Path) -> Path:
         for name, group in groups.items()
     ]
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    lines += ["| " + " | ".join(show(cell) for cell in row.values()) + " |" for row in rows]
+    lines += ["| " + " | ".join(format_value(cell) for cell in row.values()) + " |" for row in rows]
     write_text(out / TABLE_FILE, "\n".join(lines) + "\n")
     report = Report("Runs compared")
     report.text("Medians over runs of the same kind, with quartiles where there is more than one.")
@@ -168,7 +170,7 @@ def spread(group: Sequence[dict[str, Any]], name: str) -> str:
     values = known(group, name)
     if not len(values):
         return ""
-    low, middle, high = (show(float(number)) for number in np.quantile(values, QUARTILES))
+    low, middle, high = (format_value(float(number)) for number in np.quantile(values, QUARTILES))
     return middle if len(values) == 1 else f"{middle} ({low} to {high})"
 
 

@@ -1,4 +1,4 @@
-"""Evaluation of one run or bundle: checks first, then rollouts, reusing earlier results where possible."""
+"""Evaluation of one run or bundle: checks first, then rollouts. Reuses earlier results."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def evaluate_run(
     select: bool = False,
     again: bool = False,
 ) -> dict[str, Any]:
-    """Roll out the skills of a run or a bundle, write the results and return the content of metrics.json.
+    """Evaluate the skills of a run or a bundle; return the content of metrics.json.
 
     Args:
         source: Run directory of solo-train, or .onnx bundle of solo-export.
-        out: Folder for the results; RUN/evaluation, or NAME.evaluation beside NAME.onnx, by default.
-        expert: Checkpoint of the expert that returns are measured against; the shipped one by default.
+        out: Folder for the results; RUN/evaluation or NAME.evaluation (of NAME.onnx) by default.
+        expert: Checkpoint of the expert that returns are compared with; the shipped one by default.
         config: Settings of the evaluation.
-        select: Select the robust skills and record them in selection.json; includes the transfer table.
+        select: Also make the transfer table, and record the robust skills in selection.json.
         again: Evaluate again although results of the same settings exist.
 
     Raises:
@@ -67,7 +67,10 @@ class EvaluationPlan:
         return self.out / (REPORT_FILE if self.config.pictures else METRICS_JSON)
 
     def execute(self, *, again: bool = False) -> dict[str, Any]:
-        """Evaluate, unless results of the same settings exist; return the content of metrics.json."""
+        """Evaluate, unless results of the same settings exist.
+
+        Return the content of metrics.json.
+        """
         metrics = self._metrics(again=again)
         self._update_selection(metrics)
         return metrics

@@ -1,8 +1,9 @@
-"""Which skills are robust: rollouts in both simulators, nominal and randomised, with the base known and estimated."""
+"""Transfer table and selection: rollouts of every skill under eight conditions."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,46 +15,89 @@ from .skill_evaluation import SUCCESS_SPEED, Policy, roll_out, success
 CONDITIONS = tuple(
     itertools.product(("mujoco", "pybullet"), ("none", "robust"), ("known", "estimated"))
 )
-"""Where transfer is looked at: simulator, randomisation, and how velocity and tilt of the base are come by."""
+"""Conditions of the transfer table: simulator, random domains, source of base velocity and tilt."""
 ROBUST_SHARE = 0.9
-"""A skill is selected if this share of its rollouts succeeds, in every condition."""
+"""Smallest share of successful rollouts, in every condition, of a skill that is selected."""
 
 
-def transfer(policy: Policy, config: EvalConfig) -> list[dict[str, Any]]:
-    """Velocity, falls and success of every skill in every condition."""
+@dataclass(frozen=True, kw_only=True)
+class TransferRow:
+    """Result of one skill in one condition."""
+
+    sim: str
+    randomisation: str
+    base: str
+    """Source of base velocity and tilt: `known` or `estimated`."""
+    skill: int
+    rollouts: int
+    vx: float
+    """Mean forward velocity [m/s]."""
+    falls: int
+    success: float
+    """Share of rollouts that succeed."""
+
+    @property
+    def condition(self) -> dict[str, Any]:
+        """Condition and number of rollouts, as in metrics.json."""
+        return {
+            "sim": self.sim,
+            "randomisation": self.randomisation,
+            "base": self.base,
+            "rollouts": self.rollouts,
+        }
+
+
+def transfer(policy: Policy, config: EvalConfig) -> list[TransferRow]:
+    """Roll out every skill in every condition."""
     rows = []
     for sim, randomisation, base in CONDITIONS:
         estimator = base == "estimated"
         robots = config.estimator_episodes if estimator else config.episodes
         for skill in range(policy.num_skills):
-            walk = measure(
-                roll_out(policy, skill, config, sim, randomisation, robots, estimator=estimator),
-                COMMANDED,
+            recording = roll_out(
+                policy, skill, config, sim, randomisation, robots, estimator=estimator
             )
-            numbers = {
-                "vx": float(walk.vx.mean()),
-                "falls": int(walk.fallen.sum()),
-                "success": success(walk),
-            }
-            place = {"sim": sim, "randomisation": randomisation, "base": base}
-            rows.append({**place, "skill": skill, "rollouts": robots, **numbers})
+            walk = measure(recording, COMMANDED)
+            row = TransferRow(
+                sim=sim,
+                randomisation=randomisation,
+                base=base,
+                skill=skill,
+                rollouts=robots,
+                vx=float(walk.vx.mean()),
+                falls=int(walk.fallen.sum()),
+                success=success(walk),
+            )
+            rows.append(row)
     return rows
 
 
-def selection(rows: list[dict[str, Any]], config: EvalConfig) -> dict[str, Any]:
-    """Which skills are robust, and all that the choice rests on: conditions, thresholds and rollouts."""
-    places = [
-        {name: row[name] for name in ("sim", "randomisation", "base", "rollouts")} for row in rows
-    ]
-    conditions = [place for number, place in enumerate(places) if place not in places[:number]]
-    named = ", ".join(
-        "{sim} {randomisation} {base} ({rollouts})".format(**place) for place in conditions
+def transfer_metrics(rows: list[TransferRow], config: EvalConfig) -> dict[str, Any]:
+    """Return the entries of metrics.json: transfer table, its score and the selection."""
+    chosen = selection(rows, config)
+    return {
+        "transfer": [asdict(row) for row in rows],
+        "transfer_score": transfer_score(rows),
+        "selected": chosen["selected"],
+        "selection": chosen,
+    }
+
+
+def selection(rows: list[TransferRow], config: EvalConfig) -> dict[str, Any]:
+    """Return the robust skills with rule, thresholds and conditions, ready for JSON."""
+    conditions: list[dict[str, Any]] = []
+    for row in rows:
+        if row.condition not in conditions:
+            conditions.append(row.condition)
+    listed = ", ".join(
+        "{sim} {randomisation} {base} ({rollouts})".format(**condition) for condition in conditions
     )
     return {
         "selected": select(rows),
-        "rule": f"at least {ROBUST_SHARE:.0%} of rollouts at {SUCCESS_SPEED * COMMANDED:.2g} m/s or more without a "
-        f"fall, {COMMANDED:g} m/s commanded, in each of {len(conditions)} conditions of simulator, randomisation and "
-        f"base (number of rollouts, {config.steps} control steps each, seed {config.seed}): {named}",
+        "rule": f"at least {ROBUST_SHARE:.0%} of rollouts at {SUCCESS_SPEED * COMMANDED:.2g} m/s "
+        f"or more without a fall, {COMMANDED:g} m/s commanded, in each of {len(conditions)} "
+        "conditions of simulator, randomisation and base (number of rollouts, "
+        f"{config.steps} control steps each, seed {config.seed}): {listed}",
         "least_success": ROBUST_SHARE,
         "least_vx": SUCCESS_SPEED * COMMANDED,
         "commanded": COMMANDED,
@@ -64,19 +108,19 @@ def selection(rows: list[dict[str, Any]], config: EvalConfig) -> dict[str, Any]:
     }
 
 
-def select(rows: list[dict[str, Any]]) -> list[int]:
-    """Return the robust skills: enough rollouts succeed, in every condition."""
+def select(rows: list[TransferRow]) -> list[int]:
+    """Return the robust skills: those with enough successful rollouts in every condition."""
     return [skill for skill, share in sorted(worst_success(rows).items()) if share >= ROBUST_SHARE]
 
 
-def transfer_score(rows: list[dict[str, Any]]) -> float:
-    """Mean over skills of the share of rollouts that succeed in the skill's worst condition."""
+def transfer_score(rows: list[TransferRow]) -> float:
+    """Return the mean over skills of the success in the skill's worst condition."""
     return float(np.mean(list(worst_success(rows).values())))
 
 
-def worst_success(rows: list[dict[str, Any]]) -> dict[int, float]:
-    """Share of rollouts of every skill that succeed where fewest do."""
+def worst_success(rows: list[TransferRow]) -> dict[int, float]:
+    """Return the success of every skill in its worst condition."""
     worst: dict[int, float] = {}
     for row in rows:
-        worst[row["skill"]] = min(row["success"], worst.get(row["skill"], 1.0))
+        worst[row.skill] = min(row.success, worst.get(row.skill, 1.0))
     return worst

@@ -1,4 +1,4 @@
-"""Evaluates the skills of a policy: rollouts to numbers."""
+"""Rollouts of all skills of a policy, and the measures computed from them."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from .rollouts.estimated_base import estimated_task
 from .rollouts.recording import Recording, evaluation_task, record
 
 SUCCESS_SPEED = 0.8
-"""A rollout succeeds if the robot does not fall and reaches this share of the commanded velocity."""
+"""Share of the commanded velocity that a robot must reach, without a fall, to succeed."""
 
 
 class Policy(Protocol):
-    """A policy with skills, as read from any of our files."""
+    """A policy with skills: SkillPolicy, MaskedPolicy or Bundle."""
 
     @property
     def num_skills(self) -> int:
-        """How many skills there are."""
+        """Number of skills."""
 
     def mean_action(self, observation: np.ndarray, skill: int) -> np.ndarray:
-        """Deterministic raw actions of raw observations."""
+        """Return deterministic raw actions of raw observations."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Rollouts of skills, and of the expert in the same domains."""
+    """Walks of all skills, and of the expert in the same domains."""
 
     expert: Walk
     walks: list[Walk]
+    """One walk per skill."""
     films: list[Recording]
-    """One undisturbed robot per skill."""
+    """Recording of one undisturbed robot per skill; empty if no pictures are drawn."""
     recovered: Walk | None = None
-    """The expert as SMODICE recovered it from the data, if the run has it."""
+    """Walk of the expert as SMODICE recovers it from the data, if the run has it."""
 
 
 def roll_out(
@@ -50,9 +51,12 @@ def roll_out(
     *,
     estimator: bool = False,
 ) -> Recording:
-    """Roll one skill out, with the deployed estimator in the loop or not; the configuration gives what is not given."""
-    make = estimated_task if estimator else evaluation_task
-    task = make(
+    """Roll out one skill, with the deployed estimator in the loop if `estimator` is True.
+
+    Simulator, randomisation and number of robots default to those of the configuration.
+    """
+    make_task = estimated_task if estimator else evaluation_task
+    task = make_task(
         sim or config.sim,
         robots or config.episodes,
         randomisation or config.randomisation,
@@ -67,53 +71,53 @@ def roll_out(
 def evaluate(
     policy: Policy, expert: Policy, config: EvalConfig, recovered: Policy | None = None
 ) -> Evaluation:
-    """Roll out every skill, the expert, and the expert as it was recovered."""
+    """Roll out every skill, the expert, and the expert as SMODICE recovers it."""
     skills = range(policy.num_skills)
-    films = (
-        [roll_out(policy, skill, config, "mujoco", "none", 1) for skill in skills]
-        if config.pictures
-        else []
-    )
-    return Evaluation(
-        expert=measure(roll_out(expert, 0, config), COMMANDED),
-        walks=[measure(roll_out(policy, skill, config), COMMANDED) for skill in skills],
-        films=films,
-        recovered=measure(roll_out(recovered, 0, config), COMMANDED) if recovered else None,
-    )
+    films = []
+    if config.pictures:
+        films = [roll_out(policy, skill, config, "mujoco", "none", 1) for skill in skills]
+    expert_walk = measure(roll_out(expert, 0, config), COMMANDED)
+    walks = [measure(roll_out(policy, skill, config), COMMANDED) for skill in skills]
+    recovered_walk = None
+    if recovered is not None:
+        recovered_walk = measure(roll_out(recovered, 0, config), COMMANDED)
+    return Evaluation(expert=expert_walk, walks=walks, films=films, recovered=recovered_walk)
 
 
 def describe_skills(evaluation: Evaluation) -> dict[str, Any]:
-    """Every number about the skills of an evaluation, ready for JSON."""
-    expert, walks = evaluation.expert, evaluation.walks
-    scale = feature_scale(expert)
-    skills = [{"skill": number, **_beside(walk, expert)} for number, walk in enumerate(walks)]
+    """Return all measures of the skills, under their names in metrics.json."""
+    expert = evaluation.expert
+    walks = evaluation.walks
+    skills = [{"skill": number, **_compare(walk, expert)} for number, walk in enumerate(walks)]
     described: dict[str, Any] = {
-        "expert": expert.means() | {"success": success(expert)},
+        "expert": expert.averages() | {"success": success(expert)},
         "skills": skills,
     }
     if evaluation.recovered is not None:
         vx_pct = 100 * evaluation.recovered.vx.mean() / expert.vx.mean()
-        described["smodice"] = _beside(evaluation.recovered, expert) | {"vx_pct": float(vx_pct)}
-    if len(walks) == 1:
+        described["smodice"] = _compare(evaluation.recovered, expert) | {"vx_pct": float(vx_pct)}
+    if len(walks) == 1:  # diversity needs two skills
         return described
-    accuracy, information = diversity.told_apart(walks, scale)
+    scale = feature_scale(expert)
+    recognition = diversity.recognise_skills(walks, scale)
+    returns = [skill["return_pct"] for skill in skills]
     return described | {
-        "return_pct_mean": float(np.mean([skill["return_pct"] for skill in skills])),
-        "return_pct_worst": float(np.min([skill["return_pct"] for skill in skills])),
+        "return_pct_mean": float(np.mean(returns)),
+        "return_pct_worst": float(np.min(returns)),
         "sf_l2": diversity.successor_distance(walks),
         "sf_l2_standardised": diversity.successor_distance(walks, scale),
         "height_std": float(np.std([skill["height_mean"] for skill in skills])),
-        "told_apart": accuracy,
-        "mutual_information": information,
+        "told_apart": recognition.accuracy,
+        "mutual_information": recognition.information,
         "visibly_different": diversity.visibly_different(walks),
         "spread": diversity.spread(walks),
     }
 
 
-def _beside(walk: Walk, expert: Walk) -> dict[str, Any]:
-    """Numbers of a walk, and of its return beside the expert's."""
+def _compare(walk: Walk, expert: Walk) -> dict[str, Any]:
+    """Return the measures of a walk, with its return in percent of the expert's."""
     return {
-        **walk.means(),
+        **walk.averages(),
         "return_pct": float(100 * walk.reward.mean() / expert.reward.mean()),
         "success": success(walk),
         "intervals": walk.intervals(expert),
@@ -121,11 +125,14 @@ def _beside(walk: Walk, expert: Walk) -> dict[str, Any]:
 
 
 def feature_scale(expert: Walk) -> np.ndarray:
-    """Deviation of each successor feature over the expert's rollouts; what never changes counts as is."""
+    """Return the deviation of each successor feature over the expert's rollouts.
+
+    1 for constant ones.
+    """
     std = expert.successor.std(0)
     return np.where(std < 1e-9, 1.0, std)
 
 
 def success(walk: Walk) -> float:
-    """Share of rollouts that succeed."""
+    """Return the share of rollouts that succeed."""
     return float((~walk.fallen & (walk.vx >= SUCCESS_SPEED * COMMANDED)).mean())

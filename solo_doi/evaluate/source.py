@@ -44,8 +44,8 @@ class Source:
     """The expert as SMODICE recovered it beside the skills, if the run has it."""
     trained: RunConfig | None
     """Settings of the run; a bundle does not have them."""
-    told: dict[str, Any]
-    """What goes into metrics.json: the run's name, settings and numbers of its own."""
+    description: dict[str, Any]
+    """Entries of metrics.json: name of the run, its settings, and numbers from its training."""
 
 
 def policy_file(path: Path) -> Path:

@@ -17,18 +17,18 @@ from solo_doi.common.provenance import software
 from solo_doi.policies.dominic_checkpoint import read_policy
 
 from .cache import METRICS_JSON, REPORT_FILE, made_from
-from .definitions import DEFINITIONS, MEASURES
+from .definitions import DEFINITIONS, MEASURES_VERSION
 from .eval_config import COMMANDED, EvalConfig
 from .metrics import skill_diversity as diversity
 from .metrics.walk import Walk, measure
 from .run_page import write_page
-from .selection import selection, transfer, transfer_score
+from .selection import TransferRow, transfer, transfer_metrics
 from .skill_evaluation import Evaluation, describe_skills, evaluate, feature_scale, roll_out
 from .source import read_source
 from .training_history import returns_over_training
 
 EXPERT_ROBOTS = 200
-"""Rollouts of the expert that the map of successor features is fitted on."""
+"""Rollouts of the expert that the UMAP of successor features is fitted on."""
 
 
 def write_evaluation(
@@ -44,25 +44,24 @@ def write_evaluation(
     """
     config.check()
     earlier = earlier or {}
-    source, expert = read_source(run, config), read_policy(expert_file)
+    source = read_source(run, config)
+    expert = read_policy(expert_file)
     evaluation = evaluate(source.policy, expert, config, source.recovered)
     metrics: dict[str, Any] = {
-        **source.told,
+        **source.description,
         "evaluation": settings_files.to_dict(config),
         "made_from": made_from(run, expert_file),
         **describe_skills(evaluation),
         "definitions": DEFINITIONS,
-        "measures": MEASURES,
+        "measures": MEASURES_VERSION,
         "software": software(),
     }
-    points = _map(evaluation, expert_file, config)
+    points = _embedding(evaluation, expert_file, config)
     if points:
         metrics["silhouette"] = diversity.silhouette(points[1 : 1 + len(evaluation.walks)])
     if config.transfer:
-        rows = earlier.get("transfer") or transfer(source.policy, config)
-        chosen = selection(rows, config)
-        metrics |= {"transfer": rows, "transfer_score": transfer_score(rows)}
-        metrics |= {"selected": chosen["selected"], "selection": chosen}
+        rows = [TransferRow(**row) for row in earlier.get("transfer", [])]
+        metrics |= transfer_metrics(rows or transfer(source.policy, config), config)
     if config.history and source.trained is not None:
         metrics["history"] = earlier.get("history") or returns_over_training(
             run, source.trained, expert, config
@@ -70,34 +69,43 @@ def write_evaluation(
     if config.pictures:
         write_page(source, evaluation, points, config, metrics, out / REPORT_FILE)
     else:
-        (out / REPORT_FILE).unlink(missing_ok=True)  # of another policy: its own is kept up to date
-    metrics = _plain(metrics)
+        # A report that is there describes another policy: that of this one would be requested.
+        (out / REPORT_FILE).unlink(missing_ok=True)
+    metrics = _finite(metrics)
     write_text(out / METRICS_JSON, json.dumps(metrics, indent=1, allow_nan=False) + "\n")
     return metrics
 
 
-def _map(evaluation: Evaluation, expert_file: Path, config: EvalConfig) -> list[np.ndarray]:
-    """Points of the expert, every skill, and SMODICE's expert on the expert's map; none of a single skill."""
+def _embedding(evaluation: Evaluation, expert_file: Path, config: EvalConfig) -> list[np.ndarray]:
+    """Return UMAP points of the expert, every skill and the recovered expert.
+
+    Empty for one skill.
+    """
     if len(evaluation.walks) == 1:
         return []
+    # Only settings that matter, so that the cache below is used by all runs of a comparison.
     settings = EvalConfig(
         sim=config.sim, randomisation=config.randomisation, steps=config.steps, seed=config.seed
     )
-    many = many_of_the_expert(expert_file.resolve(), settings, EXPERT_ROBOTS)
-    recovered = [] if evaluation.recovered is None else [evaluation.recovered]
-    return diversity.embed(many, evaluation.walks + recovered, feature_scale(many), config.seed)
+    expert = expert_walk(expert_file.resolve(), settings, EXPERT_ROBOTS)
+    walks = list(evaluation.walks)
+    if evaluation.recovered is not None:
+        walks.append(evaluation.recovered)
+    return diversity.embed(expert, walks, feature_scale(expert), config.seed)
 
 
-@lru_cache(maxsize=1)  # the same for all runs of a comparison, and several seconds each
-def many_of_the_expert(expert_file: Path, config: EvalConfig, robots: int) -> Walk:
-    """Roll the expert out many times."""
+@lru_cache(maxsize=1)  # equal for all runs of a comparison, and takes several seconds
+def expert_walk(expert_file: Path, config: EvalConfig, robots: int) -> Walk:
+    """Roll out the expert with many robots."""
     return measure(roll_out(read_policy(expert_file), 0, config, robots=robots), COMMANDED)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401  # any value
-    """What JSON can hold: nothing instead of NaN and infinity, which other programs refuse to read."""
+def _finite(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Replace NaN and infinity by None: standard JSON has neither."""
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

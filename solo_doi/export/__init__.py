@@ -1,1 +1,1 @@
-"""From a run or a checkpoint to a bundle."""
+"""Export of runs and checkpoints as bundles."""

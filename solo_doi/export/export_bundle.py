@@ -11,7 +11,7 @@ from solo_doi.runs.run_files import RunFiles
 
 from .run_record import read_made_from, read_skill_evaluations
 from .training_task import task_of_checkpoint, task_of_run
-from .velocity_commands import of_run
+from .velocity_commands import recorded_commands
 from .writer import write_bundle
 
 CHECKPOINT_SUFFIX = ".pt"
@@ -53,7 +53,7 @@ def _export_checkpoint(checkpoint: Path, path: Path, stated_task: str | None) ->
     policy = read_policy(checkpoint)
     task = task_of_checkpoint(checkpoint, stated_task)
     made_from = {"checkpoint": checkpoint.name}
-    write_bundle(policy, task, path, made_from, (), of_run(checkpoint))
+    write_bundle(policy, task, path, made_from, (), recorded_commands(checkpoint))
 
 
 def _export_run(run: Path, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Policies as ONNX graphs: raw observation and skill in, raw action and joint target out."""
+"""ONNX graphs of policies: raw observation and skill in, raw action and joint target out."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.constants import ACTION_SCALE, NUM_JOINTS, ControlSetup
 from solo_doi.solo12.limits import TRAINING
 
-OPSET, IR_VERSION = 17, 8
-"""Old enough for every onnxruntime that runs on a robot's computer."""
+OPSET = 17
+IR_VERSION = 8
+"""Both are old enough for the onnxruntime of a robot's computer."""
 
 
 @dataclass
 class Graph:
-    """Collects nodes and constants."""
+    """Builder of a graph: collects nodes and constants."""
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: list[onnx.TensorProto] = field(default_factory=list)
@@ -34,7 +35,7 @@ class Graph:
         return name
 
     def node(self, kind: str, inputs: list[str], output: str, **attributes: object) -> str:
-        """Add an operation; return the name of what it gives."""
+        """Add an operation; return the name of its output."""
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
@@ -46,31 +47,36 @@ class Graph:
         name: str,
         output: str | None = None,
     ) -> str:
-        """x W^T + b, where b may also be computed, (B, n): an addition of its own would take longer."""
-        inputs = [x, self.constant(f"{name}.weight", weight)]
-        inputs += [bias if isinstance(bias, str) else self.constant(f"{name}.bias", bias)]
-        return self.node("Gemm", inputs, output or f"{name}.out", transB=1)
+        """Add x W^T + b; return the name of its output.
 
-    def of_skill(self, table: np.ndarray, name: str) -> str:
-        """Rows (B, n) of a table (skills, n) that belong to the skills asked for."""
+        The bias may also be the name of a computed one, (B, n): a separate addition is slower.
+        """
+        weights = self.constant(f"{name}.weight", weight)
+        if not isinstance(bias, str):
+            bias = self.constant(f"{name}.bias", bias)
+        return self.node("Gemm", [x, weights, bias], output or f"{name}.out", transB=1)
+
+    def rows_of_skills(self, table: np.ndarray, name: str) -> str:
+        """Select the rows (B, n) of a table (skills, n) by the input `skill`."""
         return self.node("Gather", [self.constant(name, table), "skill"], f"{name}.row", axis=0)
 
 
 def build_graph(policy: SkillPolicy | MaskedPolicy, setup: ControlSetup) -> onnx.ModelProto:
-    """Return the policy, with the way from action to joint target behind it."""
+    """Return the graph of a policy, from the observation to the joint targets."""
     graph = Graph()
     if isinstance(policy, SkillPolicy):
-        _skills(graph, policy)
+        _add_skill_policy(graph, policy)
     else:
-        _masked(graph, policy)
+        _add_masked_policy(graph, policy)
     scaled = graph.node(
         "Mul", ["action", graph.constant("action_scale", np.array(ACTION_SCALE))], "offset"
     )
-    wished = graph.node(
+    # Names inside the graph are part of the file format and stay as they are.
+    target = graph.node(
         "Add", [scaled, graph.constant("default_pose", setup.default_pose)], "wished"
     )
-    highest = graph.node("Min", [wished, graph.constant("highest", TRAINING.position)], "below")
-    graph.node("Max", [highest, graph.constant("lowest", -TRAINING.position)], "joint_target")
+    below = graph.node("Min", [target, graph.constant("highest", TRAINING.position)], "below")
+    graph.node("Max", [below, graph.constant("lowest", -TRAINING.position)], "joint_target")
     inputs = [
         helper.make_tensor_value_info(
             "observation", TensorProto.FLOAT, ["batch", policy.observation_size]
@@ -99,10 +105,10 @@ def _normalised(graph: Graph, mean: np.ndarray, std: np.ndarray) -> str:
     return graph.node("Div", [centred, graph.constant("std", std)], "normalised")
 
 
-def _skills(graph: Graph, policy: SkillPolicy) -> None:
-    of_skill = graph.of_skill(policy.skill, "skill_bias")
+def _add_skill_policy(graph: Graph, policy: SkillPolicy) -> None:
+    skill_bias = graph.rows_of_skills(policy.skill, "skill_bias")
     x = graph.linear(
-        _normalised(graph, policy.state_mean, policy.state_std), policy.first, of_skill, "first"
+        _normalised(graph, policy.state_mean, policy.state_std), policy.first, skill_bias, "first"
     )
     x = graph.node("Relu", [x], "first.relu")
     x = graph.node(
@@ -118,12 +124,14 @@ def _skills(graph: Graph, policy: SkillPolicy) -> None:
     graph.node("Add", [x, graph.constant("action_mean", policy.action_mean)], "action")
 
 
-def _masked(graph: Graph, policy: MaskedPolicy) -> None:
+def _add_masked_policy(graph: Graph, policy: MaskedPolicy) -> None:
     x = _normalised(graph, policy.mean, policy.std + np.float32(NORMALISER_FLOOR))
     for layer in range(2):
         x = graph.linear(x, policy.weights[layer], policy.biases[layer], f"layer{layer}")
         x = graph.node("Elu", [x], f"layer{layer}.elu")
         x = graph.node(
-            "Mul", [x, graph.of_skill(policy.masks[layer], f"mask{layer}")], f"layer{layer}.masked"
+            "Mul",
+            [x, graph.rows_of_skills(policy.masks[layer], f"mask{layer}")],
+            f"layer{layer}.masked",
         )
     graph.linear(x, policy.weights[2], policy.biases[2], "head", "action")

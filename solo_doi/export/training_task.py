@@ -37,7 +37,8 @@ def task_of_run(run: Path) -> str:
     task = config.get("task")
     if task not in LAYOUTS:
         raise SoloError(
-            f"{path}: trained for task {task!r}. Only policies for {_tasks()} run on Solo12. {REMEDY}"
+            f"{path}: trained for task {task!r}. Only policies for {_tasks()} run on Solo12. "
+            f"{REMEDY}"
         )
     provenance = files.provenance
     recorded = None
@@ -113,8 +114,8 @@ def _check_used_terms(path: Path, config: Mapping[str, Any], task: str) -> None:
     unknown = [name for name in used if name.partition(".")[0] not in known]
     if unknown or not used:
         raise SoloError(
-            f"{path}: classifier and discriminator use the terms {', '.join(used) or 'of no name'}; "
-            f"task {task!r} has {', '.join(known)}. {REMEDY}"
+            f"{path}: classifier and discriminator use the terms {', '.join(used) or 'of no name'};"
+            f" task {task!r} has {', '.join(known)}. {REMEDY}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Velocity commands that a policy was trained for."""
+"""Range of velocity commands that a policy was trained for."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from solo_doi.tasks.locomotion import FORWARD, LocomotionConfig
 from .training_task import checkpoint_config
 
 CommandRange = tuple[np.ndarray, np.ndarray]
-"""Lowest and highest forward, sideways and turning velocity."""
+"""Lowest and highest forward and sideways velocity [m/s] and yaw rate [rad/s], (3,) each."""
 
 
-def of_run(checkpoint: Path) -> CommandRange | None:
+def recorded_commands(checkpoint: Path) -> CommandRange | None:
     """Return the range that the checkpoint's run of solo-pretrain drew from, if it is recorded."""
     path = checkpoint_config(checkpoint)
     if path is None:
@@ -30,10 +30,11 @@ def of_run(checkpoint: Path) -> CommandRange | None:
     return low, high
 
 
-def of_statistics(mean: np.ndarray, std: np.ndarray) -> CommandRange:
-    """Tell it from mean and deviation of the commands that were seen, as training draws them evenly."""
-    # Where a command never changed, checkpoints have a deviation of 0 and runs of solo-train one of exactly 1.
+def estimated_commands(mean: np.ndarray, std: np.ndarray) -> CommandRange:
+    """Estimate the range from mean and deviation of the commands of training, which are uniform."""
+    # The deviation of a constant command is 0 in checkpoints and exactly 1 in runs of solo-train.
     half = np.where((std < 1e-3) | (std == 1.0), 0.0, np.sqrt(3.0) * std)
-    if not mean.size:  # navigation has targets in place of commands
-        mean = half = np.zeros(3)
+    if not mean.size:  # navigation has targets instead of commands
+        mean = np.zeros(3)
+        half = np.zeros(3)
     return mean - half, mean + half

@@ -1,1 +1,1 @@
-"""Policies as files: DOMiNiC checkpoints, ours and the official ones."""
+"""Policies as files: DOMiNiC checkpoints, skill policies and bundles."""

@@ -1,9 +1,10 @@
-"""DOMiNiC checkpoints: the official `model_<iteration>.pt` layout, which ours share.
+"""DOMiNiC checkpoints in the official format, `model_<iteration>.pt`.
 
-A file holds one dictionary written by `torch.save`. What a policy needs is `policy_state_dict` and
-`obs_norm_state_dict`; everything else (values, optimisers, multipliers) is optional and ignored. Hidden sizes,
-observation size and number of skills are read off the shapes, so the position task (171 numbers, 256-128, 8
-skills), the older velocity task (48 numbers, 512-256) and our own are one format.
+A file holds one dictionary written by `torch.save`. A policy needs `policy_state_dict` and
+`obs_norm_state_dict`; everything else (values, optimisers, multipliers) is optional and ignored.
+Hidden sizes, observation size and number of skills follow from the shapes. The format is the same
+for the position task (171 numbers, 256-128, 8 skills), the older velocity task (48 numbers,
+512-256) and our own checkpoints.
 """
 
 from __future__ import annotations
@@ -32,16 +33,14 @@ POLICY_KEYS = {
 
 
 class CheckpointError(SoloError):
-    """A file that is not a DOMiNiC checkpoint, or not a whole one."""
+    """A file that is not a DOMiNiC checkpoint, or an incomplete one."""
 
 
 def read_policy(path: Path) -> MaskedPolicy:
-    """Read the policy of a checkpoint; nothing in the file is executed."""
+    """Read the policy of a checkpoint. No code in the file is executed."""
     content = _load(path)
-    policy, normaliser = (
-        _part(path, content, "policy_state_dict"),
-        _part(path, content, "obs_norm_state_dict"),
-    )
+    policy = _part(path, content, "policy_state_dict")
+    normaliser = _part(path, content, "obs_norm_state_dict")
     _check_keys(path, "policy_state_dict", set(policy), POLICY_KEYS)
     _check_keys(path, "obs_norm_state_dict", set(normaliser), set(NORMALISER))
     arrays = {key: _array(path, key, value) for key, value in {**policy, **normaliser}.items()}
@@ -57,8 +56,8 @@ def read_policy(path: Path) -> MaskedPolicy:
     return result
 
 
-def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # noqa: ANN401  # whatever torch.save takes
-    """Write a checkpoint that official tools read too, completely or not at all; `extras` become further keys."""
+def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # noqa: ANN401  # any value of torch.save
+    """Write a checkpoint that official tools can read, atomically; `extras` become further keys."""
     state = {"log_std": policy.log_std}
     for layer, weight, bias in zip(LAYERS, policy.weights, policy.biases, strict=True):
         state |= {f"{layer}.weight": weight, f"{layer}.bias": bias}
@@ -88,16 +87,17 @@ def _load(path: Path) -> Mapping[str, Any]:
         )
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damaged bytes make the unpickler raise KeyError, IndexError, struct.error and more
-        # Not in PyTorch's words, which advise to read it unsafely.
+    except Exception as error:  # damaged bytes raise KeyError, IndexError, struct.error and more
+        # PyTorch's own message advises to read the file unsafely, so it is not quoted.
         why = f" ({reason(error)})" if isinstance(error, OSError) else ""
         raise CheckpointError(
-            f"{path}: not a checkpoint that can be read safely{why}. Expected a file written by torch.save with "
-            "tensors, numbers and lists only; download or export it again."
+            f"{path}: not a checkpoint that can be read safely{why}. Expected a file written by "
+            "torch.save with tensors, numbers and lists only; download or export it again."
         ) from error
     if not isinstance(content, Mapping):
         raise CheckpointError(
-            f"{path}: holds a {type(content).__name__}, expected a dictionary with a policy_state_dict."
+            f"{path}: holds a {type(content).__name__}, expected a dictionary with a "
+            "policy_state_dict."
         )
     return content
 
@@ -113,7 +113,8 @@ def _part(path: Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any]
 
 def _check_keys(path: Path, part: str, found: set[str], expected: set[str]) -> None:
     if found != expected:
-        missing, extra = sorted(expected - found), sorted(map(str, found - expected))
+        missing = sorted(expected - found)
+        extra = sorted(map(str, found - expected))
         raise CheckpointError(
             f"{path}: {part} lacks {missing} and has unknown {extra}. Is it from another algorithm?"
         )
@@ -124,18 +125,20 @@ def _array(path: Path, key: str, value: object) -> Float32:
         raise CheckpointError(f"{path}: {key} is a {type(value).__name__}, expected a tensor.")
     array = value.detach().to(torch.float32).numpy()
     if not np.isfinite(array).all():
-        raise CheckpointError(
-            f"{path}: {key} contains NaN or infinity: the run that wrote it had diverged."
-        )
+        raise CheckpointError(f"{path}: {key} contains NaN or infinity: its training had diverged.")
     return array
 
 
 def _check_shapes(path: Path, policy: MaskedPolicy) -> None:
-    # Sizes as found where a layer ends.
-    first, second, skills = (
-        len(np.atleast_1d(array)) for array in (*policy.biases[:2], policy.masks[0])
-    )
-    head, inputs = NUM_JOINTS, policy.observation_size
+    """Refuse layers that do not fit each other.
+
+    Sizes are those of the biases and the first mask.
+    """
+    first = len(np.atleast_1d(policy.biases[0]))
+    second = len(np.atleast_1d(policy.biases[1]))
+    skills = len(np.atleast_1d(policy.masks[0]))
+    head = NUM_JOINTS
+    inputs = policy.observation_size
     shapes = {
         f"{LAYERS[0]}.weight": (policy.weights[0], (first, inputs)),
         f"{LAYERS[0]}.bias": (policy.biases[0], (first,)),
@@ -151,5 +154,6 @@ def _check_shapes(path: Path, policy: MaskedPolicy) -> None:
     for key, (array, expected) in shapes.items():
         if array.shape != expected:
             raise CheckpointError(
-                f"{path}: {key} has shape {array.shape}, expected {expected} to fit the other layers."
+                f"{path}: {key} has shape {array.shape}, expected {expected} to fit the other "
+                "layers."
             )

@@ -1,4 +1,4 @@
-"""A DOMiNiC policy in numpy: one network, one mask per skill."""
+"""DOMiNiC policy in numpy: one network, one mask per skill."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from solo_doi.common.errors import SoloError
 
 Float32 = NDArray[np.float32]
 NORMALISER_FLOOR = 0.01
+"""Added to the deviation of every observation before the division [DOMiNiC]."""
 
 
 def elu(x: Float32) -> Float32:
-    """Return x above zero, exp(x) - 1 below."""
+    """Return x if x > 0, else exp(x) - 1."""
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedPolicy:
-    """Weights of two hidden layers and a head; masks are any numbers, since the official run trained them."""
+    """Two hidden layers, a head and masks.
+
+    Masks are real numbers: the official run trained them.
+    """
 
     mean: Float32  # (observations,) of the normaliser
     std: Float32  # (observations,)
@@ -31,20 +35,20 @@ class MaskedPolicy:
 
     @property
     def num_skills(self) -> int:
-        """How many skills the masks select."""
+        """Number of skills."""
         return len(self.masks[0])
 
     @property
     def observation_size(self) -> int:
-        """How many numbers an observation must have."""
+        """Length of an observation."""
         return len(self.mean)
 
     def mean_action(self, observation: Float32, skill: int | NDArray[np.integer]) -> Float32:
-        """Deterministic raw actions (..., 12) of observations (..., observations)."""
+        """Return deterministic raw actions (..., 12) of observations (..., observations)."""
         if observation.shape[-1] != self.observation_size:
             raise SoloError(
-                f"The policy takes observations of {self.observation_size} numbers, found {observation.shape[-1]}: "
-                "it was trained for another task."
+                f"The policy takes observations of {self.observation_size} numbers, found "
+                f"{observation.shape[-1]}: it was trained for another task."
             )
         if np.any(np.asarray(skill) < 0) or np.any(np.asarray(skill) >= self.num_skills):
             raise SoloError(
@@ -58,6 +62,6 @@ class MaskedPolicy:
     def sample_action(
         self, observation: Float32, skill: int | NDArray[np.integer], noise: Float32
     ) -> Float32:
-        """Stochastic raw actions: the mean plus standard normal `noise` (..., 12) times the deviation."""
+        """Return the mean plus the deviation times standard normal `noise` (..., 12)."""
         deviation = np.exp(self.log_std) * noise
         return self.mean_action(observation, skill) + deviation.astype(np.float32, copy=False)

@@ -1,4 +1,4 @@
-"""A skill policy trained by DOI, in numpy: what `solo-train` writes and everything else runs."""
+"""Skill policy in numpy: the result of solo-train."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from solo_doi.common.files import reason, write_hdf5
 from .masked_policy import Float32
 
 VERSION = 1
+"""Version of the file format."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SkillPolicy:
-    """Two hidden layers of ReLU; a skill adds its own row to the first. Outputs stay in the data's range."""
+    """Two hidden ReLU layers.
+
+    Every skill has its own bias in the first. Actions stay in the data's range.
+    """
 
     state_mean: Float32
     state_std: Float32
@@ -31,20 +35,20 @@ class SkillPolicy:
     action_mean: Float32
     action_std: Float32
     squashed: bool = False
-    """Whether outputs are kept in range by a tanh instead of a clip."""
+    """True if a tanh keeps actions in range, False if a clip does."""
 
     @property
     def num_skills(self) -> int:
-        """How many skills there are."""
+        """Number of skills."""
         return len(self.skill)
 
     @property
     def observation_size(self) -> int:
-        """How many numbers an observation must have."""
+        """Length of an observation."""
         return len(self.state_mean)
 
     def mean_action(self, observation: Float32, skill: int | np.ndarray) -> Float32:
-        """Deterministic raw actions (..., 12) of raw observations (..., observation)."""
+        """Return deterministic raw actions (..., 12) of raw observations (..., observation)."""
         if observation.shape[-1] != self.observation_size:
             raise SoloError(
                 f"The policy takes {self.observation_size} numbers, found {observation.shape[-1]}."
@@ -70,15 +74,15 @@ class SkillPolicy:
 
     @classmethod
     def read(cls, path: Path) -> SkillPolicy:
-        """Read what `write` wrote."""
+        """Read a file of `write`."""
         try:
             with h5py.File(path, "r") as file:
                 if file.attrs.get("version") != VERSION:
-                    raise SoloError(
-                        f"{path}: version {file.attrs.get('version')}, this program reads {VERSION}."
-                    )
+                    found = file.attrs.get("version")
+                    raise SoloError(f"{path}: version {found}, this program reads {VERSION}.")
                 return cls(**{field.name: file[field.name][()] for field in fields(cls)})
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise SoloError(
-                f"{path}: not a skill policy ({reason(error)}). Expected policy.h5 of a run of solo-train."
+                f"{path}: not a skill policy ({reason(error)}). "
+                "Expected policy.h5 of a run of solo-train."
             ) from error

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from solo_doi.common.metrics_log import MetricsLog
-from solo_doi.common.progress import Shown
+from solo_doi.common.progress import ProgressDisplay
 
 from .run_files import RunFiles
 
@@ -61,7 +61,7 @@ class LossCurve:
         self._metrics.close()
 
 
-class TrainLog(Shown):
+class TrainLog(ProgressDisplay):
     """Writes metrics of every outer step, and losses of the updates before and after; use as a context manager."""
 
     _bars: Bars

@@ -84,7 +84,7 @@ def roll_outs(monkeypatch: pytest.MonkeyPatch) -> RollOuts:
 @pytest.fixture(autouse=True)
 def fresh_expert() -> None:
     """What a test made of the expert's rollouts is not another's."""
-    write_module.many_of_the_expert.cache_clear()
+    write_module.expert_walk.cache_clear()
 
 
 @pytest.fixture

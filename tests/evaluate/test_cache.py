@@ -170,7 +170,9 @@ def test_a_page_of_another_policy_does_not_stay(
     assert "transfer" not in metrics_of()
 
 
-@pytest.mark.parametrize(("name", "value"), [("MEASURES", -1), ("DEFINITIONS", {"vx": "in knots"})])
+@pytest.mark.parametrize(
+    ("name", "value"), [("MEASURES_VERSION", -1), ("DEFINITIONS", {"vx": "in knots"})]
+)
 def test_numbers_of_other_definitions_are_made_anew(
     name: str,
     value: object,

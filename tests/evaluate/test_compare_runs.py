@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from solo_doi.evaluate.compare_runs import MEASURES, compare, label, labels, spread, value
-from solo_doi.evaluate.report.html_report import show
+from solo_doi.evaluate.report.html_report import format_value
 
 from .browser import PHONE, on_a_phone
 from .report.test_html_report import Page, assert_self_contained
@@ -99,7 +99,7 @@ def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
             len(found[name]) if name == "visibly_different" else found[name] for found in group
         ]
         low, middle, high = (
-            show(float(np.percentile(values, percent))) for percent in (25, 50, 75)
+            format_value(float(np.percentile(values, percent))) for percent in (25, 50, 75)
         )
         assert rows["eps 2"][title] == f"{middle} ({low} to {high})", name
     with (tmp_path / "out" / "groups.csv").open(newline="") as file:

@@ -18,7 +18,7 @@ from solo_doi.common.errors import SoloError
 from solo_doi.evaluate import training_history as history_module
 from solo_doi.evaluate.definitions import DEFINITIONS
 from solo_doi.evaluate.eval_config import EvalConfig
-from solo_doi.evaluate.selection import select
+from solo_doi.evaluate.selection import TransferRow, select
 from solo_doi.evaluate.shipped import SHIPPED_EXPERT
 from solo_doi.evaluate.training_history import SHOWN, policies_over_training, returns_over_training
 from solo_doi.evaluate.write_evaluation import write_evaluation
@@ -110,7 +110,7 @@ def test_every_skill_was_tried_in_every_condition(evaluated: Path) -> None:
     assert {
         ("mujoco", name, base) for name in ("none", "robust") for base in ("known", "estimated")
     } <= places
-    assert metrics["selected"] == select(metrics["transfer"])
+    assert metrics["selected"] == select([TransferRow(**row) for row in metrics["transfer"]])
     assert json.loads((evaluated / "selection.json").read_text()) == metrics["selection"]
     assert metrics["selection"]["selected"] == metrics["selected"]
 

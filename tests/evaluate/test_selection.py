@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from solo_doi.evaluate.eval_config import EvalConfig
-from solo_doi.evaluate.selection import select, selection, transfer, transfer_score
+from solo_doi.evaluate.selection import TransferRow, select, selection, transfer, transfer_score
 
 from .walks import MadeUpPolicy, RollOuts
 
 
-def rows(**shares: list[float]) -> list[dict[str, Any]]:
+def row(sim: str, skill: int, success: float) -> TransferRow:
+    """Success of a skill in a condition that a simulator's name stands for."""
+    return TransferRow(
+        sim=sim,
+        randomisation="",
+        base="known",
+        skill=skill,
+        rollouts=10,
+        vx=1.0,
+        falls=0,
+        success=success,
+    )
+
+
+def rows(**shares: list[float]) -> list[TransferRow]:
     """Success of the skills, by condition."""
     return [
-        {"sim": name, "randomisation": "", "skill": skill, "success": share}
+        row(name, skill, share)
         for name, of_skills in shares.items()
         for skill, share in enumerate(of_skills)
     ]
@@ -54,15 +67,13 @@ def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) 
     ]
     assert roll_outs.asked == expected
     assert roll_outs.estimated == [base for _, _, base in places for _ in (0, 1)]
-    assert [
-        (row["skill"], row["sim"], row["randomisation"], row["rollouts"]) for row in found
-    ] == expected
-    assert [row["base"] for row in found] == [
+    assert [(row.skill, row.sim, row.randomisation, row.rollouts) for row in found] == expected
+    assert [row.base for row in found] == [
         ("known", "estimated")[estimated] for estimated in roll_outs.estimated
     ]
     for row in found:
-        assert row["vx"] == pytest.approx(1.0, abs=0.1)
-        assert (row["falls"], row["success"]) == (0, 1.0)
+        assert row.vx == pytest.approx(1.0, abs=0.1)
+        assert (row.falls, row.success) == (0, 1.0)
 
 
 @pytest.mark.usefixtures("roll_outs")

@@ -48,4 +48,6 @@ def bundle(tmp_path: Path) -> Path:
 @pytest.fixture
 def same_software(monkeypatch: pytest.MonkeyPatch) -> None:
     """Name the same software in all contracts, although the commit changes while tests run."""
-    monkeypatch.setattr("solo_doi.export.writer.software", lambda: {"commit": "0123456789ab"})
+    monkeypatch.setattr(
+        "solo_doi.export.contract_builder.software", lambda: {"commit": "0123456789ab"}
+    )

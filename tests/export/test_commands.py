@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from solo_doi.common.errors import SoloError
+from solo_doi.export.contract_builder import make_contract
 from solo_doi.export.export_bundle import export_bundle
-from solo_doi.export.writer import make_contract
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.observation import LAYOUTS
 from tests.policies.bundles import masked_policy, skill_policy

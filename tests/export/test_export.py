@@ -16,9 +16,10 @@ from solo_doi.algorithm.networks import SkillNetwork
 from solo_doi.algorithm.part_configs import PolicyConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.common.errors import SoloError
+from solo_doi.export.contract_builder import make_contract
 from solo_doi.export.export_bundle import export_bundle
 from solo_doi.export.graph import build_graph
-from solo_doi.export.writer import make_contract, write_bundle
+from solo_doi.export.writer import write_bundle
 from solo_doi.policies.bundle.reader import VECTORS, Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
 from solo_doi.policies.bundle.vectors import TestVectors

@@ -12,7 +12,8 @@ import numpy as np
 import onnx
 import pytest
 
-from solo_doi.export.writer import make_contract, write_bundle
+from solo_doi.export.contract_builder import make_contract
+from solo_doi.export.writer import write_bundle
 from solo_doi.policies.bundle.contract import BundleError, Contract
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.seal import seal

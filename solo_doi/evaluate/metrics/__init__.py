@@ -1,1 +1,1 @@
-"""Numbers computed from recorded rollouts."""
+"""Measures that are computed from recorded rollouts."""

@@ -1,96 +1,119 @@
-"""How different skills are from each other, by their rollouts."""
+"""Diversity of skills, measured on their rollouts."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .walk import AVERAGES, Walk, interval
+from .walk import GAIT_AVERAGES, Walk, interval
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
 
-SEEN = {"height_mean": 0.015, "clearance": 0.015, "pair_phase": 0.15}
-"""Differences [m, m, cycles] that an eye can see; skills that are all the expert differ far less (solo_doi/docs/results.md)."""
-LEAST_GUESSING = 0.01
-"""Least share of guesses among a classifier's answers: dozens of rollouts cannot show that it errs less often.
+VISIBLE = {"height_mean": 0.015, "clearance": 0.015, "pair_phase": 0.15}
+"""Smallest visible difference in height [m], clearance [m] and phase [cycles].
 
-One odd rollout of 75 costs log(5 / 0.01) / 75 = 0.08 nats at most, five skills that are named every time 0.008 nats.
+Skills that all imitate the expert differ far less.
+"""
+LEAST_GUESSING = 0.01
+"""Smallest share of guesses mixed into a classifier's answers.
+
+Dozens of rollouts cannot show that it errs less often. One outlier in 75 rollouts then costs at
+most log(5 / 0.01) / 75 = 0.08 nats; five skills that are always recognised lose 0.008 nats.
 """
 
 
+class Recognition(NamedTuple):
+    """Result of recognising skills by their rollouts."""
+
+    accuracy: float
+    """Share of test rollouts assigned to the right skill."""
+    information: float
+    """Lower bound of the mutual information between skill and rollout [nats]."""
+
+
 def successor_distance(walks: list[Walk], scale: np.ndarray | float = 1.0) -> float:
-    """Mean over pairs of skills of the l2 distance of mean successor features, divided by `scale`."""
+    """Return the mean l2 distance between mean successor features of two skills, over `scale`."""
     means = [walk.successor.mean(0) / scale for walk in walks]
     return float(np.mean([np.linalg.norm(a - b) for a, b in itertools.combinations(means, 2)]))
 
 
-def told_apart(walks: list[Walk], scale: np.ndarray, seed: int = 0) -> tuple[float, float]:
-    """Accuracy and mutual information [nats] of a classifier on rollouts it was not trained on.
+def recognise_skills(walks: list[Walk], scale: np.ndarray, seed: int = 0) -> Recognition:
+    """Recognise skills by the successor features of rollouts that a classifier was not trained on.
 
-    Logistic regression on standardised successor features, trained on every other robot of each skill and tested on
-    the rest, whose domains it never saw. The information is log |Z| - cross entropy of its answers, mixed with some
-    guessing: a lower bound in expectation whatever the mixture is, as nothing of it is chosen on the tested rollouts.
+    Logistic regression on standardised features, trained on every other robot of each skill and
+    tested on the rest, which are in other domains. The information is log |Z| minus the cross
+    entropy of its answers, mixed with guesses. It is a lower bound in expectation for any mixture,
+    since the mixture is chosen on the training rollouts alone.
     """
     from sklearn.linear_model import LogisticRegression
 
     features = np.stack([walk.successor / scale for walk in walks])  # (Z, N, F)
     skills = np.repeat(np.arange(len(walks)), features.shape[1]).reshape(features.shape[:2])
     centre = features[:, ::2].mean((0, 1))
-    seen, unseen = (
-        (features[:, half::2] - centre).reshape(-1, features.shape[-1]) for half in (0, 1)
-    )
-    known, truth = skills[:, ::2].ravel(), skills[:, 1::2].ravel()
+    size = features.shape[-1]
+    train_features = (features[:, ::2] - centre).reshape(-1, size)
+    test_features = (features[:, 1::2] - centre).reshape(-1, size)
+    train_skills = skills[:, ::2].ravel()
+    test_skills = skills[:, 1::2].ravel()
     model = LogisticRegression(C=1.0, max_iter=2000, random_state=seed)
-    guessing = _share_of_guessing(model, seen, known, len(walks))
-    answers = model.fit(seen, known).predict_proba(unseen)
-    information = math.log(len(walks)) + _mixed_log(answers, truth, guessing).mean()
-    return float((answers.argmax(1) == truth).mean()), float(information)
+    guessing = _share_of_guessing(model, train_features, train_skills, len(walks))
+    answers = model.fit(train_features, train_skills).predict_proba(test_features)
+    information = math.log(len(walks)) + _mixed_log(answers, test_skills, guessing).mean()
+    accuracy = (answers.argmax(1) == test_skills).mean()
+    return Recognition(float(accuracy), float(information))
 
 
 def _share_of_guessing(
-    model: LogisticRegression, seen: np.ndarray, known: np.ndarray, skills: int
+    model: LogisticRegression, features: np.ndarray, truth: np.ndarray, skills: int
 ) -> float:
-    """Return the share that suits rollouts of training best, each answered by a model that did not see its robot.
+    """Return the share of guesses that fits best in a cross-validation over training robots.
 
-    A regression on some dozens of rollouts is too sure of itself: one robot that stumbled, a hundred deviations from
-    the others, would cost more than all the rest tells, and skills that are alike would tell less than nothing.
+    A regression on dozens of rollouts is overconfident. Without guesses, one robot that stumbles, a
+    hundred deviations away from the others, would outweigh all other rollouts.
     """
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
-    robots = np.tile(np.arange(len(known) // skills), skills)
-    folds = GroupKFold(min(5, len(known) // skills))
-    answers = cross_val_predict(model, seen, known, groups=robots, cv=folds, method="predict_proba")
+    robots = np.tile(np.arange(len(truth) // skills), skills)
+    folds = GroupKFold(min(5, len(truth) // skills))
+    answers = cross_val_predict(
+        model, features, truth, groups=robots, cv=folds, method="predict_proba"
+    )
     shares = np.geomspace(LEAST_GUESSING, 1.0, 20)
-    return float(shares[np.argmax([_mixed_log(answers, known, share).mean() for share in shares])])
+    scores = [_mixed_log(answers, truth, share).mean() for share in shares]
+    return float(shares[np.argmax(scores)])
 
 
 def _mixed_log(answers: np.ndarray, truth: np.ndarray, guessing: float) -> np.ndarray:
-    """Logarithm of the probability given to the truth, if a share of answers is a guess."""
-    return np.log(
-        (1 - guessing) * answers[np.arange(len(truth)), truth] + guessing / answers.shape[1]
-    )
+    """Return the log probability of the true skill if a share of the answers is guessed."""
+    answered = answers[np.arange(len(truth)), truth]
+    return np.log((1 - guessing) * answered + guessing / answers.shape[1])
 
 
 def embed(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) -> list[np.ndarray]:
-    """UMAP fitted on the expert's successor features alone, applied to the expert and then the others; (N, 2) each."""
+    """Fit a UMAP on the expert's successor features.
+
+    Return points (N, 2) of the expert, then the others.
+    """
     from umap import UMAP
 
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # it tells that a seed means one thread, and that few points are few
+        # UMAP warns that a seed implies one thread, and about a small number of points.
+        warnings.simplefilter("ignore")
         model = UMAP(n_neighbors=min(15, len(expert) - 1), random_state=seed, n_jobs=1)
         model.fit(expert.successor / scale)
         return [np.asarray(model.transform(walk.successor / scale)) for walk in (expert, *others)]
 
 
 def silhouette(points: list[np.ndarray]) -> float:
-    """Mean silhouette of the skills' points, in [-1, 1]: above 0, points are nearer to their own skill."""
+    """Return the mean silhouette of the skills' points, in [-1, 1].
+
+    Above 0, points are nearest to their own skill.
+    """
     from sklearn.metrics import silhouette_score
 
     labels = np.repeat(np.arange(len(points)), [len(group) for group in points])
@@ -98,24 +121,29 @@ def silhouette(points: list[np.ndarray]) -> float:
 
 
 def spread(walks: list[Walk]) -> dict[str, float]:
-    """Largest difference of any two skills in height, clearance [m] and phase [cycles], of robots on their feet."""
-    return {
-        name: float(np.ptp([AVERAGES[name](getattr(walk, name)[walk.counted]) for walk in walks]))
-        for name in SEEN
-    }
+    """Return the largest differences between skills in height, clearance [m] and phase [cycles]."""
+    spreads = {}
+    for name in VISIBLE:
+        average = GAIT_AVERAGES[name]
+        averages = [average(getattr(walk, name)[walk.counted]) for walk in walks]
+        spreads[name] = float(np.ptp(averages))
+    return spreads
 
 
 def visibly_different(walks: list[Walk], slowest: float = 0.8) -> list[int]:
-    """Return the largest group of skills that walk, do not fall, and differ pairwise to the eye.
+    """Return the largest group of skills that walk, never fall, and differ visibly in every pair.
 
-    Two differ if height, clearance or phase between diagonal pairs are as far apart as an eye can see, and the 95 %
-    intervals of that measure do not meet.
+    Two skills differ if height, clearance or phase between diagonal pairs differ by a visible
+    amount, and the 95 % intervals of that measure do not overlap.
+
+    Args:
+        walks: Walk of every skill.
+        slowest: Smallest mean velocity of a skill that walks [m/s].
     """
-    able = [
-        skill
-        for skill, walk in enumerate(walks)
-        if walk.vx.mean() >= slowest and not walk.fallen.any()
-    ]
+    able = []
+    for skill, walk in enumerate(walks):
+        if walk.vx.mean() >= slowest and not walk.fallen.any():
+            able.append(skill)
     different = {(a, b) for a, b in itertools.combinations(able, 2) if _differ(walks[a], walks[b])}
     for size in range(len(able), 1, -1):
         for group in itertools.combinations(able, size):
@@ -125,9 +153,12 @@ def visibly_different(walks: list[Walk], slowest: float = 0.8) -> list[int]:
 
 
 def _differ(a: Walk, b: Walk) -> bool:
-    for name, least in SEEN.items():
-        one, two, average = getattr(a, name), getattr(b, name), AVERAGES[name]
-        low, high = sorted((interval(one, average), interval(two, average)))
-        if abs(average(one) - average(two)) >= least and low[1] < high[0]:
+    for name, visible in VISIBLE.items():
+        average = GAIT_AVERAGES[name]
+        values_a = getattr(a, name)
+        values_b = getattr(b, name)
+        low, high = sorted((interval(values_a, average), interval(values_b, average)))
+        difference = abs(average(values_a) - average(values_b))
+        if difference >= visible and low[1] < high[0]:
             return True
     return False

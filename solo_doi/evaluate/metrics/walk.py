@@ -1,4 +1,4 @@
-"""What one policy's rollouts look like in numbers, robot by robot."""
+"""Walk: measures of every robot that walked under one policy."""
 
 from __future__ import annotations
 
@@ -15,34 +15,39 @@ from solo_doi.tasks.rewards import bell
 from .gait import describe_gait
 
 SETTLED = round(1.0 / CONTROL_DT)
-"""Control steps left out of averages of the gait: the first second, in which the robot gets going."""
+"""Control steps before the gait is measured: the first second, in which robots accelerate."""
 GAMMA = 0.99
 """Discount of successor features."""
 SLOWEST = 0.05
-"""Velocity below which energy per metre is not divided further [m/s]."""
+"""Smallest velocity that power is divided by for energy per metre [m/s]."""
 RETURN_WIDTH = 0.3
-"""Velocity error at which the reward of a step has fallen to 1/e [m/s]."""
+"""Velocity error at which the reward of a step is 1/e [m/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """Measures of N robots under one policy, (N,) each unless said."""
+    """Measures of N robots under one policy, (N,) each unless stated otherwise."""
 
     reward: np.ndarray
     """Return: mean over the whole episode of exp(-((vx - commanded) / 0.3)^2), in (0, 1]."""
     vx: np.ndarray
-    """Mean forward velocity once settled [m/s]."""
+    """Mean forward velocity after the first second [m/s]."""
     fallen: np.ndarray
+    """True for robots that fell at any time."""
     height_mean: np.ndarray
+    """Mean base height [m]."""
     height_std: np.ndarray
     """Standard deviation of the base height over time [m]."""
     clearance: np.ndarray
-    """Height of the soles at the top of the swing, mean of the feet [m]."""
+    """Height of the soles at the top of the swing, mean over feet [m]."""
     frequency: np.ndarray
+    """Strides per second [Hz]."""
     diagonal_phase: np.ndarray
+    """Largest phase difference within a diagonal pair of feet [cycles]."""
     pair_phase: np.ndarray
+    """Phase between both diagonal pairs [cycles]."""
     power: np.ndarray
-    """Mean of |torque x velocity| over all joints [W]."""
+    """Mean over time of |torque x velocity|, summed over joints [W]."""
     successor: np.ndarray
     """Successor features (N, 33)."""
 
@@ -52,47 +57,62 @@ class Walk:
 
     @property
     def counted(self) -> np.ndarray:
-        """Robots whose gait counts, (N,): those on their feet, or all if none is."""
-        return ~self.fallen if not self.fallen.all() else np.ones(len(self), dtype=bool)
+        """True for robots that did not fall, (N,); for all robots if all fell."""
+        if self.fallen.all():
+            return np.ones(len(self), dtype=bool)
+        return ~self.fallen
 
-    def means(self) -> dict[str, float]:
-        """Averages over robots; over those on their feet for the gait, unless none is. Phases: medians."""
-        up = self.counted
-        gait = {name: float(average(getattr(self, name)[up])) for name, average in AVERAGES.items()}
-        whole = {
+    def averages(self) -> dict[str, float]:
+        """Return averages over robots, under their names in metrics.json.
+
+        Gait measures leave out robots that fell, unless all fell.
+        """
+        vx = float(self.vx.mean())
+        power = float(self.power.mean())
+        averages = {
             "return": float(self.reward.mean()),
-            "vx": float(self.vx.mean()),
-            "power": float(self.power.mean()),
+            "vx": vx,
+            "power": power,
+            "energy": power / max(vx, SLOWEST),
+            "falls": int(self.fallen.sum()),
         }
-        whole["energy"] = whole["power"] / max(whole["vx"], SLOWEST)
-        return {**whole, "falls": int(self.fallen.sum()), **gait}
+        for name, average in GAIT_AVERAGES.items():
+            averages[name] = float(average(getattr(self, name)[self.counted]))
+        return averages
 
     def intervals(self, expert: Walk) -> dict[str, tuple[float, float]]:
-        """95 % intervals of these averages over the same robots; of the return as a share of the expert's, in pairs."""
-        whole = {"return": interval(self.reward), "vx": interval(self.vx)}
-        gait = {
-            name: interval(getattr(self, name)[self.counted], average)
-            for name, average in AVERAGES.items()
-        }
-        robots = resampled(
-            len(self)
-        )  # a robot's own power and velocity, in the domain it shares with the expert
+        """Return 95 % bootstrap intervals of the averages and of the return [% of expert]."""
+        # Robots are drawn together with the expert's robots of the same domains, and with their
+        # own power and velocity.
+        robots = resampled(len(self))
         shares = 100 * self.reward[robots].mean(1) / expert.reward[robots].mean(1)
         energies = self.power[robots].mean(1) / np.maximum(self.vx[robots].mean(1), SLOWEST)
-        return whole | {"return_pct": middle(shares), "energy": middle(energies)} | gait
+        intervals = {
+            "return": interval(self.reward),
+            "vx": interval(self.vx),
+            "return_pct": middle(shares),
+            "energy": middle(energies),
+        }
+        for name, average in GAIT_AVERAGES.items():
+            intervals[name] = interval(getattr(self, name)[self.counted], average)
+        return intervals
 
 
-AVERAGES: dict[str, Callable[..., np.ndarray]] = {
-    "height_mean": np.mean, "height_std": np.mean, "clearance": np.mean,
-    "frequency": np.median, "diagonal_phase": np.median, "pair_phase": np.median,
-}  # fmt: skip
-"""How measures of the gait are averaged over robots: where one that stumbles is far off all others, by the median."""
+GAIT_AVERAGES: dict[str, Callable[..., np.ndarray]] = {
+    "height_mean": np.mean,
+    "height_std": np.mean,
+    "clearance": np.mean,
+    "frequency": np.median,
+    "diagonal_phase": np.median,
+    "pair_phase": np.median,
+}
+"""Average over robots of each gait measure. Median where one stumbling robot is an outlier."""
 
 
 def measure(recording: Recording, commanded: float) -> Walk:
-    """Measure rollouts under a forward command [m/s]."""
+    """Measure rollouts under a forward velocity command [m/s]."""
     forward = recording.linear_velocity_b[..., 0]
-    settled = recording.position_w[SETTLED:, :, 2]
+    height = recording.position_w[SETTLED:, :, 2]
     gait = describe_gait(
         recording.foot_position_w[SETTLED:, ..., 2], recording.foot_contact[SETTLED:]
     )
@@ -100,8 +120,8 @@ def measure(recording: Recording, commanded: float) -> Walk:
         reward=bell(forward - commanded, RETURN_WIDTH).mean(0),
         vx=forward[SETTLED:].mean(0),
         fallen=recording.ever_fallen,
-        height_mean=settled.mean(0),
-        height_std=settled.std(0),
+        height_mean=height.mean(0),
+        height_std=height.std(0),
         clearance=gait.clearance.mean(-1),
         frequency=gait.frequency,
         diagonal_phase=gait.diagonal_phase,
@@ -112,15 +132,21 @@ def measure(recording: Recording, commanded: float) -> Walk:
 
 
 def successor_features(recording: Recording) -> np.ndarray:
-    """(1 - gamma) sum_t gamma^t phi(s_t) / (1 - gamma^T) of every robot, (N, 33).
+    """Return (1 - gamma) sum_t gamma^t phi(s_t) / (1 - gamma^T) of every robot, (N, 33).
 
-    phi: linear and angular velocity and gravity in the base frame, joint positions and velocities, as they truly
-    were: the observation without noise, previous action and command.
+    phi: linear and angular velocity and gravity in the base frame, joint positions and velocities.
+    True values: the observation without noise, previous action and command.
     """
-    features = np.concatenate([
-        recording.linear_velocity_b, recording.angular_velocity_b, projected_gravity(recording.quaternion),
-        recording.joint_position, recording.joint_velocity,
-    ], axis=-1)  # fmt: skip
+    features = np.concatenate(
+        [
+            recording.linear_velocity_b,
+            recording.angular_velocity_b,
+            projected_gravity(recording.quaternion),
+            recording.joint_position,
+            recording.joint_velocity,
+        ],
+        axis=-1,
+    )
     weights = GAMMA ** np.arange(len(features))
     return np.einsum("t,tnf->nf", weights / weights.sum(), features)
 
@@ -136,11 +162,11 @@ def interval(
 
 
 def resampled(count: int, seed: int = 0, resamples: int = 2000) -> np.ndarray:
-    """Return numbers of robots, drawn anew with replacement, (resamples, count)."""
+    """Return indices of robots, drawn with replacement, (resamples, count)."""
     return np.random.default_rng(seed).integers(0, count, (resamples, count))
 
 
 def middle(values: np.ndarray) -> tuple[float, float]:
-    """Where the middle 95 % of values begin and end."""
+    """Return the lower and upper end of the middle 95 % of values."""
     low, high = np.quantile(values, [0.025, 0.975])
     return float(low), float(high)

@@ -1,4 +1,4 @@
-"""The paper's figures, each as PNG and SVG with its numbers as CSV beside it."""
+"""Figures of a report, each as PNG and SVG, with the plotted numbers as CSV."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import matplotlib
 
-matplotlib.use("Agg")  # no screen is needed
+matplotlib.use("Agg")  # draws without a screen
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,12 +18,13 @@ from matplotlib.figure import Figure
 from solo_doi.common.files import replacing
 
 WIDTH = 7.0
+"""Width of a figure [inch]."""
 SHOWN_ROWS = 2000
-"""Data points in the figure of ratios."""
+"""Largest number of transitions in the figure of ratios."""
 
 
-def colour(skill: int) -> Any:  # noqa: ANN401  # what matplotlib takes as a colour
-    """The colour of a skill, the same in every figure."""
+def colour(skill: int) -> Any:  # noqa: ANN401  # matplotlib has no type for colours
+    """Return the colour of a skill, the same in every figure."""
     return plt.get_cmap("tab10")(skill % 10)
 
 
@@ -49,7 +50,7 @@ def save(
 
 
 def ratios(log_w: np.ndarray, path: Path) -> Path:
-    """Weights of evenly spaced data points, one row per skill, in the order of the data."""
+    """Draw the ratio of skill to data over evenly spaced transitions, one panel per skill."""
     step = max(1, log_w.shape[1] // SHOWN_ROWS)
     eta = np.exp(log_w[:, ::step]) * log_w.shape[1]
     figure, axes = panels(len(eta), height=0.9)
@@ -59,45 +60,56 @@ def ratios(log_w: np.ndarray, path: Path) -> Path:
         axis.tick_params(labelbottom=skill == len(eta) - 1)
     axes[-1, 0].set_xlabel("transition")
     axes[0, 0].set_title("ratio of skill to data, transition by transition", loc="left", fontsize=9)
-    header = ["transition", *(f"skill_{skill}" for skill in range(len(eta)))]
-    rows = (
-        [index * step, *(f"{value:.5g}" for value in column)] for index, column in enumerate(eta.T)
-    )
+    header = ["transition"]
+    header += [f"skill_{skill}" for skill in range(len(eta))]
+    rows = []
+    for index, column in enumerate(eta.T):
+        rows.append([index * step, *(f"{value:.5g}" for value in column)])
     return save(figure, path, header, rows)
 
 
 def over_training(
     lines: list[dict[str, float]], skills: int, eps: float | None, path: Path
 ) -> Path:
-    """Multipliers, violation of the constraint, or phi where there is none, and ratio distance, step by step."""
+    """Draw multipliers, constraint violation and ratio distance over outer steps.
+
+    Without a constraint (`eps` is None), the divergence phi takes the place of its violation.
+    """
     figure, axes = panels(3, height=1.9)
     steps = [line["outer"] for line in lines]
-    names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)] + [
-        "ratio_l1"
-    ]
-    # What a line does not tell is a gap.
-    found = {name: np.array([line.get(name, np.nan) for line in lines]) for name in names}
+    names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)]
+    names.append("ratio_l1")
+    found = {}
+    for name in names:  # a step without the number leaves a gap
+        found[name] = np.array([line.get(name, np.nan) for line in lines])
     for skill in range(skills):
         axes[0, 0].plot(steps, found[f"sigma/{skill}"], color=colour(skill), label=f"skill {skill}")
         axes[1, 0].plot(steps, found[f"phi/{skill}"] - (eps or 0.0), color=colour(skill))
-    if eps is not None:
+    if eps is None:
+        axes[1, 0].set(ylabel="phi [nats]")
+    else:
         axes[1, 0].axhline(0, color="black", lw=0.8)
+        axes[1, 0].set(ylabel="violation [nats]")
     axes[0, 0].set(ylabel="multiplier", ylim=(0, 1))
     axes[0, 0].legend(fontsize=7, ncols=skills, loc="upper right")
-    axes[1, 0].set(ylabel="phi [nats]" if eps is None else "violation [nats]")
     axes[2, 0].plot(steps, found["ratio_l1"], color="black")
     axes[2, 0].set(ylabel="ratio l1", ylim=(0, 2.05), xlabel="outer step")
     return save(figure, path, ["outer", *names], zip(steps, *found.values(), strict=True))
 
 
 BARS = {
-    "return_pct": "return [% of expert]", "vx": "velocity [m/s]", "energy": "energy [J/m]",
-    "height_mean": "height [m]", "clearance": "clearance [m]", "pair_phase": "phase of pairs [cycles]",
-}  # fmt: skip
+    "return_pct": "return [% of expert]",
+    "vx": "velocity [m/s]",
+    "energy": "energy [J/m]",
+    "height_mean": "height [m]",
+    "clearance": "clearance [m]",
+    "pair_phase": "phase of pairs [cycles]",
+}
+"""Measures in the figure of all skills, with their labels."""
 
 
 def skill_bars(metrics: dict[str, Any], path: Path) -> Path:
-    """Return, velocity, energy, height, foot clearance and phase of every skill, with bootstrap intervals."""
+    """Draw the main measures of every skill with 95 % intervals; the expert is a dashed line."""
     figure, axes = panels(2, 3, height=2.0)
     rows: list[list[object]] = []
     for axis, (name, label) in zip(axes.ravel(), BARS.items(), strict=True):
@@ -116,7 +128,7 @@ def skill_bars(metrics: dict[str, Any], path: Path) -> Path:
 
 
 def embedding(points: list[np.ndarray], skills: int, path: Path) -> Path:
-    """UMAP of the expert (first), of every skill, and of the expert as SMODICE recovered it, if it is there."""
+    """Draw a UMAP of expert (first), skills, and recovered expert (last, if there is one)."""
     figure, axes = panels(height=3.6)
     axis: Axes = axes[0, 0]
     axis.scatter(points[0][:, 0], points[0][:, 1], s=8, color="lightgrey", label="expert")
@@ -130,12 +142,14 @@ def embedding(points: list[np.ndarray], skills: int, path: Path) -> Path:
     axis.set(xticks=[], yticks=[])
     axis.set_title("UMAP of successor features, fitted on the expert", fontsize=9, loc="left")
     names = ["expert", *(f"skill {skill}" for skill in range(skills)), "SMODICE"]
-    rows = ([name, *point] for name, group in zip(names, points, strict=False) for point in group)
+    rows = []
+    for name, group in zip(names, points, strict=False):
+        rows += [[name, *point] for point in group]
     return save(figure, path, ["group", "x", "y"], rows)
 
 
 def history(rows: list[dict[str, float]], path: Path) -> Path:
-    """Return of policies cloned at the run's checkpoints, and how much skills differ in heights and features."""
+    """Draw return and diversity of the policies that were cloned at the run's checkpoints."""
     figure, axes = panels(1, 3)
     steps = [row["outer"] for row in rows]
     axes[0, 0].plot(steps, [row["return_pct_mean"] for row in rows], "o-", label="mean")

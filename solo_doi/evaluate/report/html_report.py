@@ -1,4 +1,4 @@
-"""One HTML file that holds everything: tables, figures, film strips."""
+"""Report as one HTML file with all tables and figures inside."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from pathlib import Path
 from solo_doi.common.files import write_text
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 0 1rem 3rem; color: #222;
-  overflow-wrap: anywhere; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
+  padding: 0 1rem 3rem; color: #222; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-figure { margin: 0 0 1rem; } img { max-width: 100%; height: auto; } figcaption { color: #666; font-size: .85rem; }
+figure { margin: 0 0 1rem; } img { max-width: 100%; height: auto; }
+figcaption { color: #666; font-size: .85rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
+th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
+  white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } .note { color: #666; }
 """
 
 
+ROUNDING = 1e-12
+"""Smaller numbers are rounding errors and shown as zero."""
+
+
 class Report:
-    """Collects parts, then writes them."""
+    """Builder of a report: add parts in order, then write."""
 
     def __init__(self, title: str) -> None:
-        """Begin with a title."""
+        """Start a report with a title."""
         self._title = html.escape(title)
         self._parts: list[str] = [f"<h1>{self._title}</h1>"]
 
@@ -37,20 +43,21 @@ class Report:
         self._parts.append(f'<p class="note">{html.escape(text)}</p>')
 
     def table(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Add a table, with the columns of its first row; it scrolls by itself where it is too wide."""
+        """Add a table with the columns of its first row. A wide table scrolls sideways."""
         head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
-        body = "".join(
-            "<tr>"
-            + "".join(f"<td>{html.escape(show(value))}</td>" for value in row.values())
-            + "</tr>"
-            for row in rows
-        )
+        body = ""
+        for row in rows:
+            cells = "".join(
+                f"<td>{html.escape(format_value(value))}</td>" for value in row.values()
+            )
+            body += f"<tr>{cells}</tr>"
         self._parts.append(
-            f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
         )
 
     def figure(self, picture: Path, caption: str) -> None:
-        """Add a picture, inside the file itself."""
+        """Add a PNG picture, embedded in the file."""
         data = base64.b64encode(picture.read_bytes()).decode()
         self._parts.append(
             f'<figure><img alt="{html.escape(caption)}" src="data:image/png;base64,{data}">'
@@ -59,19 +66,26 @@ class Report:
 
     def write(self, path: Path) -> None:
         """Write the file."""
-        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         parts = "\n".join(self._parts)
-        page = f'<!doctype html><html lang="en"><head>{head}<title>{self._title}</title><style>{STYLE}</style></head>'
-        write_text(path, f"{page}<body>\n{parts}\n</body></html>\n")
+        head = (
+            '<meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{self._title}</title><style>{STYLE}</style>"
+        )
+        write_text(
+            path,
+            f'<!doctype html><html lang="en"><head>{head}</head><body>\n{parts}\n</body></html>\n',
+        )
 
 
-ROUNDING = 1e-12
-"""What is smaller is nothing, and was computed."""
-
-
-def show(value: object) -> str:
-    """Return a value as a cell shows it."""
-    if isinstance(value, float):
-        value = 0.0 if abs(value) < ROUNDING else value
-        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return "" if value is None else str(value)
+def format_value(value: object) -> str:
+    """Return the text of a table cell: floats with three digits, nothing for None."""
+    if value is None:
+        return ""
+    if not isinstance(value, float):
+        return str(value)
+    if abs(value) < ROUNDING:
+        value = 0.0
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}"

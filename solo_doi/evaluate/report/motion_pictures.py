@@ -1,4 +1,4 @@
-"""Pictures of recorded motion: foot contacts over time, and the robot itself."""
+"""Pictures of recorded motion: gait diagram and film strip."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import matplotlib
 
-matplotlib.use("Agg")  # no screen is needed
+matplotlib.use("Agg")  # draws without a screen
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -16,16 +16,18 @@ from solo_doi.solo12.constants import CONTROL_DT, LEG_NAMES
 from .figures import save
 from .render import render
 
-# Order from top to bottom in which diagonal pairs stand next to each other: a trot is seen at once.
 DIAGONALS = ("FL", "HR", "FR", "HL")
+"""Feet from top to bottom. Diagonal pairs are adjacent, so that a trot is easy to see."""
+FILM_STEP = 6
+"""Control steps between two pictures of a film strip."""
 
 
 def gait_diagram(
     recordings: dict[str, Recording], path: Path, *, robot: int = 0, seconds: float = 2.0
 ) -> Path:
-    """Draw when each foot of one robot is on the ground, the last seconds of each recording below one another.
+    """Draw the ground contacts of one robot's feet in the last seconds of each recording.
 
-    Writes NAME.png, NAME.svg and, with the times each foot came down and went up [s], NAME.csv; returns the PNG.
+    Writes NAME.png, NAME.svg and NAME.csv (touch-down and lift-off times [s]); returns the PNG.
     """
     figure, axes = plt.subplots(
         len(recordings),
@@ -39,16 +41,11 @@ def gait_diagram(
     for axis, (title, recording) in zip(axes[:, 0], recordings.items(), strict=True):
         contact = recording.foot_contact[-round(seconds / CONTROL_DT) :, robot]
         for row, leg in enumerate(DIAGONALS):
-            change = np.diff(contact[:, LEG_NAMES.index(leg)].astype(int), prepend=0, append=0)
-            times = zip(
-                np.flatnonzero(change > 0) * CONTROL_DT,
-                np.flatnonzero(change < 0) * CONTROL_DT,
-                strict=True,
-            )
-            stances = [(float(down), float(up)) for down, up in times]
-            bars = [(down, up - down) for down, up in stances]
+            bars = []
+            for down, up in _stances(contact[:, LEG_NAMES.index(leg)]):
+                bars.append((down, up - down))
+                rows.append([title, leg, f"{down:.3f}", f"{up:.3f}"])
             axis.broken_barh(bars, (row - 0.4, 0.8), color="#1f77b4" if row < 2 else "#ff7f0e")
-            rows += [[title, leg, f"{down:.3f}", f"{up:.3f}"] for down, up in stances]
         axis.set(
             yticks=range(len(DIAGONALS)), yticklabels=DIAGONALS, xlim=(0, seconds), ylim=(3.5, -0.5)
         )
@@ -57,12 +54,22 @@ def gait_diagram(
     return save(figure, path, ["recording", "foot", "down_s", "up_s"], rows)
 
 
+def _stances(contact: np.ndarray) -> list[tuple[float, float]]:
+    """Return touch-down and lift-off times [s] of one foot, from its contacts (T,)."""
+    change = np.diff(contact.astype(int), prepend=0, append=0)
+    down = np.flatnonzero(change > 0) * CONTROL_DT
+    up = np.flatnonzero(change < 0) * CONTROL_DT
+    return list(zip(down.tolist(), up.tolist(), strict=True))
+
+
 def filmstrip(
     recordings: dict[str, Recording], path: Path, *, robot: int = 0, frames: int = 6
 ) -> None:
-    """Draw one stride and a bit of each recording as a row of pictures, seen from the side."""
+    """Draw slightly more than one stride of each recording as a row of pictures from the side."""
     rows = [
-        np.concatenate(render(recording, robot, np.arange(-6 * frames, 0, 6)[:frames]), axis=1)
+        np.concatenate(
+            render(recording, robot, np.arange(-FILM_STEP * frames, 0, FILM_STEP)), axis=1
+        )
         for recording in recordings.values()
     ]
     height, width = rows[0].shape[:2]

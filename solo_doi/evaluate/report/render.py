@@ -1,4 +1,4 @@
-"""Images of the robot, rendered without a screen."""
+"""Images of the robot, rendered off screen."""
 
 from __future__ import annotations
 
@@ -14,31 +14,35 @@ from solo_doi.sim.simulator import SimConfig
 def render(
     recording: Recording, robot: int, steps: np.ndarray, size: tuple[int, int] = (240, 320)
 ) -> list[np.ndarray]:
-    """Render a robot at some control steps, from the side, the camera moving along; (height, width, 3) each."""
+    """Render a robot at some control steps from the side, with a camera that follows.
+
+    (height, width, 3) each.
+    """
     try:
-        # Asked for by name: MuJoCo's own choice is made when it is first imported, and takes a screen for granted.
+        # Import EGL by name: MuJoCo selects its backend when first imported, and assumes a screen.
         from mujoco.egl import GLContext
 
         context = GLContext(size[1], size[0])
-    except (
-        ImportError,
-        AttributeError,
-        RuntimeError,
-    ) as error:  # no library, half a library, no driver
+    except (ImportError, AttributeError, RuntimeError) as error:
+        # No library, an incomplete library, or no driver.
         raise MissingPackageError(
             "EGL", "Rendering", "On Debian or Ubuntu: apt install libegl1 libgl1-mesa-dri"
         ) from error
     model = build_model(SimConfig(), visual=True)
-    data, scene = mujoco.MjData(model), mujoco.MjvScene(model, maxgeom=1000)
+    data = mujoco.MjData(model)
+    scene = mujoco.MjvScene(model, maxgeom=1000)
     try:
         context.make_current()
         pictures = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, pictures)
         camera = mujoco.MjvCamera()
-        camera.distance, camera.azimuth, camera.elevation = 0.75, 90.0, -8.0
+        camera.distance = 0.75
+        camera.azimuth = 90.0
+        camera.elevation = -8.0
         images = []
         for step in steps:
-            base, quaternion = recording.position_w[step, robot], recording.quaternion[step, robot]
+            base = recording.position_w[step, robot]
+            quaternion = recording.quaternion[step, robot]
             data.qpos[:] = np.concatenate([base, quaternion, recording.joint_position[step, robot]])
             mujoco.mj_forward(model, data)
             camera.lookat[:] = [base[0], base[1], 0.17]

@@ -1,1 +1,1 @@
-"""Rollouts of policies, recorded."""
+"""Recorded rollouts of policies."""

@@ -1,6 +1,8 @@
-"""Robots that know of their base what the deployed estimator tells them, at the rate of the deployment."""
+"""Locomotion with the deployed estimator in the loop, at its rate of 1 kHz."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,15 +18,27 @@ from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
 from .recording import one_command
 
 STANDING = round(0.5 / SENSE_DT)
-"""Ticks for which robots stand before they walk, as they do on the ground: the estimator finds the tilt meanwhile."""
+"""Sensor periods in which robots stand before they walk, so that the estimator finds the tilt."""
 UP_W = np.array([0.0, 0.0, GRAVITY])
+"""Acceleration that an accelerometer at rest measures, in the world frame [m/s^2]."""
+
+
+class SensorReadings(NamedTuple):
+    """Simulated measurements of N robots, (N, ...) each, in the order of `Estimator.update`."""
+
+    joint_position: Array
+    joint_velocity: Array
+    torque: Array
+    angular_velocity_b: Array
+    acceleration_b: Array
 
 
 class EstimatedTask(LocomotionTask):
-    """Locomotion whose observations are made of simulated sensors, one estimator per robot; episodes never end.
+    """Locomotion with observations from simulated sensors and one estimator per robot.
 
-    The simulator must step at `SENSE_DT`. Errors that training adds to observations have no place here: white noise
-    is that of the sensors, and the constant errors of a preset are those of gyroscope, accelerometer and encoders.
+    The simulator must step at `SENSE_DT`; episodes never end. The observation noise of training is
+    not added. White noise is that of the sensors. The constant errors of a randomisation preset are
+    applied to gyroscope, accelerometer and encoders.
     """
 
     def __init__(
@@ -36,8 +50,8 @@ class EstimatedTask(LocomotionTask):
         self._noise = SensorNoise()
         self._estimators = [Estimator() for _ in range(simulator.num_robots)]
         self._velocity_w = _velocity_w(simulator.state())
-        self._measured: tuple[Array, ...] = ()
-        self._estimates: list[Estimate] = []
+        self._readings: SensorReadings
+        self._estimates: list[Estimate]
         for _ in range(STANDING):
             self._tick(self.target)
 
@@ -47,52 +61,61 @@ class EstimatedTask(LocomotionTask):
         return self._tick(target)
 
     def _tick(self, target: Array) -> RobotState:
+        """Advance simulation, sensors and estimators by one sensor period."""
         state = self.simulator.step(target)
-        self._measured = self._measure(state)
-        self._estimates = [
-            estimator.update(*measured, SENSE_DT)
-            for estimator, *measured in zip(self._estimators, *self._measured, strict=True)
-        ]
+        self._readings = self._measure(state)
+        self._estimates = []
+        for estimator, *readings in zip(self._estimators, *self._readings, strict=True):
+            self._estimates.append(estimator.update(*readings, SENSE_DT))
         return state
 
-    def _measure(self, state: RobotState) -> tuple[Array, ...]:
-        """Joint positions, velocities and torques, turning and acceleration as sensors show them, (N, ...) each."""
-        noise, count = self._noise, len(state.torque)
+    def _measure(self, state: RobotState) -> SensorReadings:
+        """Return the readings of all sensors, with noise and constant errors."""
+        noise = self._noise
+        count = len(state.torque)
         white = self._rng.standard_normal
-        bias = {name: self.bias[:, columns] for name, columns in self.layout.slices.items()}
-        # From the velocity before the task's push, if there was one: an accelerometer feels it.
+        columns = self.layout.slices
+        # The last velocity is from before the task's push, so that the accelerometer measures it.
         velocity_w = _velocity_w(state)
-        acceleration_w, self._velocity_w = (velocity_w - self._velocity_w) / SENSE_DT, velocity_w
-        # An IMU that is not mounted level shows gravity where it is not.
+        acceleration_w = (velocity_w - self._velocity_w) / SENSE_DT
+        self._velocity_w = velocity_w
+        # A tilted IMU measures gravity in a wrong direction.
+        tilt = self.bias[:, columns["gravity"]]
         acceleration_b = (
-            rotate_inverse(state.base_quaternion, acceleration_w + UP_W) - GRAVITY * bias["gravity"]
+            rotate_inverse(state.base_quaternion, acceleration_w + UP_W) - GRAVITY * tilt
         )
-        return (
-            state.joint_position + bias["joint_position"],
+        angular_velocity = state.angular_velocity_b + self.bias[:, columns["angular_velocity"]]
+        # Noise is drawn in the order of these arguments: another order gives other results.
+        return SensorReadings(
+            state.joint_position + self.bias[:, columns["joint_position"]],
             state.joint_velocity + noise.joint_velocity * white((count, NUM_JOINTS)),
             state.torque,
-            state.angular_velocity_b
-            + bias["angular_velocity"]
-            + noise.angular_velocity * white((count, 3)),
+            angular_velocity + noise.angular_velocity * white((count, 3)),
             acceleration_b + noise.acceleration * white((count, 3)),
         )
 
     def _observe(self, state: Motion) -> np.ndarray:
-        position, velocity = self._measured[:2]
-        each = [
-            estimated_motion(*robot)
-            for robot in zip(position, velocity, self._estimates, strict=True)
-        ]
-        seen = Motion(
-            **{name: np.stack([getattr(motion, name) for motion in each]) for name in vars(each[0])}
-        )
+        """Build observations from the estimates; the true state is not used."""
+        readings = self._readings
+        motions = []
+        for position, velocity, estimate in zip(
+            readings.joint_position, readings.joint_velocity, self._estimates, strict=True
+        ):
+            motions.append(estimated_motion(position, velocity, estimate))
+        stacked = {}
+        for name in vars(motions[0]):
+            stacked[name] = np.stack([getattr(motion, name) for motion in motions])
+        seen = Motion(**stacked)
         return self.layout.build(
             Inputs(motion=seen, previous_action=self.previous_action, command=self.command)
         )
 
 
 def estimated_task(sim: str, num_robots: int, randomisation: str, seed: int) -> EstimatedTask:
-    """Return robots as `evaluation_task` does, in the same domains; all of them begin standing, as real ones do."""
+    """Return a task in the same domains as `evaluation_task`.
+
+    All robots start standing, as real ones do.
+    """
     simulator = make_simulator(
         sim, SimConfig(num_robots=num_robots, physics_dt=SENSE_DT, decimation=1)
     )

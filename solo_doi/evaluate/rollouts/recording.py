@@ -1,4 +1,4 @@
-"""Rolls policies out and records what evaluation looks at."""
+"""Recordings: states of simulated robots over time, from which all measures are computed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.tasks.locomotion import FORWARD, LocomotionConfig, LocomotionTask
 
 Act = Callable[[np.ndarray], np.ndarray]
-"""Observations (N, 48) to raw actions (N, 12)."""
+"""A policy with its skill fixed: observations (N, 48) to raw actions (N, 12)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """T control steps of N robots; no episode ends early."""
+    """T control steps of N robots. No episode ends early."""
 
     position_w: np.ndarray  # (T, N, 3) base
     quaternion: np.ndarray  # (T, N, 4)
@@ -32,12 +32,12 @@ class Recording:
 
     @property
     def ever_fallen(self) -> np.ndarray:
-        """Robots that fell at any step, (N,)."""
+        """True for robots that fell at any step, (N,)."""
         return np.asarray(self.fallen.any(axis=0))
 
 
 def record(task: LocomotionTask, act: Act, steps: int) -> Recording:
-    """Run `act` on the task's robots for `steps` control steps."""
+    """Run a policy on the task's robots for a number of control steps."""
     rows: dict[str, list[np.ndarray]] = {}
     observation = task.observe()
     for _ in range(steps):
@@ -70,7 +70,7 @@ def evaluation_task(
     command: tuple[float, float, float] = FORWARD,
     standing_share: float = 0.5,
 ) -> LocomotionTask:
-    """Return robots that follow one fixed command and are never placed anew."""
+    """Return a task with one fixed command and without resets."""
     simulator = make_simulator(sim, SimConfig(num_robots=num_robots))
     return LocomotionTask(
         simulator, one_command(randomisation, command, standing_share), np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def evaluation_task(
 def one_command(
     randomisation: str, command: tuple[float, float, float] = FORWARD, standing_share: float = 0.5
 ) -> LocomotionConfig:
-    """Return the settings of a task with one fixed command and episodes without end."""
+    """Return the settings of a task with one fixed command and endless episodes."""
     return LocomotionConfig(
         randomisation=randomisation,
         episode_steps=1_000_000,

@@ -1,1 +1,1 @@
-"""The bundle: one ONNX file with a policy, its contract and test vectors."""
+"""Bundle: one ONNX file with a policy, its contract and test vectors."""

@@ -1,4 +1,4 @@
-"""Plausibility of a contract's numbers: a sealed contract of the right shapes may still be absurd."""
+"""Plausibility of a contract's numbers, beyond their types and shapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solo_doi.solo12.observation import CLIP
 from .contract import Contract
 
 LONGEST_STEP = 0.1
-"""Longest control period and motor lag: no policy walks with fewer than ten actions a second [s]."""
+"""Longest control period and motor lag: policies walk with ten or more actions a second [s]."""
 
 
 def implausible_fields(contract: Contract) -> list[str]:
@@ -40,7 +40,7 @@ def _checks(contract: Contract) -> Iterator[tuple[str, bool]]:
 
 
 def _is_control_period(period: float) -> bool:
-    """Return True if a period is a whole number of sensor periods, since commands leave at that rate."""
+    """Return True for a whole number of sensor periods: commands leave at that rate."""
     ticks = period / SENSE_DT
     return SENSE_DT / 2 < period <= LONGEST_STEP and abs(ticks - round(ticks)) < 1e-6
 

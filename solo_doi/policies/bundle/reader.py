@@ -72,7 +72,7 @@ class Bundle:
         return LAYOUTS[self.contract.task].size
 
     def allowed(self, *, force: bool = False) -> frozenset[int]:
-        """Return the skills that may run: all but those that evaluation rejected, or all with `force`."""
+        """Return the skills that evaluation did not reject, or all skills with `force`."""
         skills = frozenset(range(self.num_skills))
         if force:
             return skills
@@ -118,7 +118,7 @@ class Bundle:
         return float((np.abs(observation - self._envelope_middle) / self._envelope_half).max())
 
     def mean_action(self, observation: np.ndarray, skill: int | np.ndarray) -> np.ndarray:
-        """Return raw actions of observations (B, observation_size): the interface of all policies."""
+        """Return raw actions of observations (B, observation_size), like every policy."""
         skills = np.broadcast_to(np.asarray(skill, dtype=np.int64), observation.shape[:1])
         return self.run(observation.astype(np.float32, copy=False), np.ascontiguousarray(skills))[0]
 
@@ -144,7 +144,7 @@ class Bundle:
 
 
 def expected_bundle(folder: Path) -> str:
-    """Return the message for a folder that was given as a bundle, with the bundle in it if there is one."""
+    """Return the error message for a folder in the place of a bundle."""
     inside = folder / FILE
     hint = f"; did you mean {inside}?" if inside.is_file() else "."
     return f"{folder}: a directory. Expected a bundle{hint}"

@@ -16,7 +16,10 @@ SUFFIX = ".sig"
 
 
 def write_key_pair(path: Path) -> Path:
-    """Write a new private key, readable by this user only, and KEY.pub beside it; return KEY.pub."""
+    """Write a new private key, readable by this user only, and KEY.pub beside it.
+
+    Return KEY.pub.
+    """
     serialization, ed25519 = _library()
     key = ed25519.Ed25519PrivateKey.generate()
     private = key.private_bytes(

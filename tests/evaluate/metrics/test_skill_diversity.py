@@ -51,7 +51,7 @@ def test_the_distance_is_of_means_over_robots() -> None:
 
 def test_equal_skills_are_named_by_chance() -> None:
     """Robots drawn from one distribution: a third of them, no information."""
-    accuracy, information = diversity.told_apart(
+    accuracy, information = diversity.recognise_skills(
         feature(0.0, 0.0, 0.0, robots=200, spread=1.0), ONES
     )
     assert accuracy == pytest.approx(1 / 3, abs=0.08)
@@ -61,7 +61,7 @@ def test_equal_skills_are_named_by_chance() -> None:
 def test_identical_rollouts_carry_no_information() -> None:
     """The same numbers from every skill: any answer is right once in three times."""
     walk = feature(0.0, spread=1.0)[0]
-    accuracy, information = diversity.told_apart([walk, walk, walk], ONES)
+    accuracy, information = diversity.recognise_skills([walk, walk, walk], ONES)
     assert accuracy == pytest.approx(1 / 3)
     assert information == pytest.approx(0.0, abs=1e-6)
 
@@ -70,7 +70,7 @@ def test_identical_rollouts_carry_no_information() -> None:
 def test_separate_skills_are_named_every_time(skills: int) -> None:
     """And tell almost all there is to tell."""
     walks = feature(*(20.0 * skill for skill in range(skills)), robots=20, spread=1.0)
-    accuracy, information = diversity.told_apart(walks, ONES)
+    accuracy, information = diversity.recognise_skills(walks, ONES)
     assert accuracy == 1.0
     assert information == pytest.approx(log(skills), rel=0.05)
     assert information <= log(skills)
@@ -78,7 +78,7 @@ def test_separate_skills_are_named_every_time(skills: int) -> None:
 
 def test_skills_beyond_all_measure_are_no_trouble() -> None:
     """Features a hundred thousand deviations apart, as of a robot on its back beside an expert that hardly varies."""
-    accuracy, information = diversity.told_apart(
+    accuracy, information = diversity.recognise_skills(
         feature(0.0, 1e5, -1e5, robots=20, spread=1.0), ONES
     )
     assert accuracy == 1.0
@@ -89,10 +89,10 @@ def test_skills_beyond_all_measure_are_no_trouble() -> None:
 def test_one_odd_rollout_hardly_matters(robot: int) -> None:
     """A robot 150 deviations off, among those that are trained on or among the others: a tenth of a nat at most."""
     values = (0.0, 20.0, 40.0, 60.0, 80.0)
-    usual = diversity.told_apart(feature(*values, robots=30, spread=1.0), ONES)
+    usual = diversity.recognise_skills(feature(*values, robots=30, spread=1.0), ONES)
     walks = feature(*values, robots=30, spread=1.0)
     walks[1].successor[robot] += 150.0
-    accuracy, information = diversity.told_apart(walks, ONES)
+    accuracy, information = diversity.recognise_skills(walks, ONES)
     assert accuracy >= usual[0] - 1.5 / 75
     assert information == pytest.approx(usual[1], abs=0.1)
     assert information > 1.4
@@ -101,7 +101,9 @@ def test_one_odd_rollout_hardly_matters(robot: int) -> None:
 def test_information_is_a_lower_bound_in_expectation() -> None:
     """Skills that are alike have none: the mean over draws is no more, though a classifier finds some by chance."""
     found = [
-        diversity.told_apart(feature(0.0, 0.0, 0.0, robots=20, spread=1.0, seed=seed), ONES)[1]
+        diversity.recognise_skills(feature(0.0, 0.0, 0.0, robots=20, spread=1.0, seed=seed), ONES)[
+            1
+        ]
         for seed in range(20)
     ]
     assert np.mean(found) <= 0.0
@@ -112,14 +114,14 @@ def test_skills_are_told_apart_in_domains_that_were_not_trained_on() -> None:
     """Where only the robots of training differ by skill, nothing is learned that helps with the others."""
     walks = feature(0.0, 20.0, robots=400, spread=1.0)
     walks[1].successor[1::2, 0] -= 20.0
-    accuracy, information = diversity.told_apart(walks, ONES)
+    accuracy, information = diversity.recognise_skills(walks, ONES)
     assert accuracy == pytest.approx(0.5, abs=0.02)
     assert information <= 0.0
 
 
 def test_half_apart_is_half_the_information() -> None:
     """Four skills, in two pairs that are alike: half of them right, log 2 of log 4."""
-    accuracy, information = diversity.told_apart(
+    accuracy, information = diversity.recognise_skills(
         feature(0.0, 0.0, 30.0, 30.0, robots=400, spread=1.0), ONES
     )
     assert accuracy == pytest.approx(0.5, abs=0.08)
@@ -186,10 +188,10 @@ def test_certain_differences_that_are_too_small_to_see_do_not_count(
     assert diversity.visibly_different(walks) == expected
 
 
-@pytest.mark.parametrize("measure", diversity.SEEN)
+@pytest.mark.parametrize("measure", diversity.VISIBLE)
 def test_every_measure_can_set_skills_apart(measure: str) -> None:
     """Each alone."""
-    apart = 2 * diversity.SEEN[measure]
+    apart = 2 * diversity.VISIBLE[measure]
     walks = [made_up_walk(spread=0.0, **{measure: value}) for value in (0.1, 0.1 + apart)]
     assert diversity.spread(walks)[measure] == pytest.approx(apart)
     assert diversity.visibly_different(walks) == [0, 1]

@@ -86,8 +86,8 @@ def test_power_by_hand() -> None:
 
 def test_energy_is_power_by_distance() -> None:
     """20 W at 0.5 m/s are 40 J/m; of a robot that stands still it stays a number."""
-    assert made_up_walk(spread=0.0, power=20.0, vx=0.5).means()["energy"] == pytest.approx(40.0)
-    assert made_up_walk(spread=0.0, power=20.0, vx=0.0).means()["energy"] == pytest.approx(
+    assert made_up_walk(spread=0.0, power=20.0, vx=0.5).averages()["energy"] == pytest.approx(40.0)
+    assert made_up_walk(spread=0.0, power=20.0, vx=0.0).averages()["energy"] == pytest.approx(
         20 / SLOWEST
     )
 
@@ -104,7 +104,7 @@ def test_robots_that_fell_have_no_part_in_the_shape_of_the_walk() -> None:
     recording.linear_velocity_b[:, 2, 0] = 0.7
     walk = measure(recording, 1.0)
     assert walk.fallen.tolist() == [False, False, True]
-    means, others = walk.means(), measure(trotting(), 1.0).means()
+    means, others = walk.averages(), measure(trotting(), 1.0).averages()
     assert means["falls"] == 1
     for name in (
         "height_mean",
@@ -124,7 +124,7 @@ def test_if_all_fell_all_count() -> None:
     recording = trotting()
     recording.fallen[0] = True
     recording.position_w[..., 2] = [0.05, 0.06, 0.10]
-    means = measure(recording, 1.0).means()
+    means = measure(recording, 1.0).averages()
     assert means["falls"] == 3
     assert means["height_mean"] == pytest.approx(0.07)
 
@@ -134,7 +134,7 @@ def test_intervals_are_over_the_robots_that_the_averages_are_over() -> None:
     fallen = np.arange(8) == 3
     walk = made_up_walk(fallen=fallen)
     walk.height_mean[fallen], walk.vx[fallen] = 0.02, 0.0
-    means, intervals = walk.means(), walk.intervals(made_up_walk())
+    means, intervals = walk.averages(), walk.intervals(made_up_walk())
     gait = {"height_mean", "height_std", "clearance", "frequency", "diagonal_phase", "pair_phase"}
     assert intervals.keys() == {"return", "return_pct", "vx", "energy"} | gait
     low, high = intervals["height_mean"]
@@ -146,8 +146,8 @@ def test_phases_are_medians() -> None:
     """One robot that stumbles does not change them."""
     walk = made_up_walk(robots=5, spread=0.0)
     walk.pair_phase[0], walk.frequency[1] = 0.0, 8.0
-    assert walk.means()["pair_phase"] == 0.5
-    assert walk.means()["frequency"] == 3.0
+    assert walk.averages()["pair_phase"] == 0.5
+    assert walk.averages()["frequency"] == 3.0
 
 
 # --- Successor features --------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_energy_has_an_interval_of_the_ratio_of_averages() -> None:
     uneven = made_up_walk(spread=0.0)
     uneven.power[::2] = 30.0
     low, high = uneven.intervals(walk)["energy"]
-    assert low < 24.9 < uneven.means()["energy"] < 25.1 < high
+    assert low < 24.9 < uneven.averages()["energy"] < 25.1 < high
     assert np.isfinite(made_up_walk(vx=0.0, spread=0.0).intervals(walk)["energy"]).all()
 
 

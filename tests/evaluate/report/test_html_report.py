@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from solo_doi.evaluate.report.html_report import Report, show
+from solo_doi.evaluate.report.html_report import Report, format_value
 from tests.evaluate.browser import PHONE, on_a_phone
 
 DATA = "data:image/png;base64,"
@@ -135,7 +135,7 @@ def test_tables_have_a_row_per_row_and_scroll_by_themselves(tmp_path: Path) -> N
 )  # fmt: skip
 def test_cells_show_three_digits(value: object, text: str) -> None:
     """Of numbers that are not whole; the rest as it is."""
-    assert show(value) == text
+    assert format_value(value) == text
 
 
 # --- On a phone ----------------------------------------------------------------------------------
