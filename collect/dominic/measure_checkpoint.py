@@ -141,7 +141,7 @@ def _measure(
     if speed:
         along = float(mean_velocity @ wanted / speed)
         tracked = along / speed
-    means = measure(recording, command.command[0]).means()
+    means = measure(recording, command.command[0]).averages()
     return CheckpointWalk(
         checkpoint=path.stem,
         skill=skill,

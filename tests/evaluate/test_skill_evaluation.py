@@ -178,8 +178,8 @@ def test_success_is_walking_fast_enough_without_a_fall() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"steps": 99}, "99 steps are too short to tell a gait: expected at least 100"),
-        ({"episodes": 3}, "3 episodes are too few to tell skills apart: expected at least 4"),
+        ({"steps": 99}, "99 steps are too short to measure a gait: expected at least 100"),
+        ({"episodes": 3}, "3 episodes are too few to compare skills: expected at least 4"),
         ({"seed": -1}, "Seed -1: expected 0 or more"),
         ({"estimator_episodes": 0}, "0 rollouts with the estimator: expected 1 or more"),
     ],
