@@ -12,15 +12,16 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 
 
 class EventFile:
-    """Scalars as TensorBoard reads them, written at once.
+    """Writer of scalars for TensorBoard, without a thread.
 
-    TensorBoard's own writer has a thread and a queue, whose lock Ctrl-C may leave taken for ever: the run would hang.
+    TensorBoard's own writer has a thread and a queue. Ctrl-C may leave the queue locked, and the
+    run would hang.
     """
 
     def __init__(self, folder: Path, first: int) -> None:
-        """Begin a file; what files before it tell of steps after `first` no longer counts."""
+        """Start a file. TensorBoard ignores steps after `first` in older files."""
         folder.mkdir(parents=True, exist_ok=True)
-        # By name, files come in the order of time.
+        # TensorBoard reads files in the order of their names: the time comes first.
         self._file = RecordWriter((folder / f"events.out.tfevents.{time.time():.6f}").open("wb"))
         self._record(file_version="brain.Event:2")
         self._record(step=first + 1, session_log=SessionLog(status=SessionLog.START))

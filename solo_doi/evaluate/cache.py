@@ -1,4 +1,4 @@
-"""What earlier evaluations left: used where it tells what is asked, and never lost to one that asks for less."""
+"""Earlier evaluations: reused if they have the same settings, extended instead of shortened."""
 
 from __future__ import annotations
 
@@ -15,68 +15,76 @@ from .definitions import DEFINITIONS, MEASURES_VERSION
 from .eval_config import EvalConfig
 from .source import policy_file
 
-METRICS_JSON, REPORT_FILE = "metrics.json", "report.html"
-PARTS = ("transfer", "history")
-"""What is evaluated only if asked for, under its name in metrics.json; pictures are the third such part."""
+METRICS_JSON = "metrics.json"
+REPORT_FILE = "report.html"
+OPTIONAL_PARTS = ("transfer", "history")
+"""Parts of metrics.json that are made on request only. Pictures are a third such part."""
 
 
 def made_from(run: Path, expert_file: Path) -> dict[str, str]:
-    """Hashes of the policies an evaluation tells of."""
-    files = {"policy": policy_file(run), "expert": expert_file, "smodice": RunFiles(run).expert}
-    return {
-        name: file_hash(path) for name, path in files.items() if name != "smodice" or path.is_file()
-    }
+    """Return the hashes of all evaluated policies."""
+    hashes = {"policy": file_hash(policy_file(run)), "expert": file_hash(expert_file)}
+    recovered = RunFiles(run).expert
+    if recovered.is_file():
+        hashes["smodice"] = file_hash(recovered)
+    return hashes
 
 
 def read_earlier(run: Path, out: Path) -> dict[str, Any]:
-    """Read `metrics.json` if it is about the policy that is there now; empty if not."""
+    """Return earlier metrics of the run's present policy; empty if there are none."""
     try:
         metrics = json.loads((out / METRICS_JSON).read_text())
-        told = metrics["made_from"]["policy"] == file_hash(policy_file(run)) and isinstance(
-            metrics["evaluation"], dict
-        )
-        return metrics if told else {}
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-    ):  # none, damaged, or of another program: made anew
-        return {}
+        same_policy = metrics["made_from"]["policy"] == file_hash(policy_file(run))
+        if same_policy and isinstance(metrics["evaluation"], dict):
+            return metrics
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # absent, damaged, or written by another program: evaluated again
+    return {}
 
 
-def with_earlier(config: EvalConfig, before: dict[str, Any], out: Path) -> EvalConfig:
-    """Return settings that ask for what there is, too: a page beside numbers of other settings would mislead."""
-    if "transfer" in before and not config.transfer:
-        episodes = before["evaluation"].get("estimator_episodes", config.estimator_episodes)
+def include_earlier_parts(config: EvalConfig, earlier: dict[str, Any], out: Path) -> EvalConfig:
+    """Return settings that also request all parts that earlier results have.
+
+    Otherwise a report or table would remain beside numbers of other settings.
+    """
+    if "transfer" in earlier and not config.transfer:
+        episodes = earlier["evaluation"].get("estimator_episodes", config.estimator_episodes)
         config = replace(config, estimator_episodes=episodes)
+    has_report = bool(earlier) and (out / REPORT_FILE).is_file()
     return replace(
         config,
-        transfer=config.transfer or "transfer" in before,
-        history=config.history or "history" in before,
-        pictures=config.pictures or (bool(before) and (out / REPORT_FILE).is_file()),
+        transfer=config.transfer or "transfer" in earlier,
+        history=config.history or "history" in earlier,
+        pictures=config.pictures or has_report,
     )
 
 
-def same_settings(before: dict[str, Any], run: Path, expert_file: Path, config: EvalConfig) -> bool:
-    """Whether an earlier evaluation measured the same, in the same way, whatever parts it has."""
+def has_same_settings(
+    earlier: dict[str, Any], run: Path, expert_file: Path, config: EvalConfig
+) -> bool:
+    """Return True if earlier metrics have the same policies, definitions and settings.
+
+    Optional parts are not compared.
+    """
     expected = {
         "made_from": made_from(run, expert_file),
         "definitions": DEFINITIONS,
         "measures": MEASURES_VERSION,
     }
-    asked = _without_parts(settings_files.to_dict(config))
-    return (
-        all(before.get(name) == value for name, value in expected.items())
-        and _without_parts(before["evaluation"]) == asked
-    )
+    for name, value in expected.items():
+        if earlier.get(name) != value:
+            return False
+    settings = settings_files.to_dict(config)
+    return _without_parts(earlier["evaluation"]) == _without_parts(settings)
 
 
-def has_all(before: dict[str, Any], config: EvalConfig, out: Path) -> bool:
-    """Whether an earlier evaluation has every part that is asked for."""
-    pictures = not config.pictures or (out / REPORT_FILE).is_file()
-    return pictures and all(name in before for name in PARTS if getattr(config, name))
+def has_all_parts(earlier: dict[str, Any], config: EvalConfig, out: Path) -> bool:
+    """Return True if earlier results have every part that the settings request."""
+    if config.pictures and not (out / REPORT_FILE).is_file():
+        return False
+    return all(name in earlier for name in OPTIONAL_PARTS if getattr(config, name))
 
 
 def _without_parts(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name not in (*PARTS, "pictures")}
+    parts = (*OPTIONAL_PARTS, "pictures")
+    return {name: value for name, value in settings.items() if name not in parts}

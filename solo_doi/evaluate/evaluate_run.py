@@ -11,7 +11,14 @@ from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
 from solo_doi.runs.run_files import RunFiles
 
-from .cache import METRICS_JSON, REPORT_FILE, has_all, read_earlier, same_settings, with_earlier
+from .cache import (
+    METRICS_JSON,
+    REPORT_FILE,
+    has_all_parts,
+    has_same_settings,
+    include_earlier_parts,
+    read_earlier,
+)
 from .eval_config import EvalConfig, is_bundle
 from .shipped import SHIPPED_EXPERT, SHIPPED_RUN
 from .source import read_source
@@ -77,10 +84,10 @@ class EvaluationPlan:
 
     def _metrics(self, *, again: bool) -> dict[str, Any]:
         earlier = read_earlier(self.source, self.out)
-        usable = bool(earlier) and same_settings(earlier, self.source, self.expert, self.config)
+        usable = bool(earlier) and has_same_settings(earlier, self.source, self.expert, self.config)
         if again or not usable:
             return write_evaluation(self.source, self.expert, self.config, self.out)
-        if has_all(earlier, self.config, self.out):
+        if has_all_parts(earlier, self.config, self.out):
             return earlier
         return write_evaluation(self.source, self.expert, self.config, self.out, earlier)
 
@@ -120,7 +127,7 @@ def plan_evaluation(
         config = replace(config, transfer=True)
     folder = default_folder(source) if out is None else Path(out)
     check_folder(folder)
-    config = with_earlier(config, read_earlier(source, folder), folder)
+    config = include_earlier_parts(config, read_earlier(source, folder), folder)
     read_source(source, config)
     expert = SHIPPED_EXPERT if expert is None else Path(expert)
     return EvaluationPlan(source, folder, expert, config, select)

@@ -1,4 +1,4 @@
-"""What can be evaluated: a run of solo-train, or a bundle of solo-export, which holds policies alone."""
+"""Sources of an evaluation: a run of solo-train, or a bundle of solo-export."""
 
 from __future__ import annotations
 
@@ -29,32 +29,35 @@ FROM_TRAINING = (
     "effective_share",
     "warnings",
 )
+"""Entries of the run's summary that metrics.json repeats."""
 WITHOUT_RATIOS = "Train the run again, or remove the file to evaluate without its figure."
 TASK = "locomotion"
-"""What skills are evaluated at."""
+"""Task of the evaluation."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Skills, and what is known of their training."""
+    """Policies to evaluate, and the record of their training."""
 
     path: Path
     policy: Policy
     recovered: Policy | None
-    """The expert as SMODICE recovered it beside the skills, if the run has it."""
+    """The expert as SMODICE recovers it from the data, if the run has it."""
     trained: RunConfig | None
-    """Settings of the run; a bundle does not have them."""
+    """Settings of the run; None for a bundle."""
     description: dict[str, Any]
     """Entries of metrics.json: name of the run, its settings, and numbers from its training."""
 
 
 def policy_file(path: Path) -> Path:
     """Return the file that holds the skills of a run or bundle."""
-    return path if is_bundle(path) else RunFiles(path).policy
+    if is_bundle(path):
+        return path
+    return RunFiles(path).policy
 
 
 def read_source(path: Path, config: EvalConfig) -> Source:
-    """Read a run or a bundle, or say what is wrong with it."""
+    """Read a run or a bundle; refuse one that cannot be evaluated."""
     if is_bundle(path):
         return _read_bundle(path, config)
     run = load_run(path)
@@ -71,18 +74,22 @@ def read_source(path: Path, config: EvalConfig) -> Source:
         _check_ratios(run.files.ratios, policy.num_skills)
     if config.history:
         kept_checkpoints(path)
-    settings = {
-        name: getattr(trained, name) for name in ("eps", "objective", "multipliers", "seed")
+    description = {
+        "run": path.resolve().name,
+        "eps": trained.eps,
+        "objective": trained.objective,
+        "multipliers": trained.multipliers,
+        "seed": trained.seed,
     }
-    numbers = {name: summary[name] for name in FROM_TRAINING if name in summary}
-    return Source(
-        path, policy, recovered, trained, {"run": path.resolve().name, **settings, **numbers}
-    )
+    for name in FROM_TRAINING:
+        if name in summary:
+            description[name] = summary[name]
+    return Source(path, policy, recovered, trained, description)
 
 
 def _check_ratios(path: Path, skills: int) -> None:
-    """Refuse ratios that could not be drawn; the shipped run comes without: they are as large as data."""
-    if not path.is_file():
+    """Refuse ratios that cannot be drawn."""
+    if not path.is_file():  # the shipped run has none: they are as large as the data
         return
     try:
         with h5py.File(path) as file:
@@ -93,7 +100,8 @@ def _check_ratios(path: Path, skills: int) -> None:
         ) from error
     if len(shape) != 2 or shape[0] != skills or not shape[1]:
         raise SoloError(
-            f"{path}: {RATIOS_OF_SKILLS} has shape {shape}, expected ({skills}, transitions). {WITHOUT_RATIOS}"
+            f"{path}: {RATIOS_OF_SKILLS} has shape {shape}, expected ({skills}, transitions). "
+            f"{WITHOUT_RATIOS}"
         )
 
 
@@ -108,10 +116,6 @@ def _read_bundle(path: Path, config: EvalConfig) -> Source:
             f"{path}: a bundle has no checkpoints. Use --history on the run it was exported from."
         )
     made_from = bundle.contract.made_from
-    return Source(
-        path,
-        bundle,
-        None,
-        None,
-        {"run": path.name, "exported_from": made_from.get("run") or made_from.get("checkpoint")},
-    )
+    exported_from = made_from.get("run") or made_from.get("checkpoint")
+    description = {"run": path.name, "exported_from": exported_from}
+    return Source(path, bundle, None, None, description)

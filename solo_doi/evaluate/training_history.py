@@ -1,4 +1,4 @@
-"""Returns along training: policies cloned from the states a run kept, on demand, and kept beside them."""
+"""Measures over training, from policies that are cloned at the checkpoints of a run."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
     from .skill_evaluation import Policy
 
 SHOWN = ("return_pct_mean", "return_pct_worst", "height_std", "sf_l2_standardised", "told_apart")
+"""Measures of every checkpoint, by their names in metrics.json."""
 
 
 def returns_over_training(
     run: Path, trained: RunConfig, expert: Policy, config: EvalConfig
 ) -> list[dict[str, float]]:
-    """Measures of the skills at every checkpoint of a run."""
-    quiet = dataclasses.replace(config, pictures=False)
+    """Return measures of the skills at every checkpoint of a run."""
+    without_films = dataclasses.replace(config, pictures=False)
     rows = []
     for outer, policy in policies_over_training(run, trained):
-        described: dict[str, Any] = describe_skills(evaluate(policy, expert, quiet))
+        described: dict[str, Any] = describe_skills(evaluate(policy, expert, without_films))
         rows.append({"outer": float(outer)} | {name: described[name] for name in SHOWN})
     return rows
 
 
 def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, SkillPolicy]]:
-    """Outer step and policy of every checkpoint; what was cloned before is read."""
+    """Return outer step and policy of every checkpoint. Cloned policies are cached beside it."""
     training: Training | None = None
     store = RunStore(run)
     found = []
@@ -60,18 +61,19 @@ def kept_checkpoints(run: Path) -> list[int]:
     found = RunFiles(run).kept_checkpoints()
     if not found:
         raise SoloError(
-            f"{run}: kept no checkpoints. Train it with --checkpoints 1 or more; smodice keeps none."
+            f"{run}: kept no checkpoints. "
+            "Train it with --checkpoints 1 or more; smodice keeps none."
         )
     return found
 
 
 def _extract(training: Training, checkpoint: SavedState) -> SkillPolicy:
+    """Return the policy of a checkpoint; clone it unless it was trained in the loop."""
     doi = training.load(checkpoint)
-    if doi.policy is not None:  # trained in the loop: it is there already
+    if doi.policy is not None:
         return training.policy(doi.policy.network, slice(None))
-    log_w = torch.cat(
-        [doi.expert.log_w[None], doi.full_log_weights()]
-    )  # beside the expert, as at the end of the run
+    # Cloned together with the expert, as at the end of the run.
+    log_w = torch.cat([doi.expert.log_w[None], doi.full_log_weights()])
     network = clone(
         training.problem, log_w, training.config.policy, training.generator, lambda _: None
     )

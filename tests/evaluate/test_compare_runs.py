@@ -10,8 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solo_doi.evaluate.compare_runs import MEASURES, compare, label, labels, spread, value
+from solo_doi.evaluate.compare_runs import MEASURES, compare
 from solo_doi.evaluate.report.html_report import format_value
+from solo_doi.evaluate.run_groups import (
+    group_label,
+    group_labels,
+    measure_value,
+    median_with_quartiles,
+)
 
 from .browser import PHONE, on_a_phone
 from .report.test_html_report import Page, assert_self_contained
@@ -67,7 +73,7 @@ def table(path: Path) -> dict[str, dict[str, str]]:
 )
 def test_runs_that_differ_by_seed_alone_have_one_name(changes: dict[str, Any], name: str) -> None:
     """By eps, unless multipliers or objective make it meaningless."""
-    assert label(metrics(1, **changes)) == label(metrics(2, **changes)) == name
+    assert group_label(metrics(1, **changes)) == group_label(metrics(2, **changes)) == name
 
 
 def test_variants_of_different_eps_are_groups_of_their_own(tmp_path: Path) -> None:
@@ -113,20 +119,24 @@ def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
 
 def test_a_single_run_has_no_quartiles() -> None:
     """Just its number."""
-    assert spread([metrics(height_std=0.01234)], "height_std") == "0.0123"
+    assert median_with_quartiles([metrics(height_std=0.01234)], "height_std") == "0.0123"
 
 
 def test_runs_that_lack_a_number_are_left_out_of_its_median() -> None:
     """Those that have it count; if none has it the cell is empty."""
     group = [metrics(ratio_l1=1.0), metrics(ratio_l1=None), metrics(ratio_l1=3.0)]
-    assert spread(group, "ratio_l1") == "2 (1.5 to 2.5)"
-    assert spread([alone()], "ratio_l1") == ""
+    assert median_with_quartiles(group, "ratio_l1") == "2 (1.5 to 2.5)"
+    assert median_with_quartiles([alone()], "ratio_l1") == ""
 
 
 def test_a_single_skill_has_a_return_and_no_diversity(tmp_path: Path) -> None:
     """Its return is mean and worst at once; it can be compared with others, or alone."""
-    assert value(alone(), "return_pct_mean") == value(alone(), "return_pct_worst") == 97.5
-    assert np.isnan(value(alone(), "visibly_different"))
+    assert (
+        measure_value(alone(), "return_pct_mean")
+        == measure_value(alone(), "return_pct_worst")
+        == 97.5
+    )
+    assert np.isnan(measure_value(alone(), "visibly_different"))
     runs = {tmp_path / "a": metrics(1), tmp_path / "b": alone(), tmp_path / "c": alone(1)}
     for name, chosen in {"both": runs, "alone": dict(list(runs.items())[1:])}.items():
         compare(chosen, tmp_path / name)
@@ -218,7 +228,11 @@ def test_runs_of_one_name_with_other_settings_are_not_pooled(tmp_path: Path) -> 
             f"outer: {outer}\nseed: {seed}\ntorch_threads: {threads}\nvalue: {{lr: 1.0}}\n"
         )
         runs[run] = metrics(seed)
-    assert [*labels(runs).values()] == ["eps 2, outer 60", "eps 2, outer 60", "eps 2, outer 120"]
+    assert [*group_labels(runs).values()] == [
+        "eps 2, outer 60",
+        "eps 2, outer 60",
+        "eps 2, outer 120",
+    ]
 
 
 def test_runs_of_other_data_are_not_pooled(tmp_path: Path) -> None:
@@ -233,4 +247,4 @@ def test_runs_of_other_data_are_not_pooled(tmp_path: Path) -> None:
         )
         runs[run] = metrics(seed)
     small, large = (f"eps 2, data of {number} transitions, 0000000a" for number in (250, 1000))
-    assert [*labels(runs).values()] == [large, large, small]
+    assert [*group_labels(runs).values()] == [large, large, small]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solo_doi.evaluate.compare_runs import label
 from solo_doi.evaluate.eval_config import EvalConfig
+from solo_doi.evaluate.run_groups import group_label
 from solo_doi.evaluate.selection import CONDITIONS
 from solo_doi.evaluate.skill_evaluation import roll_out
 from solo_doi.evaluate.source import FROM_TRAINING
@@ -105,7 +105,7 @@ def test_bundles_are_compared_by_name(here: Path, solo_eval: Evaluate) -> None:
     assert (
         solo_eval("skills.onnx", "other.onnx", *NUMBERS, "--compare", "--out", "compared")[0] == 0
     )
-    assert label(metrics_of("other.evaluation")) == "other.onnx"
+    assert group_label(metrics_of("other.evaluation")) == "other.onnx"
     table = Path("compared/compare.md").read_text()
     assert "| skills.onnx | 1 |" in table
     assert "| other.onnx | 1 |" in table

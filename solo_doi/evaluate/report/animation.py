@@ -1,4 +1,4 @@
-"""Animation of all skills of a bundle side by side: `python -m solo_doi.evaluate.report.animation`."""
+"""Animation of all skills of a bundle: `python -m solo_doi.evaluate.report.animation`."""
 
 from __future__ import annotations
 
