@@ -106,8 +106,8 @@ def _markdown(rows: Sequence[Mapping[str, object]]) -> str:
     """Return a table in Markdown."""
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     for row in rows:
-        cells = [format_value(cell) for cell in row.values()]
-        lines.append("| " + " | ".join(cells) + " |")
+        cells = " | ".join(map(format_value, row.values()))
+        lines.append(f"| {cells} |")
     return "\n".join(lines) + "\n"
 
 

@@ -84,7 +84,7 @@ def compared_settings(run: Path, metrics: Metrics) -> dict[str, Any]:
 def _data_fingerprints(run: Path) -> dict[str, str]:
     """Return data and expert by their content: the same data may lie in another place."""
     provenance = read_provenance(run)
-    fingerprints = {}
+    fingerprints: dict[str, str] = {}
     for name in ("data", "expert"):
         if name in provenance:
             found = provenance[name]
@@ -113,7 +113,7 @@ def median_with_quartiles(group: Sequence[Metrics], name: str) -> str:
     values = measure_values(group, name)
     if not len(values):
         return ""
-    low, middle, high = (format_value(float(number)) for number in np.quantile(values, QUARTILES))
+    low, middle, high = map(format_value, np.quantile(values, QUARTILES).tolist())
     if len(values) == 1:
         return middle
     return f"{middle} ({low} to {high})"

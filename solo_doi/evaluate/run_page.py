@@ -151,7 +151,7 @@ def _add_gaits(report: Report, evaluation: Evaluation, out: Path) -> None:
 
 def _add_transfer(report: Report, metrics: dict[str, Any]) -> None:
     report.heading("Transfer")
-    selected = ", ".join(str(skill) for skill in metrics["selected"]) or "none"
+    selected = ", ".join(map(str, metrics["selected"])) or "none"
     rule = metrics["selection"]["rule"]
     score = metrics["transfer_score"]
     report.text(f"Selected: {selected}. Rule: {rule}. Transfer score: {score:.2f}.")

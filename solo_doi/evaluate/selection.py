@@ -104,13 +104,13 @@ def selection(rows: list[TransferRow], config: EvalConfig) -> dict[str, Any]:
         "steps": config.steps,
         "seed": config.seed,
         "conditions": conditions,
-        "worst_success": [share for _, share in sorted(worst_success(rows).items())],
+        "worst_success": list(worst_success(rows).values()),
     }
 
 
 def select(rows: list[TransferRow]) -> list[int]:
     """Return the robust skills: those with enough successful rollouts in every condition."""
-    return [skill for skill, share in sorted(worst_success(rows).items()) if share >= ROBUST_SHARE]
+    return [skill for skill, share in worst_success(rows).items() if share >= ROBUST_SHARE]
 
 
 def transfer_score(rows: list[TransferRow]) -> float:
@@ -119,8 +119,8 @@ def transfer_score(rows: list[TransferRow]) -> float:
 
 
 def worst_success(rows: list[TransferRow]) -> dict[int, float]:
-    """Return the success of every skill in its worst condition."""
+    """Return the success of every skill in its worst condition, in the order of skills."""
     worst: dict[int, float] = {}
     for row in rows:
         worst[row.skill] = min(row.success, worst.get(row.skill, 1.0))
-    return worst
+    return dict(sorted(worst.items()))

@@ -133,7 +133,7 @@ def _used_terms(config: Mapping[str, Any]) -> list[str]:
 
 def _texts(value: object) -> list[str]:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [str(item) for item in value]
+        return list(map(str, value))
     return []
 
 

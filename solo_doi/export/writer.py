@@ -78,4 +78,4 @@ def mjlab_entries(contract: Contract) -> dict[str, str]:
 
 
 def _joined(values: tuple[object, ...]) -> str:
-    return ",".join(str(value) for value in values)
+    return ",".join(map(str, values))

@@ -44,12 +44,17 @@ def read_policy(path: Path) -> MaskedPolicy:
     _check_keys(path, "policy_state_dict", set(policy), POLICY_KEYS)
     _check_keys(path, "obs_norm_state_dict", set(normaliser), set(NORMALISER))
     arrays = {key: _array(path, key, value) for key, value in {**policy, **normaliser}.items()}
+    first, second, head = LAYERS
     result = MaskedPolicy(
         mean=arrays["_mean"].reshape(-1),
         std=arrays["_std"].reshape(-1),
-        weights=tuple(arrays[f"{layer}.weight"] for layer in LAYERS),  # type: ignore[arg-type]  # three by LAYERS
-        biases=tuple(arrays[f"{layer}.bias"] for layer in LAYERS),  # type: ignore[arg-type]
-        masks=tuple(arrays[mask] for mask in MASKS),  # type: ignore[arg-type]
+        weights=(
+            arrays[f"{first}.weight"],
+            arrays[f"{second}.weight"],
+            arrays[f"{head}.weight"],
+        ),
+        biases=(arrays[f"{first}.bias"], arrays[f"{second}.bias"], arrays[f"{head}.bias"]),
+        masks=(arrays[MASKS[0]], arrays[MASKS[1]]),
         log_std=arrays["log_std"],
     )
     _check_shapes(path, result)
@@ -68,15 +73,15 @@ def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # no
         "_std": policy.std[None],
     }
     content = {
-        "policy_state_dict": {
-            key: torch.from_numpy(np.array(value)) for key, value in state.items()
-        },
-        "obs_norm_state_dict": {
-            key: torch.from_numpy(np.array(value)) for key, value in normaliser.items()
-        },
+        "policy_state_dict": _tensors(state),
+        "obs_norm_state_dict": _tensors(normaliser),
         **extras,
     }
     write_torch(path, content)
+
+
+def _tensors(arrays: Mapping[str, Float32]) -> dict[str, torch.Tensor]:
+    return {key: torch.from_numpy(np.array(value)) for key, value in arrays.items()}
 
 
 def _load(path: Path) -> Mapping[str, Any]:

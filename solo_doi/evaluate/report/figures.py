@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,11 @@ def save(
     return path.with_suffix(".png")
 
 
+def column(rows: Sequence[Mapping[str, float]], name: str) -> np.ndarray:
+    """Return one number of every row; NaN, a gap in a curve, where a row does not have it."""
+    return np.array([row.get(name, np.nan) for row in rows])
+
+
 def ratios(log_w: np.ndarray, path: Path) -> Path:
     """Draw the ratio of skill to data over evenly spaced transitions, one panel per skill."""
     step = max(1, log_w.shape[1] // SHOWN_ROWS)
@@ -76,12 +81,10 @@ def over_training(
     Without a constraint (`eps` is None), the divergence phi takes the place of its violation.
     """
     figure, axes = panels(3, height=1.9)
-    steps = [line["outer"] for line in lines]
+    steps = column(lines, "outer")
     names = [f"{kind}/{skill}" for kind in ("sigma", "phi") for skill in range(skills)]
     names.append("ratio_l1")
-    found = {}
-    for name in names:  # a step without the number leaves a gap
-        found[name] = np.array([line.get(name, np.nan) for line in lines])
+    found = {name: column(lines, name) for name in names}
     for skill in range(skills):
         axes[0, 0].plot(steps, found[f"sigma/{skill}"], color=colour(skill), label=f"skill {skill}")
         axes[1, 0].plot(steps, found[f"phi/{skill}"] - (eps or 0.0), color=colour(skill))
@@ -94,7 +97,7 @@ def over_training(
     axes[0, 0].legend(fontsize=7, ncols=skills, loc="upper right")
     axes[2, 0].plot(steps, found["ratio_l1"], color="black")
     axes[2, 0].set(ylabel="ratio l1", ylim=(0, 2.05), xlabel="outer step")
-    return save(figure, path, ["outer", *names], zip(steps, *found.values(), strict=True))
+    return save(figure, path, ["outer", *names], zip(steps.tolist(), *found.values(), strict=True))
 
 
 BARS = {
@@ -151,13 +154,13 @@ def embedding(points: list[np.ndarray], skills: int, path: Path) -> Path:
 def history(rows: list[dict[str, float]], path: Path) -> Path:
     """Draw return and diversity of the policies that were cloned at the run's checkpoints."""
     figure, axes = panels(1, 3)
-    steps = [row["outer"] for row in rows]
-    axes[0, 0].plot(steps, [row["return_pct_mean"] for row in rows], "o-", label="mean")
-    axes[0, 0].plot(steps, [row["return_pct_worst"] for row in rows], "o-", label="worst skill")
+    steps = column(rows, "outer")
+    axes[0, 0].plot(steps, column(rows, "return_pct_mean"), "o-", label="mean")
+    axes[0, 0].plot(steps, column(rows, "return_pct_worst"), "o-", label="worst skill")
     axes[0, 0].set(ylabel="return [% of expert]", xlabel="outer step", ylim=(0, None))
     axes[0, 0].legend(fontsize=7)
-    axes[0, 1].plot(steps, [1000 * row["height_std"] for row in rows], "o-")
+    axes[0, 1].plot(steps, 1000 * column(rows, "height_std"), "o-")
     axes[0, 1].set(ylabel="height spread [mm]", xlabel="outer step", ylim=(0, None))
-    axes[0, 2].plot(steps, [row["sf_l2_standardised"] for row in rows], "o-")
+    axes[0, 2].plot(steps, column(rows, "sf_l2_standardised"), "o-")
     axes[0, 2].set(ylabel="SF l2, standardised", xlabel="outer step", ylim=(0, None))
     return save(figure, path, list(rows[0]), (list(row.values()) for row in rows))

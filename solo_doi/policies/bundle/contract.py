@@ -116,7 +116,7 @@ def digest(data: bytes) -> str:
 
 def _frozen(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     if isinstance(value, list):
-        return tuple(_frozen(item) for item in value)
+        return tuple(map(_frozen, value))
     if isinstance(value, dict):
         return {name: _frozen(item) for name, item in value.items()}
     return value

@@ -36,7 +36,7 @@ def _checks(contract: Contract) -> Iterator[tuple[str, bool]]:
     yield "command", _has_command_in_range(contract)
     low = np.array(contract.envelope["low"])
     yield "envelope", bool((low <= contract.envelope["high"]).all())
-    yield "skills", all(_is_verdict(entry) for entry in contract.skills)
+    yield "skills", all(map(_is_verdict, contract.skills))
 
 
 def _is_control_period(period: float) -> bool:
