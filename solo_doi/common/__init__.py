@@ -1,1 +1,1 @@
-"""What every room may use: errors, files, settings, progress, provenance."""
+"""Shared by all rooms: errors, files, settings, progress, provenance."""

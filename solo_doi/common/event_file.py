@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -23,18 +22,20 @@ class EventFile:
         folder.mkdir(parents=True, exist_ok=True)
         # TensorBoard reads files in the order of their names: the time comes first.
         self._file = RecordWriter((folder / f"events.out.tfevents.{time.time():.6f}").open("wb"))
-        self._record(file_version="brain.Event:2")
-        self._record(step=first + 1, session_log=SessionLog(status=SessionLog.START))
+        self._record(Event(file_version="brain.Event:2"))
+        start = SessionLog(status=SessionLog.START)
+        self._record(Event(step=first + 1, session_log=start))
 
     def write(self, step: int, scalars: dict[str, float]) -> None:
         """Record one step."""
         values = [Summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
-        self._record(step=step, summary=Summary(value=values))
+        self._record(Event(step=step, summary=Summary(value=values)))
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _record(self, **content: Any) -> None:  # noqa: ANN401  # any field of an event
-        self._file.write(Event(wall_time=time.time(), **content).SerializeToString())
+    def _record(self, event: Event) -> None:
+        event.wall_time = time.time()
+        self._file.write(event.SerializeToString())
         self._file.flush()

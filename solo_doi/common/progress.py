@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING
 
 from rich.progress import Progress
+
+if TYPE_CHECKING:
+    from typing import Self  # Python 3.10 has none
 
 
 class ProgressDisplay:

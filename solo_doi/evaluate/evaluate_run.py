@@ -66,7 +66,7 @@ class EvaluationPlan:
     config: EvalConfig
     """Settings, extended by the parts that earlier results in `out` have."""
     select: bool
-    """Whether to write selection.json."""
+    """True to write selection.json."""
 
     @property
     def result_file(self) -> Path:

@@ -71,7 +71,7 @@ def write_evaluation(
     else:
         # A report that is there describes another policy: that of this one would be requested.
         (out / REPORT_FILE).unlink(missing_ok=True)
-    metrics = _finite(metrics)
+    metrics = _finite_metrics(metrics)
     write_text(out / METRICS_JSON, json.dumps(metrics, indent=1, allow_nan=False) + "\n")
     return metrics
 
@@ -100,12 +100,16 @@ def expert_walk(expert_file: Path, config: EvalConfig, robots: int) -> Walk:
     return measure(roll_out(read_policy(expert_file), 0, config, robots=robots), COMMANDED)
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+def _finite_metrics(metrics: Mapping[str, object]) -> dict[str, Any]:
     """Replace NaN and infinity by None: standard JSON has neither."""
+    return {name: _finite(value) for name, value in metrics.items()}
+
+
+def _finite(value: object) -> object:
     if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
+        return _finite_metrics(value)
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return list(map(_finite, value))
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -61,7 +61,7 @@ def read_policy(path: Path) -> MaskedPolicy:
     return result
 
 
-def write_policy(path: Path, policy: MaskedPolicy, **extras: Any) -> None:  # noqa: ANN401  # any value of torch.save
+def write_policy(path: Path, policy: MaskedPolicy, **extras: object) -> None:
     """Write a checkpoint that official tools can read, atomically; `extras` become further keys."""
     state = {"log_std": policy.log_std}
     for layer, weight, bias in zip(LAYERS, policy.weights, policy.biases, strict=True):

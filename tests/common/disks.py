@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def no_file_above(size: int) -> Iterator[None]:
-    """Have the system refuse to let files of this process grow beyond `size` bytes, as a full disk would."""
+    """Limit the size of files of this process [bytes], like a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -36,7 +36,7 @@ def small_disk(folder: Path, size: str) -> Iterator[None]:
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Make a folder read-only; by a mount where the tests run as root, whom no permission stops."""
+    """Make a folder read-only. Root ignores permissions, so tests that run as root use a mount."""
     if os.geteuid() != 0:
         folder.chmod(0o555)
         try:

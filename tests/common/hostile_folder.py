@@ -6,9 +6,20 @@ import sys
 from pathlib import Path
 
 PACKAGES = (
-    "collect", "deploy", "lcm", "numpy", "onnxruntime", "rich", "sitecustomize", "solo_doi",
-    "solo_isaac", "torch", "tyro", "usercustomize", "yaml",
-)  # fmt: skip
+    "collect",
+    "deploy",
+    "lcm",
+    "numpy",
+    "onnxruntime",
+    "rich",
+    "sitecustomize",
+    "solo_doi",
+    "solo_isaac",
+    "torch",
+    "tyro",
+    "usercustomize",
+    "yaml",
+)
 """Hostile names beside those of the standard library."""
 PROGRAM = """
 with open({record!r}, "a") as file:

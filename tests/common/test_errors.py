@@ -23,7 +23,10 @@ from solo_doi.data.shard import DataError
     ids=lambda error: type(error).__name__,
 )
 def test_an_error_travels_between_processes_as_what_it_is(error: SoloError) -> None:
-    """A worker's error must reach the user with kind and message; one that cannot be unpickled breaks the pool."""
+    """A worker's error must reach the user with kind and message.
+
+    One that cannot be unpickled breaks the pool.
+    """
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
     assert str(copy) == str(error)
@@ -51,7 +54,7 @@ def test_an_unknown_name_comes_with_the_nearest_and_all_others() -> None:
 def test_a_command_ends_with_one_line(
     error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture
 ) -> None:
-    """What the user can mend has no traceback; what only we can mend keeps it."""
+    """Errors of the user have no traceback; errors of the program keep it."""
     with pytest.raises(SystemExit) as exit_, one_line("solo-x", "Go on later."):
         raise error
     assert exit_.value.code == code

@@ -139,7 +139,7 @@ def test_any_content_is_saved_as_torch_saves_it(tmp_path: Path) -> None:
 
 
 def test_a_place_is_tried_without_a_trace(tmp_path: Path) -> None:
-    """What is there stays, and nothing is left beside it."""
+    """The old file stays, and no temporary file remains."""
     path = tmp_path / "file.txt"
     write_text(path, "old")
     check_writable(path)
@@ -148,6 +148,6 @@ def test_a_place_is_tried_without_a_trace(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work() -> None:
-    """Also by root, whom no permission stops."""
+    """Also for root, which ignores permissions."""
     with pytest.raises(WriteError, match=r"/proc/file.txt: cannot be written"):
         check_writable(Path("/proc/file.txt"))

@@ -37,8 +37,10 @@ def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
     """SIGKILL runs no clean-up; the system releases the lock."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as holder:  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(InUseError), exclusive(tmp_path, ""):

@@ -29,12 +29,12 @@ def write(run: Path, first: int, numbers: list[int], value: float = 0.0) -> None
 
 
 def lines(run: Path) -> list[dict[str, float]]:
-    """What a program reads."""
+    """Metrics as a program reads them."""
     return [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
 
 
 def events(run: Path, name: str) -> list[tuple[int, float]]:
-    """What TensorBoard shows."""
+    """Metrics as TensorBoard shows them."""
     found = EventAccumulator(str(run / "tensorboard"))
     found.Reload()
     return [(event.step, event.value) for event in found.Scalars(name)]
@@ -60,7 +60,7 @@ def test_a_line_is_there_before_the_log_is_closed(tmp_path: Path) -> None:
 
 
 def test_a_continued_run_drops_what_it_does_again(tmp_path: Path) -> None:
-    """Saved at 2, killed after 4, continued: steps 3 and 4 are there once, with the second values."""
+    """Saved at 2, killed after 4, continued: steps 3 and 4 appear once, with new values."""
     write(tmp_path, 0, [1, 2, 3, 4], value=1.0)
     write(tmp_path, 2, [3, 4, 5], value=2.0)
     expected = [(1, 1.0), (2, 1.0), (3, 2.0), (4, 2.0), (5, 2.0)]
@@ -86,7 +86,7 @@ def test_a_run_begun_again_forgets_the_old_one(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
-    """What was written before stays."""
+    """Earlier lines stay."""
     log = MetricsLog(tmp_path, "outer", 0)
     log.write(1, {"phi/0": 0.5})
     with (
@@ -103,7 +103,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_disk_that_events_find_full_is_one_clear_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever meets the disk first."""
+    """Any of the files may be the first to fail."""
     full = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     log = MetricsLog(tmp_path, "outer", 0)
     monkeypatch.setattr(EventFile, "write", full)

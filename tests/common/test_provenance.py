@@ -1,4 +1,4 @@
-"""What made an artefact."""
+"""Versions and commit of the software."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solo_doi.common import provenance
 
 
 def test_versions_are_those_that_are_installed() -> None:
-    """Of Python, this project and the packages that numbers depend on."""
+    """Versions of Python, this project and the packages that affect results."""
     found = provenance.software()
     assert found["python"] == platform.python_version()
     assert found["solo-doi"] == __version__

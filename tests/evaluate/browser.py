@@ -23,15 +23,21 @@ addEventListener("load", () => parent.postMessage(JSON.stringify({
   markup: document.querySelectorAll("b, script").length - 1,
 }), "*"));
 </script>"""
-# A window of Chromium cannot be as narrow as a phone, a frame can. Answers come by message: pages from files may not
-# look into each other.
+# A window of Chromium cannot be as narrow as a phone; a frame can. Answers come by message, since
+# pages from files have no access to each other.
 WRAPPER = """<!doctype html><html><body><pre id="answer"></pre><script>
-addEventListener("message", event => {{ document.getElementById("answer").textContent = event.data; }});
-</script><iframe src="page.html" style="border: 0; width: {width}px; height: 844px"></iframe></body></html>"""
+addEventListener("message", event => {{
+  document.getElementById("answer").textContent = event.data;
+}});
+</script><iframe src="page.html" style="border: 0; width: {width}px; height: 844px"></iframe>
+</body></html>"""
 
 
 def on_a_phone(page: Path, folder: Path, width: int = PHONE) -> dict[str, Any]:
-    """Widths of window, content and pictures of a page, and its captions; skip where there is no Chromium."""
+    """Widths of window, content and pictures of a page, and its captions.
+
+    Skip where there is no Chromium.
+    """
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("needs the program chromium (on Debian: apt install chromium)")
@@ -39,10 +45,17 @@ def on_a_phone(page: Path, folder: Path, width: int = PHONE) -> dict[str, Any]:
     (folder / "page.html").write_text(page.read_text() + MEASURE)
     (folder / "wrapper.html").write_text(WRAPPER.format(width=width))
     command = [
-        browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=800,900",
-        f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=5000", "--dump-dom",
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--window-size=800,900",
+        f"--user-data-dir={folder / 'profile'}",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
         (folder / "wrapper.html").resolve().as_uri(),
-    ]  # fmt: skip
+    ]
     dump = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     answer = re.search(r'<pre id="answer">(.+?)</pre>', dump, re.DOTALL)
     assert answer is not None, dump[:1000]

@@ -77,13 +77,13 @@ def trained_alone(train_tiny: Train, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def roll_outs(monkeypatch: pytest.MonkeyPatch) -> RollOuts:
-    """No simulator: made-up recordings, and a list of what was asked for."""
+    """Made-up recordings instead of a simulator, and a list of the requests."""
     return stand_in(monkeypatch.setattr)
 
 
 @pytest.fixture(autouse=True)
 def fresh_expert() -> None:
-    """What a test made of the expert's rollouts is not another's."""
+    """Clear the cache of the expert's rollouts between tests."""
     write_module.expert_walk.cache_clear()
 
 

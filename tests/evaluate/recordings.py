@@ -24,7 +24,7 @@ def feet(
     lift: float = 0.06,
     duty: float = 0.6,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Heights of foot centres and contacts, (T, 1, 4): on the ground for `duty` of a stride, else half a sine up."""
+    """Foot heights and contacts (T, 1, 4): `duty` of a stride on the ground, else half a sine."""
     time = np.arange(steps)[:, None] * CONTROL_DT
     cycle = (time * frequency - np.array(phases) + 0.5) % 1.0 - 0.5  # 0 when the foot is highest
     swing = np.abs(cycle) < (1 - duty) / 2
@@ -33,7 +33,7 @@ def feet(
 
 
 def walking(gait: str, steps: int = 100, num_robots: int = 1) -> Recording:
-    """Robots that stand at 0.25 m and glide along while their feet are said to walk."""
+    """Robots that glide at a height of 0.25 m, with recorded feet that walk."""
     motion = standing(CONTROL_SETUPS["locomotion"], num_robots)
     height, contact = feet(GAITS[gait], steps=steps)
     position_w = np.tile(motion.base_position_w, (steps, 1, 1))

@@ -25,7 +25,7 @@ TRANSFER = SKILLS * len(CONDITIONS)
 
 
 def metrics_of(run: str = "run") -> dict[str, Any]:
-    """What its evaluation holds."""
+    """Metrics of a run."""
     return json.loads(Path(run, "evaluation", "metrics.json").read_text())
 
 
@@ -66,7 +66,7 @@ def test_another_expert_is_another_evaluation(
 def test_another_policy_is_another_evaluation(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Whether the run changed, or another run's results lie in the same place."""
+    """Either the run changed, or the folder has another run's results."""
     shutil.copytree("run", "other")
     with h5py.File("other/policy.h5", "r+") as file:
         file["head_bias"][:] = 0.5
@@ -92,7 +92,7 @@ def test_results_that_cannot_be_used_are_made_anew(
 def test_a_page_that_was_lost_is_made_anew(
     here: Path, trained_alone: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Numbers alone are not all that was asked for."""
+    """The report was requested, too."""
     shutil.copytree(trained_alone, "alone")
     page = Path("alone/evaluation/report.html")
     for asked, lost in (
@@ -116,7 +116,7 @@ def test_a_page_that_was_lost_is_made_anew(
 def test_a_comparison_keeps_what_was_found_before(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Numbers alone are asked for, and are there already: neither transfer nor page is touched, nothing rolled out."""
+    """The requested numbers exist: transfer table and report stay, nothing is rolled out."""
     assert solo_eval("run", "--select", "--history", *FEW)[0] == 0
     before, asked = tree(Path("run")), len(roll_outs.asked)
     assert solo_eval("--compare", "run", *NUMBERS)[0] == 0
@@ -127,7 +127,7 @@ def test_a_comparison_keeps_what_was_found_before(
 def test_what_is_asked_for_later_is_added(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """The transfer table is not rolled out again for the history, though with the settings it was made with."""
+    """The history keeps the transfer table and its settings."""
     assert solo_eval("run", "--select", "--estimator-episodes", "2", *NUMBERS)[0] == 0
     transfer = metrics_of()["transfer"]
     roll_outs.asked.clear()
@@ -144,7 +144,7 @@ def test_what_is_asked_for_later_is_added(
 def test_what_is_made_anew_is_made_whole(
     flags: tuple[str, ...], here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """With its transfer table and its page, though numbers alone are asked for: none would match the others."""
+    """Transfer table and report are made again, too: old ones would not match the new numbers."""
     assert solo_eval("run", "--select", *FEW)[0] == 0
     page = Path("run/evaluation/report.html")
     written = page.stat().st_mtime_ns
@@ -159,7 +159,7 @@ def test_what_is_made_anew_is_made_whole(
 def test_a_page_of_another_policy_does_not_stay(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Nor do its other parts: the run was trained anew."""
+    """Its other parts are removed, too: the run has another policy now."""
     assert solo_eval("run", "--select", *FEW)[0] == 0
     with h5py.File("run/policy.h5", "r+") as file:
         file["head_bias"][:] = 0.5
@@ -181,7 +181,7 @@ def test_numbers_of_other_definitions_are_made_anew(
     roll_outs: RollOuts,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By what definitions say, and by the version of the measures."""
+    """A changed definition or version of the measures invalidates old results."""
     with monkeypatch.context() as patch:
         for module in ("cache", "write_evaluation"):
             patch.setattr(f"solo_doi.evaluate.{module}.{name}", value)

@@ -23,8 +23,8 @@ from .browser import PHONE, on_a_phone
 from .report.test_html_report import Page, assert_self_contained
 
 
-def metrics(seed: int = 0, **changes: Any) -> dict[str, Any]:  # whatever metrics hold
-    """What an evaluation tells, with numbers drawn by a seed."""
+def metrics(seed: int = 0, **changes: Any) -> dict[str, Any]:  # any entry of metrics.json
+    """Metrics of an evaluation, with numbers drawn by a seed."""
     rng = np.random.default_rng(seed)
     drawn = {name: float(rng.uniform(0, 2)) for name in MEASURES} | {
         "return_pct_mean": float(rng.uniform(50, 100))
@@ -42,11 +42,15 @@ def metrics(seed: int = 0, **changes: Any) -> dict[str, Any]:  # whatever metric
 
 
 def alone(seed: int = 0) -> dict[str, Any]:
-    """What an evaluation of a single skill tells."""
+    """Metrics of an evaluation with a single skill."""
     return {
-        "run": f"run{seed}", "objective": "smodice", "multipliers": "learned", "eps": 2.0, "seed": seed,
+        "run": f"run{seed}",
+        "objective": "smodice",
+        "multipliers": "learned",
+        "eps": 2.0,
+        "seed": seed,
         "skills": [{"return_pct": 97.5}],
-    }  # fmt: skip
+    }
 
 
 def table(path: Path) -> dict[str, dict[str, str]]:
@@ -77,11 +81,13 @@ def test_runs_that_differ_by_seed_alone_have_one_name(changes: dict[str, Any], n
 
 
 def test_variants_of_different_eps_are_groups_of_their_own(tmp_path: Path) -> None:
-    """In table and figures; the eps of a variant that has but one is not told."""
+    """In table and figures; the name of a variant with a single eps leaves it out."""
     found = [
-        metrics(1, run="no hold-eps0-seed1", eps=0.0), metrics(2, run="no hold-eps2-seed1"),
-        metrics(3, run="no hold-eps2-seed2"), metrics(4, run="short-eps2-seed1"),
-    ]  # fmt: skip
+        metrics(1, run="no hold-eps0-seed1", eps=0.0),
+        metrics(2, run="no hold-eps2-seed1"),
+        metrics(3, run="no hold-eps2-seed2"),
+        metrics(4, run="short-eps2-seed1"),
+    ]
     runs = {tmp_path / run["run"]: run for run in found}
     compare(runs, tmp_path / "out")
     rows = table(tmp_path / "out" / "compare.md")
@@ -92,7 +98,10 @@ def test_variants_of_different_eps_are_groups_of_their_own(tmp_path: Path) -> No
 
 
 def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
-    """In the table as text of three digits, in the figure's numbers to the last; runs of other kinds have no part."""
+    """In the table as text of three digits, in the figure's numbers to the last.
+
+    Runs of other kinds have no part.
+    """
     group = [metrics(seed) for seed in range(5)]
     others = [metrics(seed, eps=4.0) for seed in (7, 8)]
     runs = {tmp_path / f"run{number}": found for number, found in enumerate([*group, *others])}
@@ -144,8 +153,9 @@ def test_a_single_skill_has_a_return_and_no_diversity(tmp_path: Path) -> None:
         assert row.pop("") == "smodice"
         assert row.pop("runs") == "2"
         assert {title: cell for title, cell in row.items() if cell} == {
-            MEASURES["return_pct_mean"]: "97.5 (97.5 to 97.5)", MEASURES["return_pct_worst"]: "97.5 (97.5 to 97.5)",
-        }  # fmt: skip
+            MEASURES["return_pct_mean"]: "97.5 (97.5 to 97.5)",
+            MEASURES["return_pct_worst"]: "97.5 (97.5 to 97.5)",
+        }
 
 
 def test_every_run_is_a_dot(tmp_path: Path) -> None:
@@ -163,7 +173,10 @@ def test_every_run_is_a_dot(tmp_path: Path) -> None:
 
 
 def test_ratios_over_training_are_those_of_the_logs(tmp_path: Path) -> None:
-    """Runs without a log, or with lines that lack the number, leave gaps; without any log there is no such figure."""
+    """Runs without a log, or with lines that lack the number, leave gaps.
+
+    Without any log there is no such figure.
+    """
     runs = {tmp_path / name: metrics(number) for number, name in enumerate(("one", "two", "none"))}
     compare(runs, tmp_path / "before")
     assert not (tmp_path / "before" / "over_steps.csv").exists()
@@ -196,9 +209,11 @@ def test_histories_are_drawn_over_training(tmp_path: Path) -> None:
     with (tmp_path / "out" / "over_steps.csv").open(newline="") as file:
         rows = [tuple(row.values()) for row in csv.DictReader(file)]
     assert rows == [
-        ("eps 2", "one", "sf_l2_standardised", "2", "6.0"), ("eps 2", "one", "sf_l2_standardised", "4", "12.0"),
-        ("eps 2", "one", "return_pct_mean", "2", "92.0"), ("eps 2", "one", "return_pct_mean", "4", "94.0"),
-    ]  # fmt: skip
+        ("eps 2", "one", "sf_l2_standardised", "2", "6.0"),
+        ("eps 2", "one", "sf_l2_standardised", "4", "12.0"),
+        ("eps 2", "one", "return_pct_mean", "2", "92.0"),
+        ("eps 2", "one", "return_pct_mean", "4", "94.0"),
+    ]
 
 
 def test_the_page_has_the_table_and_fits_a_phone(tmp_path: Path) -> None:
@@ -236,7 +251,7 @@ def test_runs_of_one_name_with_other_settings_are_not_pooled(tmp_path: Path) -> 
 
 
 def test_runs_of_other_data_are_not_pooled(tmp_path: Path) -> None:
-    """Whatever place it is in: its content counts; a run that does not tell is of neither."""
+    """Content counts, not place; a run without a record belongs to neither group."""
     runs: dict[Path, dict[str, Any]] = {}
     for seed, transitions in enumerate((1000, 1000, 250)):
         run = tmp_path / f"run{seed}"

@@ -37,7 +37,10 @@ def tree(folder: Path) -> dict[Path, int]:
 
 
 def refusal(solo_eval: Evaluate, roll_outs: RollOuts, *arguments: object) -> str:
-    """The only line that a refused command prints; it has neither rolled out nor written anything."""
+    """The only line that a refused command prints.
+
+    It has neither rolled out nor written anything.
+    """
     before = tree(Path())
     code, output, errors = solo_eval(*arguments)
     assert code == 1
@@ -60,16 +63,16 @@ def test_what_is_no_run_is_refused(here: Path, solo_eval: Evaluate, roll_outs: R
         found = refusal(solo_eval, roll_outs, name, *NUMBERS)
         assert found == f"{name}: not a run of solo-train, it has no config.yaml."
     found = refusal(solo_eval, roll_outs, "nowhere", *NUMBERS)
-    assert (
-        found
-        == "nowhere: no such directory. Expected a run of solo-train, or a bundle (.onnx) of solo-export."
+    assert found == (
+        "nowhere: no such directory. Expected a run of solo-train, "
+        "or a bundle (.onnx) of solo-export."
     )
 
 
 def test_a_folder_with_a_bundle_alone_is_refused(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Of another program's run: the bundle is named instead of advice to train on."""
+    """The message names the bundle instead of advice to continue training."""
     Path("other").mkdir()
     for name in ("config.yaml", "skills.onnx"):
         Path("other", name).write_text("anything")
@@ -88,7 +91,7 @@ def test_results_need_a_directory(
 
 
 def test_an_unfinished_run_is_refused(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
-    """It is said how to go on."""
+    """The message names the command to continue."""
     Path("run/summary.json").unlink()
     found = refusal(solo_eval, roll_outs, "run", *NUMBERS)
     assert found == "run: training has not finished. Continue it with `solo-train --resume run`."
@@ -98,7 +101,7 @@ def test_an_unfinished_run_is_refused(here: Path, solo_eval: Evaluate, roll_outs
 def test_a_policy_that_cannot_be_read_is_refused(
     kind: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Of another version, damaged, or none at all."""
+    """Another version, a damaged file, or no file."""
     path = Path("run/policy.h5")
     if kind == "version":
         with h5py.File(path, "r+") as file:
@@ -114,20 +117,29 @@ def test_a_policy_that_cannot_be_read_is_refused(
     assert found.startswith(f"run/policy.h5: {expected}")
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("summary.json", "run/summary.json: not valid JSON"), ("config.yaml", "run/config.yaml: Unknown setting 'epz'."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("summary.json", "run/summary.json: not valid JSON"),
+        ("config.yaml", "run/config.yaml: Unknown setting 'epz'."),
+    ],
+)
 def test_a_damaged_run_is_refused(
     name: str, message: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Each of the files that say what it is."""
+    """Summary and configuration are both checked."""
     Path("run", name).write_text("epz: 1\n")
     assert message in refusal(solo_eval, roll_outs, "run", *NUMBERS)
 
 
-@pytest.mark.parametrize(("flag", "number", "message"), [
-    ("--steps", 99, "expected at least 100"), ("--episodes", 3, "expected at least 4"), ("--seed", -1, "0 or more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("flag", "number", "message"),
+    [
+        ("--steps", 99, "expected at least 100"),
+        ("--episodes", 3, "expected at least 4"),
+        ("--seed", -1, "0 or more"),
+    ],
+)
 def test_too_little_to_measure_is_refused(
     flag: str, number: int, message: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
@@ -176,7 +188,7 @@ def test_an_expert_that_cannot_be_read_is_refused(
 
 
 def test_a_history_needs_checkpoints(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
-    """It is said before anything is rolled out."""
+    """The refusal comes before the first rollout."""
     shutil.rmtree("run/checkpoints")
     assert refusal(solo_eval, roll_outs, "run", *NUMBERS, "--history").startswith(
         "run: kept no checkpoints."
@@ -282,7 +294,7 @@ def test_select_records_robust_skills_in_the_run(
 def test_a_selection_does_not_grow_old(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Evaluated anew, a run says of its robust skills what its numbers say; elsewhere it stays as it was."""
+    """A new evaluation updates the selection of the run; results elsewhere do not change it."""
     path = Path("run/selection.json")
     assert solo_eval("run", "--select", *NUMBERS)[0] == 0
     path.write_text("old")
@@ -342,7 +354,7 @@ def test_a_comparison_may_go_elsewhere(
 def test_a_history_clones_policies_once(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """The second evaluation reads what the first one left; both tell the same."""
+    """The second evaluation reads the policies of the first; both have the same results."""
     found = []
     for arguments in ((), ("--again",)):
         assert solo_eval("run", "--history", *NUMBERS, *arguments)[0] == 0

@@ -1,4 +1,4 @@
-"""solo-eval on bundles: the same skills as their run's, without what only the run knows."""
+"""solo-eval on bundles: the same skills as in the run, without the record of training."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def metrics_of(out: str) -> dict[str, Any]:
-    """What was written."""
+    """Written metrics."""
     return json.loads(Path(out, "metrics.json").read_text())
 
 
@@ -50,7 +50,7 @@ def test_a_bundle_is_rolled_out_as_its_policy_is(here: Path) -> None:
 def test_numbers_of_a_bundle_are_those_of_its_rollouts(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """What only training knows is not there."""
+    """Numbers of training are absent."""
     code, output, _ = solo_eval("skills.onnx", *NUMBERS, "--out", "out")
     assert code == 0
     assert output.startswith("skills.onnx: out/metrics.json\n")
@@ -100,7 +100,7 @@ def test_the_page_says_what_is_absent(here: Path, solo_eval: Evaluate) -> None:
 
 @pytest.mark.usefixtures("roll_outs")
 def test_bundles_are_compared_by_name(here: Path, solo_eval: Evaluate) -> None:
-    """They do not know eps and seed."""
+    """A bundle has neither eps nor seed."""
     write(Path("other.onnx"))
     assert (
         solo_eval("skills.onnx", "other.onnx", *NUMBERS, "--compare", "--out", "compared")[0] == 0
@@ -111,12 +111,23 @@ def test_bundles_are_compared_by_name(here: Path, solo_eval: Evaluate) -> None:
     assert "| other.onnx | 1 |" in table
 
 
-@pytest.mark.parametrize(("name", "flags", "message"), [
-    ("none.onnx", (), "none.onnx: no such file. Expected a bundle written by solo-export."),
-    ("damaged.onnx", (), "damaged.onnx: not a bundle of solo-export, or changed after it was written"),
-    ("navigation.onnx", (), "navigation.onnx: made for task 'navigation', skills are evaluated at 'locomotion'."),
-    ("skills.onnx", ("--history",), "skills.onnx: a bundle has no checkpoints."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "flags", "message"),
+    [
+        ("none.onnx", (), "none.onnx: no such file. Expected a bundle written by solo-export."),
+        (
+            "damaged.onnx",
+            (),
+            "damaged.onnx: not a bundle of solo-export, or changed after it was written",
+        ),
+        (
+            "navigation.onnx",
+            (),
+            "navigation.onnx: made for task 'navigation', skills are evaluated at 'locomotion'.",
+        ),
+        ("skills.onnx", ("--history",), "skills.onnx: a bundle has no checkpoints."),
+    ],
+)
 def test_what_cannot_be_evaluated_is_refused(
     name: str,
     flags: tuple[str, ...],

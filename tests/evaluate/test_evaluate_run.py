@@ -1,4 +1,4 @@
-"""A tiny run evaluated from end to end: rollouts in both simulators, policies along training, figures, page."""
+"""A tiny run evaluated from end to end: rollouts, training history, figures, report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def copied(run: Path, folder: Path) -> Path:
 
 
 def metrics_of(out: Path) -> dict[str, Any]:
-    """What was written, if it is JSON by the letter: no NaN, no infinity."""
+    """Written metrics; they must be standard JSON without NaN and infinity."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not JSON")
@@ -150,7 +150,7 @@ def test_the_page_is_one_file_and_names_are_text(evaluated: Path) -> None:
 
 
 def test_the_page_is_whole_on_a_phone(evaluated: Path, tmp_path: Path) -> None:
-    """Every figure is there, none is wider than the screen, and nothing has to be pushed sideways."""
+    """Every figure is there, none is wider than the screen, and nothing scrolls sideways."""
     found = on_a_phone(evaluated / "evaluation" / "report.html", tmp_path)
     assert found["width"] == PHONE
     assert found["content"] <= PHONE
@@ -167,7 +167,10 @@ def test_the_page_is_whole_on_a_phone(evaluated: Path, tmp_path: Path) -> None:
 def test_without_pictures_there_are_only_numbers(
     trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
 ) -> None:
-    """All of them, the map's too, but nothing is filmed or drawn; what is returned is what is written."""
+    """All of them, the map's too, but nothing is filmed or drawn.
+
+    What is returned is what is written.
+    """
     metrics = write_evaluation(trained, expert, NUMBERS, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["metrics.json"]
     assert metrics == metrics_of(tmp_path / "out")
@@ -181,7 +184,10 @@ def test_without_pictures_there_are_only_numbers(
 def test_the_expert_that_smodice_recovered_is_rolled_out_too(
     trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
 ) -> None:
-    """In the same domains, with its velocity beside the expert's; a run without it has no such numbers."""
+    """In the same domains, with its velocity beside the expert's.
+
+    A run without it has no such numbers.
+    """
     run = copied(trained, tmp_path)
     found = write_evaluation(run, expert, NUMBERS, tmp_path / "out")["smodice"]
     assert {"return_pct", "vx", "vx_pct", "falls", "success", "intervals"} <= found.keys()
@@ -263,7 +269,7 @@ def test_what_is_no_number_is_null(trained: Path, expert: Path, tmp_path: Path) 
 def test_a_run_is_named_even_where_it_is(
     trained: Path, expert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`solo-eval .` knows what the directory is called."""
+    """`solo-eval .` finds the name of the directory."""
     monkeypatch.chdir(trained)
     assert write_evaluation(Path(), expert, NUMBERS, tmp_path / "out")["run"] == trained.name
 
@@ -288,7 +294,7 @@ def test_a_policy_of_another_task_is_refused(trained: Path, expert: Path, tmp_pa
 
 
 def trained_config(run: Path) -> RunConfig:
-    """How a run was trained."""
+    """Settings of a run."""
     return settings.read(RunConfig, run / "config.yaml")
 
 
@@ -303,7 +309,10 @@ def assert_same_policy(one: SkillPolicy, other: SkillPolicy) -> None:
 def test_policies_along_training_are_cloned_once(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second time they are read, and neither data nor training are needed; they differ from each other."""
+    """The second time they are read, and neither data nor training are needed.
+
+    They differ from each other.
+    """
     run = copied(trained, tmp_path)
     first = policies_over_training(run, trained_config(run))
     monkeypatch.setattr(history_module, "Training", None)

@@ -1,4 +1,4 @@
-"""Which skills are robust, and what the choice says of itself."""
+"""Selection of robust skills, and the record of the choice."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) -> None:
-    """Both simulators, nominal and randomised, with the base known and estimated, which is slow and done less."""
+    """Both simulators, nominal and randomised, base known and estimated (fewer rollouts)."""
     found = transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(episodes=5, estimator_episodes=3))
     places = [
         (sim, kind, base)

@@ -1,4 +1,4 @@
-"""The card of the skills that come with the package tells of these skills, and of no earlier ones."""
+"""The card of the shipped skills describes the present files, not earlier ones."""
 
 from __future__ import annotations
 
@@ -28,9 +28,16 @@ def test_the_command_is_that_of_the_run() -> None:
 def test_the_tables_are_those_of_the_evaluation() -> None:
     """Every skill's row, and every condition of the selection."""
     for skill in METRICS["skills"]:
-        numbers = f"| {skill['skill']} | {skill['return_pct']:.0f} | {skill['vx']:.2f} | {skill['falls']} |"
-        shape = f" {1000 * skill['height_mean']:.0f} | {1000 * skill['height_std']:.1f} | {1000 * skill['clearance']:.0f} |"
-        assert numbers + shape in CARD
+        cells = [
+            f"{skill['skill']}",
+            f"{skill['return_pct']:.0f}",
+            f"{skill['vx']:.2f}",
+            f"{skill['falls']}",
+            f"{1000 * skill['height_mean']:.0f}",
+            f"{1000 * skill['height_std']:.1f}",
+            f"{1000 * skill['clearance']:.0f}",
+        ]
+        assert "| " + " | ".join(cells) + " |" in CARD
     for row in METRICS["transfer"]:
         assert f"{row['vx']:.2f} m/s, {row['falls']} falls, {100 * row['success']:.0f}%" in CARD
     assert METRICS["selected"] == [*range(len(METRICS["skills"]))]
@@ -38,6 +45,6 @@ def test_the_tables_are_those_of_the_evaluation() -> None:
 
 
 def test_the_library_ships_the_expert_that_data_were_collected_with() -> None:
-    """The library has its own copy, since it does not know the collection."""
+    """The library has a copy, since it must not depend on the collection."""
     collected = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion" / "expert.pt"
     assert SHIPPED_EXPERT.read_bytes() == collected.read_bytes()

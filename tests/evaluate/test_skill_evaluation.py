@@ -25,21 +25,38 @@ from .walks import FEATURES, MadeUpPolicy, RollOuts, assert_same_walk, made_up_w
 
 FEW = EvalConfig(episodes=4, steps=100, randomisation="robust", pictures=False)
 OF_EACH = {
-    "return", "vx", "power", "energy", "falls", "height_mean", "height_std", "clearance",
-    "frequency", "diagonal_phase", "pair_phase", "success",
-}  # fmt: skip
+    "return",
+    "vx",
+    "power",
+    "energy",
+    "falls",
+    "height_mean",
+    "height_std",
+    "clearance",
+    "frequency",
+    "diagonal_phase",
+    "pair_phase",
+    "success",
+}
 OF_SKILLS = {"skill", "return_pct", "intervals"}
 OF_SEVERAL = {
-    "return_pct_mean", "return_pct_worst", "sf_l2", "sf_l2_standardised", "height_std",
-    "told_apart", "mutual_information", "visibly_different", "spread",
-}  # fmt: skip
+    "return_pct_mean",
+    "return_pct_worst",
+    "sf_l2",
+    "sf_l2_standardised",
+    "height_std",
+    "told_apart",
+    "mutual_information",
+    "visibly_different",
+    "spread",
+}
 
 
 # --- Rollouts ------------------------------------------------------------------------------------
 
 
 def test_equal_policies_give_identical_walks() -> None:
-    """Two skills and the expert that act alike: the same domains, noise and pushes, down to the last bit."""
+    """Two equal skills and an equal expert have the same domains, noise and pushes."""
     evaluation = evaluate(MadeUpPolicy(0.0, 0.0), MadeUpPolicy(0.0), FEW)
     assert len(evaluation.walks) == 2
     for walk in evaluation.walks:
@@ -71,7 +88,7 @@ def test_skills_that_act_differently_meet_the_same_robots(monkeypatch: pytest.Mo
 
 
 def test_a_skill_is_asked_what_it_would_do_in_every_step() -> None:
-    """Observations of all robots in single precision, as policies take them; the skill that was asked for answers."""
+    """The requested skill gets the observations of all robots in single precision."""
     policy = MadeUpPolicy(0.0, 0.4)
     still, crouched = (roll_out(policy, skill, FEW, "mujoco", "none", 2) for skill in (0, 1))
     assert len(policy.seen) == 2 * FEW.steps
@@ -108,8 +125,10 @@ def test_films_are_made_for_pictures_only(pictures: bool, roll_outs: RollOuts) -
     films = [asked for asked in roll_outs.asked if asked[-1] == 1]
     assert films == ([(0, "mujoco", "none", 1), (1, "mujoco", "none", 1)] if pictures else [])
     assert [asked for asked in roll_outs.asked if asked[-1] > 1] == [
-        (0, "pybullet", "paper", 30), (0, "pybullet", "paper", 30), (1, "pybullet", "paper", 30),
-    ]  # fmt: skip
+        (0, "pybullet", "paper", 30),
+        (0, "pybullet", "paper", 30),
+        (1, "pybullet", "paper", 30),
+    ]
 
 
 # --- Descriptions --------------------------------------------------------------------------------
@@ -128,7 +147,7 @@ def test_the_expert_itself_has_a_return_of_a_hundred_percent() -> None:
 
 
 def test_a_description_has_every_number_and_is_json() -> None:
-    """Of the expert, of each skill, and of all of them."""
+    """Measures of the expert, of each skill, and of all skills together."""
     evaluation = Evaluation(made_up_walk(), [made_up_walk(seed=1), made_up_walk(seed=2)], [])
     described = describe_skills(evaluation)
     assert described.keys() == {"expert", "skills", *OF_SEVERAL}
@@ -149,7 +168,10 @@ def test_a_single_skill_has_nothing_to_differ_from() -> None:
 
 
 def test_distances_are_measured_in_deviations_of_the_expert() -> None:
-    """A feature the expert keeps within 0.1 counts ten times; one it never changes counts as it is."""
+    """A feature the expert keeps within 0.1 counts ten times.
+
+    One it never changes counts as it is.
+    """
     successor = np.zeros((4, FEATURES))
     successor[:, 0] = [-0.1, 0.1, -0.1, 0.1]
     expert = made_up_walk(4, successor=successor)

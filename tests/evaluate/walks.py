@@ -28,7 +28,10 @@ def made_up_walk(
     fallen: np.ndarray | None = None,
     **means: float,
 ) -> Walk:
-    """Robots that walk well; measures given by name get these means, with noise of a standard deviation `spread`."""
+    """Robots that walk well.
+
+    Measures given by name get these means, with noise of a standard deviation `spread`.
+    """
     rng = np.random.default_rng(seed)
     usual = {
         "reward": 0.9,
@@ -64,7 +67,7 @@ class MadeUpPolicy:
 
     @property
     def num_skills(self) -> int:
-        """How many skills there are."""
+        """Number of skills."""
         return len(self.actions)
 
     def mean_action(self, observation: np.ndarray, skill: int) -> np.ndarray:
@@ -74,10 +77,10 @@ class MadeUpPolicy:
 
 
 class RollOuts:
-    """Stands in for the simulator: every skill trots at a height of its own; notes what was asked for."""
+    """Stand-in for the simulator: every skill trots at another height. Records the requests."""
 
     def __init__(self) -> None:
-        """Nothing was asked for yet."""
+        """Start without requests."""
         self.asked: list[tuple[int, str, str, int]] = []
         self.estimated: list[bool] = []
 
@@ -97,7 +100,7 @@ class RollOuts:
         *,
         estimator: bool = False,
     ) -> Recording:
-        """A recording with a little noise, the same whenever the same is asked for."""
+        """A recording with a little noise, equal for equal requests."""
         sim, randomisation = sim or config.sim, randomisation or config.randomisation
         robots = robots or config.episodes
         self.asked.append((skill, sim, randomisation, robots))

@@ -31,7 +31,7 @@ def plain_run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def evaluated_run(plain_run: Path) -> Path:
-    """A run with all that its bundle tells of."""
+    """A run with evaluation and provenance."""
     (plain_run / "evaluation").mkdir()
     (plain_run / "evaluation" / "metrics.json").write_text(json.dumps(METRICS))
     evaluated_as_it_is(plain_run)

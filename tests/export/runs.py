@@ -1,4 +1,4 @@
-"""What solo-train and solo-eval leave, as far as solo-export reads it."""
+"""Files of solo-train and solo-eval that solo-export reads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ classifier:
 discriminator:
   terms: [linear_velocity, angular_velocity, gravity, joint_position]
 """
-"""Part of the configuration of a run of version 0.1 that says what it was trained for."""
+"""Part of the configuration of a 0.1 run that records the task and terms of its training."""
 PROVENANCE = {"data": {"crc32": 123}, "expert": {"crc32": 456}, "software": {"torch": "1.2.3"}}
 
 

@@ -48,7 +48,7 @@ def test_a_run_is_exported_beside_its_policy(command: Command, plain_run: Path) 
 def test_what_is_known_of_a_run_goes_into_its_bundle(
     command: Command, evaluated_run: Path, tmp_path: Path
 ) -> None:
-    """Skills and whether they were selected, data and the software that trained, where it was asked to."""
+    """Skills with their selection, data, and software of training, in the requested file."""
     out = tmp_path / "new" / "robot.onnx"
     command.good(evaluated_run, "--out", out)
     contract = Bundle(out).contract
@@ -75,7 +75,7 @@ def test_without_a_transfer_nothing_is_selected_or_rejected(
 def test_the_run_is_named_also_from_within(
     command: Command, plain_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By `solo-export .`, which has no name of its own."""
+    """`solo-export .` finds the name of the directory."""
     monkeypatch.chdir(plain_run)
     command.good(".")
     assert Bundle(Path("skills.onnx")).contract.made_from["run"] == "my-run"
@@ -149,7 +149,7 @@ def test_a_card_tells_of_every_skill(command: Command, evaluated_run: Path) -> N
 
 
 def test_a_card_quotes_the_rule_of_selection(command: Command, evaluated_run: Path) -> None:
-    """As solo-eval recorded it, through the bundle; without one it says nothing of it."""
+    """The rule of solo-eval, through the bundle; without a selection there is none."""
     metrics = METRICS | {
         "selection": {"rule": "at least 90% of rollouts, in each of 8 conditions: mujoco (30)"}
     }
@@ -191,7 +191,7 @@ def test_bundles_of_the_package_are_known_by_name(
     "words", [["--help"], ["-h"], ["show", "--help"], ["runs/some", "--help"], ["verify", "-h"]]
 )
 def test_help_is_no_error(command: Command, words: list[str]) -> None:
-    """Wherever it is asked for; every sub-command is listed."""
+    """At any position; the help lists every sub-command."""
     output = command.good(*words)
     verb = words[0] if words[0] in ("show", "verify") else ""
     assert output.startswith(f"usage: solo-export {verb}".strip() + " [-h]")

@@ -224,7 +224,7 @@ def test_a_place_that_cannot_be_written_is_refused(
 
 
 def test_an_evaluation_of_another_policy_is_refused(command: Command, evaluated_run: Path) -> None:
-    """Or a skill that nobody has seen walk would be called selected."""
+    """Otherwise a skill that was never evaluated would count as selected."""
     path = evaluated_run / "evaluation" / "metrics.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"made_from": {"policy": "0" * 64}}))
     assert "metrics.json: is about another policy (000000000000 for " in command.error(

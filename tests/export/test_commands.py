@@ -1,4 +1,4 @@
-"""Velocity commands that bundles say they take."""
+"""Range of velocity commands in bundles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPERT = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion" / 
 
 
 def with_commands(mean: tuple[float, ...], std: tuple[float, ...]) -> SkillPolicy:
-    """A policy whose training drew commands with these statistics."""
+    """A policy that was trained on commands with these statistics."""
     policy = skill_policy()
     means, stds = policy.state_mean.copy(), policy.state_std.copy()
     means[-3:], stds[-3:] = mean, std
@@ -29,7 +29,7 @@ def with_commands(mean: tuple[float, ...], std: tuple[float, ...]) -> SkillPolic
 
 @pytest.mark.parametrize("std", [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (1e-4, 0.0, 1.0)])
 def test_skills_of_one_command_have_a_range_without_width(std: tuple[float, ...]) -> None:
-    """A deviation of nothing, or of exactly 1, which training puts in its place: lowest and highest are the command."""
+    """A deviation of 0, or of exactly 1, which training writes instead of 0."""
     contract = make_contract(with_commands((1.0, 0.0, 0.25), std), "locomotion", {}, ())
     assert (
         contract.command_range["low"]
@@ -40,7 +40,7 @@ def test_skills_of_one_command_have_a_range_without_width(std: tuple[float, ...]
 
 
 def test_steerable_skills_have_the_range_that_training_drew_from() -> None:
-    """Even draws between ends have a deviation of half their distance over the square root of three."""
+    """The deviation of a uniform draw is half its width over the square root of three."""
     std = tuple((np.array([1.5, 0.5, 1.0]) / np.sqrt(3)).astype(np.float32).tolist())
     contract = make_contract(with_commands((0.5, 0.0, -0.25), std), "locomotion", {}, ())
     np.testing.assert_allclose(contract.command_range["low"], [-1.0, -0.5, -1.25], atol=1e-6)
@@ -49,7 +49,7 @@ def test_steerable_skills_have_the_range_that_training_drew_from() -> None:
 
 
 def test_each_command_is_steerable_or_not_by_itself() -> None:
-    """Forward only, say."""
+    """For example forward only."""
     contract = make_contract(with_commands((0.5, 0.0, 0.0), (0.5, 0.0, 1.0)), "locomotion", {}, ())
     width = np.subtract(contract.command_range["high"], contract.command_range["low"])
     np.testing.assert_allclose(width, [np.sqrt(3.0), 0, 0], rtol=1e-6)
@@ -65,8 +65,11 @@ def run_of(folder: Path, episode: str) -> Path:
 
 
 def test_a_checkpoint_in_its_run_has_the_range_that_the_run_drew_from(tmp_path: Path) -> None:
-    """Whatever was seen meanwhile: commands grow, and a share of them is straight ahead."""
-    episode = "  forward_share: 0.15\n  command_vx: [0.0, 1.0]\n  command_vy: [0.0, 0.0]\n  command_yaw: [-0.8, 0.8]\n"
+    """The configuration counts, not the statistics, since commands grow during training."""
+    episode = (
+        "  forward_share: 0.15\n  command_vx: [0.0, 1.0]\n"
+        "  command_vy: [0.0, 0.0]\n  command_yaw: [-0.8, 0.8]\n"
+    )
     source = run_of(tmp_path / "steer", episode)
     contract = export_bundle(source).contract
     assert contract.command_range == {"low": (0.0, 0.0, -0.8), "high": (1.0, 0.0, 0.8)}

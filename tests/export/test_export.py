@@ -1,4 +1,4 @@
-"""Bundles as solo-export makes them: graphs that do what policies do, files that say what they are."""
+"""Bundles of solo-export: graphs that equal their policies, and complete contracts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run(
 
 
 def tolerance(policy: Policy, observation: np.ndarray) -> np.ndarray:
-    """1e-5, and as much more per row as its scaled numbers are larger than everyday ones: rounding grows with them."""
+    """1e-5, and proportionally more for rows with large scaled numbers."""
     if isinstance(policy, SkillPolicy):
         scaled = (observation - policy.state_mean) / policy.state_std
     else:
@@ -147,7 +147,7 @@ def test_joint_targets_are_those_of_the_project(task: str) -> None:
 
 
 def test_zero_action_is_the_default_pose() -> None:
-    """Of either task: hips differ."""
+    """For both tasks: their hips differ."""
     for task, setup in CONTROL_SETUPS.items():
         policy = skill_policy(size=LAYOUTS[task].size)
         still = replace(
@@ -192,7 +192,7 @@ def test_layers_that_do_not_fit_are_refused(changes: dict[str, Any], tmp_path: P
 
 @pytest.mark.parametrize("squashed", [True, False])
 def test_the_file_does_what_the_trained_network_does(squashed: bool, tmp_path: Path) -> None:
-    """From torch through a policy and its file to a bundle: skills are those after the expert's, spread is dropped."""
+    """From torch through policy and file to a bundle, without the expert's row and the spread."""
     rng, actions = np.random.default_rng(7), 12
     data = table(
         3 + 2 * rng.standard_normal((60, 48)), rng.uniform(-2, 3, (60, actions)), length=20
@@ -238,7 +238,7 @@ def test_the_file_does_what_a_checkpoint_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_contract_says_what_the_project_says(name: str, tmp_path: Path) -> None:
-    """Every number from the one place that knows it, to its last bit."""
+    """Every number equals its constant to the last bit."""
     task, build = POLICIES[name]
     policy, setup = build(), CONTROL_SETUPS[task]
     found = Bundle(write(tmp_path / "skills.onnx", policy)).contract
@@ -265,7 +265,7 @@ def test_a_contract_says_what_the_project_says(name: str, tmp_path: Path) -> Non
 
 
 def test_the_envelope_is_six_deviations_around_the_mean() -> None:
-    """Of both kinds of policy."""
+    """For both kinds of policy."""
     skills, masked = skill_policy(), masked_policy()
     for policy, mean, std in (
         (skills, skills.state_mean, skills.state_std),
@@ -277,7 +277,7 @@ def test_the_envelope_is_six_deviations_around_the_mean() -> None:
 
 
 def test_mjlab_finds_its_keys_in_full_precision(tmp_path: Path) -> None:
-    """Texts of numbers with commas, equal to the contract's to the last bit: its tools round to three digits."""
+    """Numbers as text with commas, equal to the contract to the last bit."""
     path = write(tmp_path / "skills.onnx", masked_policy(size=LAYOUTS["navigation"].size))
     found, contract = metadata(path), Bundle(path).contract
 
@@ -396,7 +396,7 @@ def test_a_number_that_never_changed_has_a_narrow_range(tmp_path: Path) -> None:
 def test_a_shipped_bundle_is_that_of_its_policy(
     source: Path, shipped: Path, tmp_path: Path
 ) -> None:
-    """A fresh export differs in the software that is named, so in the hash, in rounding, and in nothing else."""
+    """A new export differs in software versions, hash and rounding alone."""
     fresh = export_bundle(source, tmp_path / "skills.onnx")
     assert replace(fresh.contract, made_from={}) == replace(Bundle(shipped).contract, made_from={})
     graphs = []

@@ -1,4 +1,4 @@
-"""Bundles are made for the task that is recorded with the training, never for one that fits in size."""
+"""Bundles have the recorded task of their training, not one of fitting size."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_run_that_names_no_task_is_refused(command: Command, plain_run: Path) 
 def test_a_run_without_named_terms_is_refused(
     config: str, command: Command, plain_run: Path
 ) -> None:
-    """Data of other programs have one term, `observation`, whatever the task is called."""
+    """Data of other programs have one term, `observation`, under any task."""
     (plain_run / "config.yaml").write_text(config)
     error = refusal(command, plain_run)
     assert "config.yaml: classifier and discriminator use the terms " in error
@@ -124,7 +124,7 @@ def test_a_checkpoint_has_the_task_of_its_run(tmp_path: Path) -> None:
 def test_a_checkpoint_without_a_record_needs_a_stated_task(
     command: Command, tmp_path: Path
 ) -> None:
-    """Its size does not say what it was trained for."""
+    """Its size does not determine its task."""
     path = Path(shutil.copy(SHIPPED_EXPERT, tmp_path / "model_0.pt"))
     error = command.error(path)
     assert error.startswith(f"{path}: its task is not recorded, there is no config.yaml ")

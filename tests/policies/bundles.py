@@ -27,7 +27,7 @@ MADE_FROM = {"run": "small", "data": {"crc32": 7}}
 EVALUATED = tuple(
     {"skill": skill, "selected": skill != 1, "vx": 0.1 + skill / 3} for skill in range(SKILLS)
 )
-"""What a bundle says of its skills; a third has no short decimal form."""
+"""Evaluation of the skills in a bundle; a third has no short decimal form."""
 
 
 class Numbers:
@@ -57,22 +57,35 @@ def skill_policy(
     """A policy as training makes it, of few units; raw actions reach about this far."""
     numbers = Numbers(0)
     return SkillPolicy(
-        state_mean=numbers.normal(size), state_std=numbers.positive(size), first=numbers.normal(HIDDEN, size),
-        skill=2 * numbers.normal(skills, HIDDEN), second=numbers.normal(HIDDEN, HIDDEN),
-        second_bias=numbers.normal(HIDDEN), head=2 * numbers.normal(joints, HIDDEN), head_bias=numbers.normal(joints),
-        action_mean=numbers.normal(joints), action_std=numbers.positive(joints) * np.float32(reach), squashed=squashed,
-    )  # fmt: skip
+        state_mean=numbers.normal(size),
+        state_std=numbers.positive(size),
+        first=numbers.normal(HIDDEN, size),
+        skill=2 * numbers.normal(skills, HIDDEN),
+        second=numbers.normal(HIDDEN, HIDDEN),
+        second_bias=numbers.normal(HIDDEN),
+        head=2 * numbers.normal(joints, HIDDEN),
+        head_bias=numbers.normal(joints),
+        action_mean=numbers.normal(joints),
+        action_std=numbers.positive(joints) * np.float32(reach),
+        squashed=squashed,
+    )
 
 
 def masked_policy(*, size: int = 48, skills: int = SKILLS) -> MaskedPolicy:
     """A policy as checkpoints hold it, of few units; no two layers are equally large."""
     numbers, first, second = Numbers(1), HIDDEN, HIDDEN - 2
     return MaskedPolicy(
-        mean=numbers.normal(size), std=numbers.positive(size),
-        weights=(numbers.normal(first, size), numbers.normal(second, first), numbers.normal(NUM_JOINTS, second)),
+        mean=numbers.normal(size),
+        std=numbers.positive(size),
+        weights=(
+            numbers.normal(first, size),
+            numbers.normal(second, first),
+            numbers.normal(NUM_JOINTS, second),
+        ),
         biases=(numbers.normal(first), numbers.normal(second), numbers.normal(NUM_JOINTS)),
-        masks=(numbers.positive(skills, first), numbers.positive(skills, second)), log_std=numbers.normal(NUM_JOINTS),
-    )  # fmt: skip
+        masks=(numbers.positive(skills, first), numbers.positive(skills, second)),
+        log_std=numbers.normal(NUM_JOINTS),
+    )
 
 
 POLICIES: dict[str, tuple[str, Callable[[], SkillPolicy | MaskedPolicy]]] = {
@@ -88,7 +101,10 @@ POLICIES: dict[str, tuple[str, Callable[[], SkillPolicy | MaskedPolicy]]] = {
 
 
 def contract(**changes: Any) -> Contract:  # any field
-    """A contract as export makes it, with changes; it does not name the software, which may change."""
+    """A contract as export makes it, with changes.
+
+    It does not name the software, which may change.
+    """
     return replace(_contract(), **({"made_from": MADE_FROM} | changes))
 
 
@@ -106,12 +122,12 @@ def write(path: Path, policy: SkillPolicy | MaskedPolicy | None = None) -> Path:
 
 
 def metadata(path: Path) -> dict[str, str]:
-    """All that a file says beside its graph."""
+    """Metadata of a file."""
     return {entry.key: entry.value for entry in onnx.load(path).metadata_props}
 
 
 def spoiled(path: Path, spoil: Callable[[onnx.ModelProto], None]) -> Path:
-    """The bundle with something changed and its hash made to fit again, in the place of the good one."""
+    """The bundle with a change, sealed again, in the place of the good one."""
     model = onnx.load(path)
     spoil(model)
     path.write_bytes(seal(model.SerializeToString()))
@@ -119,7 +135,7 @@ def spoiled(path: Path, spoil: Callable[[onnx.ModelProto], None]) -> Path:
 
 
 def with_texts(path: Path, **texts: str) -> Path:
-    """The bundle with other entries of these names ("contract" is solo12.contract), sealed again."""
+    """The bundle with these entries replaced ("contract" is solo12.contract), sealed again."""
 
     def spoil(model: onnx.ModelProto) -> None:
         for entry in model.metadata_props:
@@ -129,7 +145,7 @@ def with_texts(path: Path, **texts: str) -> Path:
 
 
 def extremes(bundle_or_policy: Bundle | SkillPolicy | MaskedPolicy) -> np.ndarray:
-    """Observations from everyday ones to all that the clip of observations lets through, and zeros."""
+    """Observations of all magnitudes up to the clip, and zeros."""
     rng, size = np.random.default_rng(5), bundle_or_policy.observation_size
     rows = [scale * rng.standard_normal((40, size)) for scale in (0.0, 1e-30, 1.0, 10.0, 100.0)]
     corners = rng.choice([-100.0, 100.0], (20, size))

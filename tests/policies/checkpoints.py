@@ -16,7 +16,7 @@ ACTIONS = 12
 
 @dataclass(frozen=True)
 class Sizes:
-    """What differs between the layouts."""
+    """Differences between the layouts."""
 
     observations: int
     hidden: tuple[int, int]
@@ -49,7 +49,10 @@ class Source:
 
 
 def policy_state(sizes: Sizes, source: Source) -> dict[str, Tensor]:
-    """The nine entries of `policy_state_dict`, in the official order; masks are real numbers, as trained on a GPU."""
+    """The nine entries of `policy_state_dict`, in the official order.
+
+    Masks are real numbers, as trained on a GPU.
+    """
     first, second = sizes.hidden
     return {
         "log_std": source.normal(ACTIONS),
@@ -129,7 +132,7 @@ def position_checkpoint(sizes: Sizes = POSITION, seed: int = 0) -> dict[str, Any
 
 
 def velocity_checkpoint(sizes: Sizes = VELOCITY, seed: int = 0) -> dict[str, Any]:
-    """Everything a checkpoint of the older velocity task holds: one optimiser, no multipliers, no iteration."""
+    """A checkpoint of the older velocity task: one optimiser, no multipliers, no iteration."""
     source = Source(seed)
     policy = policy_state(sizes, source)
     return {
@@ -146,7 +149,7 @@ def velocity_checkpoint(sizes: Sizes = VELOCITY, seed: int = 0) -> dict[str, Any
 
 
 def our_checkpoint(sizes: Sizes = OURS, seed: int = 0) -> dict[str, Any]:
-    """What this project's own runs write."""
+    """A checkpoint as this project's runs write it."""
     source = Source(seed)
     return {
         "policy_state_dict": policy_state(sizes, source),

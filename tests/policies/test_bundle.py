@@ -1,4 +1,4 @@
-"""Bundles: a good file says what it is and acts; anything that is no bundle is refused."""
+"""Bundles: a good file loads and runs; any other file is refused."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_one_observation_is_answered_like_a_batch(path: Path) -> None:
 
 
 def test_loading_a_bundle_needs_numpy_and_onnxruntime_alone(path: Path) -> None:
-    """A robot's computer has little else: nothing heavy is imported, by the module or by its use."""
+    """A robot's computer has few packages: neither import nor use loads a heavy one."""
     heavy = {"torch", "onnx", "h5py", "mujoco", "pybullet", "yaml", "rich", "tyro", "deploy"}
     program = (
         "import sys; from pathlib import Path; from solo_doi.policies.bundle.reader import Bundle\n"
@@ -144,8 +144,8 @@ def test_an_ordinary_model_is_refused(tmp_path: Path) -> None:
     assert_unsealed(path, model.SerializeToString())
     model.metadata_props.add(key=FILE_HASH, value=NO_HASH.decode())
     path.write_bytes(seal(model.SerializeToString()))
-    expected = "a model without solo12.contract, solo12.parity, solo12.test_vectors: not written by solo-export"
-    assert expected in refusal(path)
+    missing = "solo12.contract, solo12.parity, solo12.test_vectors"
+    assert f"a model without {missing}: not written by solo-export" in refusal(path)
 
 
 def test_a_hash_that_is_no_entry_of_the_model_does_not_count(tmp_path: Path) -> None:

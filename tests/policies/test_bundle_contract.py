@@ -1,4 +1,4 @@
-"""Files that are sealed and yet no bundle of ours: another contract, another graph, other weights or none."""
+"""Sealed files with a wrong contract, graph or weights are refused."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_a_contract_that_does_not_fit_is_refused(path: Path, name: str) -> None:
-    """This robot, this program, the graph beside it: the reason is named, though the hash is right."""
+    """The message names the reason, although the hash is right."""
     changes, reason = CONTRACTS[name]
     message = refusal(with_texts(path, contract=contract(**changes).canonical()))
     with pytest.raises(AssertionError, match=reason):
@@ -109,7 +109,7 @@ def test_a_contract_that_does_not_fit_is_refused(path: Path, name: str) -> None:
 @pytest.mark.parametrize("entry", ["test_vectors", "parity", "contract"])
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "nonsense"])
 def test_entries_that_are_no_json_are_refused(path: Path, entry: str, text: str) -> None:
-    """Nothing but one error, whatever a reader of JSON raises."""
+    """One error, for any exception of the JSON reader."""
     message = refusal(with_texts(path, **{entry: text}))
     assert "contract is not JSON" in message or "its test vectors cannot be run" in message
 
@@ -134,7 +134,7 @@ def test_mutated_entries_are_refused_or_read_but_nothing_else(
 
 
 def test_a_contract_of_another_key_order_is_read(path: Path) -> None:
-    """What is sorted is what is written; a reader does not mind."""
+    """The writer sorts; a reader accepts any order."""
     text = metadata(path)["solo12.contract"]
     turned = json.dumps(dict(reversed(json.loads(text).items())))
     assert canonical(json.loads(turned)) == text
@@ -177,7 +177,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, build: Callable
 
 
 def test_a_number_added_to_an_output_is_seen(path: Path) -> None:
-    """What the way from action to joint target adds is part of the check."""
+    """The step from action to joint target is part of the check."""
     assert "off, allowed" in refusal(with_number(path, "default_pose", 3, 0.7))
 
 

@@ -29,7 +29,10 @@ def test_test_vectors_come_back_bit_by_bit() -> None:
 
 
 def test_test_vectors_are_of_every_skill(tmp_path: Path) -> None:
-    """Or a damaged row of one would not be seen; also of more skills than vectors are kept otherwise."""
+    """Or a damaged row of one would not be seen.
+
+    Also of more skills than vectors are kept otherwise.
+    """
     for skills in (1, 3, 40):
         path = write(tmp_path / "skills.onnx", skill_policy(skills=skills))
         vectors = TestVectors.decode(metadata(path)["solo12.test_vectors"])
@@ -97,11 +100,20 @@ def test_test_vectors_of_a_skill_that_does_not_exist_are_refused(path: Path) -> 
 @pytest.mark.parametrize(
     "part",
     [
-        None, 5, "text", [], {}, {"shape": [1]}, {"data": "AA=="}, {"shape": [32], "data": 7},
-        {"shape": [], "data": ""}, {"shape": [10**30], "data": ""},
-        {"shape": [0.5], "data": ""}, {"shape": "32", "data": "!"},
+        None,
+        5,
+        "text",
+        [],
+        {},
+        {"shape": [1]},
+        {"data": "AA=="},
+        {"shape": [32], "data": 7},
+        {"shape": [], "data": ""},
+        {"shape": [10**30], "data": ""},
+        {"shape": [0.5], "data": ""},
+        {"shape": "32", "data": "!"},
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("name", ["observation", "skill", "action"])
 def test_json_that_is_no_test_vectors_is_refused(path: Path, name: str, part: object) -> None:
     """Keys, shapes and numbers of any kind."""

@@ -1,4 +1,4 @@
-"""Contracts: the same text for the same content, every number back to its last bit, and nothing else read."""
+"""Contracts: equal text for equal content, exact numbers, strict reading."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def content(**changes: object) -> str:
 
 
 def refusal(text: str) -> str:
-    """The message with which a text is refused; it begins with the place and says what to do."""
+    """Message of a refused text; it begins with the place and ends with the remedy."""
     with pytest.raises(BundleError) as error:
         Contract.parse(text, "some/skills.onnx")
     assert str(error.value).startswith("some/skills.onnx: ")
@@ -56,7 +56,7 @@ def test_canonical_text_is_sorted_compact_and_in_full() -> None:
 
 
 def test_equal_contracts_have_one_text() -> None:
-    """Whatever order dictionaries were filled in."""
+    """Independent of the order in dictionaries."""
     one, other = (
         contract(made_from={"run": "r", "data": 1}),
         contract(made_from={"data": 1, "run": "r"}),
@@ -66,27 +66,30 @@ def test_equal_contracts_have_one_text() -> None:
 
 
 def test_another_process_writes_the_same_text() -> None:
-    """Whatever its hashes of texts are: nothing depends on the order of sets."""
+    """Independent of the hash seed: nothing depends on the order of sets."""
     program = "from tests.policies.bundles import contract; print(contract().canonical(), end='')"
     texts = {
         subprocess.run(
-            [sys.executable, "-c", program], env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert texts == {contract().canonical()}
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_numbers_that_are_not_finite_are_not_written(number: float) -> None:
-    """They are no JSON, whatever Python thinks."""
+    """They are not standard JSON, although Python accepts them."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         contract(kp=number).canonical()
 
 
 def test_digest_is_sha_256() -> None:
-    """Of the published example."""
+    """Hash of the published example."""
     assert digest(b"abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
@@ -175,7 +178,7 @@ def test_a_missing_field_is_named(name: str) -> None:
 
 
 def test_a_field_too_many_is_named() -> None:
-    """It may say something a robot must know; a renamed field is named twice."""
+    """It may hold something a robot needs. A renamed field appears under both names."""
     assert "lacks or has too much of gait." in refusal(content(gait="trot"))
     whole = json.loads(content(stiffness=5.0))
     del whole["kp"]
@@ -219,7 +222,7 @@ def test_a_number_too_large_to_be_one_is_refused() -> None:
     | st.recursive(st.none() | st.booleans() | NUMBERS | st.text(), st.lists).map(json.dumps)
 )
 def test_any_other_text_is_refused(text: str) -> None:
-    """With the same error, whatever is in it."""
+    """Any text leads to the same error."""
     refusal(text)
 
 

@@ -49,7 +49,7 @@ def recipe(content: dict[str, Any], observation: torch.Tensor, skill: int) -> np
 
 
 def same(one: MaskedPolicy, other: MaskedPolicy) -> bool:
-    """Whether two policies are equal bit for bit."""
+    """True if two policies are equal bit for bit."""
     flat = [[p.mean, p.std, *p.weights, *p.biases, *p.masks, p.log_std] for p in (one, other)]
     return all(np.array_equal(a, b) for a, b in zip(*flat, strict=True))
 
@@ -114,7 +114,7 @@ def test_the_writer_gives_back_what_the_reader_read(layout: Layout, tmp_path: Pa
 
 
 def test_masks_are_any_numbers(tmp_path: Path) -> None:
-    """The official run trained them: 0.37 is neither on nor off, and a negative mask turns a unit round."""
+    """The official run trained its masks: they may be fractions or negative."""
     content = small_checkpoint()
     mask = content["policy_state_dict"]["masks.0"]
     mask[:] = torch.tensor([0.37, -1.5, 0.0, 1.0, 2.0, 0.5])
@@ -159,7 +159,7 @@ def refusal(path: Path) -> str:
 
 
 class Attack:
-    """An object whose unpickling would create a file."""
+    """An object that would create a file when unpickled."""
 
     def __init__(self, target: Path) -> None:
         """Name the file."""
@@ -173,7 +173,7 @@ class Attack:
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol")
 @pytest.mark.parametrize("container", ["torch", "legacy torch", "bare pickle"])
 def test_nothing_in_a_file_is_executed(tmp_path: Path, container: str) -> None:
-    """A checkpoint from the internet is data: a file that wants to run a command is refused, and does not."""
+    """A checkpoint is data: a file that contains a command is refused, and nothing runs."""
     target, path = tmp_path / "executed", tmp_path / "model.pt"
     content = {**small_checkpoint(), "infos": Attack(target)}
     if container == "bare pickle":
@@ -204,7 +204,7 @@ def test_a_file_that_is_something_else_is_refused(tmp_path: Path, content: bytes
     """Empty, text, half a zip header, a bare pickle of an empty dictionary."""
     path = tmp_path / "model.pt"
     path.write_bytes(content)
-    assert "torch.load" not in refusal(path)  # whose advice is to execute what is in it
+    assert "torch.load" not in refusal(path)  # it advises to execute the file
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
@@ -235,7 +235,7 @@ def test_a_damaged_file_is_refused_or_read_but_nothing_else(
 
 @pytest.mark.parametrize("content", [[1, 2], torch.zeros(3), "model", None, 7])
 def test_a_file_without_a_dictionary_is_refused(tmp_path: Path, content: object) -> None:
-    """It is said what was found."""
+    """The message names the found type."""
     assert f"holds a {type(content).__name__}, expected a dictionary" in refusal(
         written(tmp_path / "m.pt", content)
     )
@@ -257,7 +257,10 @@ def test_a_missing_part_is_named_with_what_was_found(
 
 
 def test_missing_and_unknown_entries_are_named(tmp_path: Path) -> None:
-    """Both lists, so that a renamed layer is seen at once; a number as a key is no excuse to crash."""
+    """Both lists, so that a renamed layer is seen at once.
+
+    A number as a key is no excuse to crash.
+    """
     content = small_checkpoint()
     content["policy_state_dict"]["actor.0.weight"] = content["policy_state_dict"].pop("masks.1")
     content["policy_state_dict"][3] = torch.zeros(1)
@@ -294,7 +297,10 @@ WRONG_SHAPES: dict[str, list[tuple[int, ...]]] = {
 def test_a_layer_of_another_shape_is_refused(
     tmp_path: Path, key: str, shape: tuple[int, ...]
 ) -> None:
-    """Numpy would broadcast some of them and compute nonsense; two shapes are named, one of them as expected."""
+    """Numpy would broadcast some of them and compute nonsense.
+
+    Two shapes are named, one of them as expected.
+    """
     content = small_checkpoint()
     content["policy_state_dict"][key] = torch.zeros(shape)
     message = refusal(written(tmp_path / "model.pt", content))
@@ -348,7 +354,7 @@ def test_an_entry_that_is_no_tensor_is_refused(tmp_path: Path) -> None:
 
 
 def test_folders_are_made_and_no_partial_file_is_left(tmp_path: Path) -> None:
-    """What is in the folder is the checkpoint and nothing else."""
+    """The folder holds the checkpoint and nothing else."""
     path = tmp_path / "new" / "folder" / "model.pt"
     write_policy(path, small_policy())
     assert os.listdir(path.parent) == ["model.pt"]
@@ -367,11 +373,11 @@ def test_an_existing_file_is_replaced(tmp_path: Path) -> None:
 def test_writing_that_fails_keeps_the_old_file_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """A full disk in the middle of the night: the last good checkpoint is still there, without debris."""
+    """On a full disk, the last good checkpoint stays, and no temporary file remains."""
     path = tmp_path / "model.pt"
     write_policy(path, small_policy(seed=1))
 
-    def fail(*arguments: Any, **keywords: object) -> None:  # whatever the original takes
+    def fail(*arguments: Any, **keywords: object) -> None:  # any arguments of the original
         if step == "write":
             arguments[0].write_text("half a fi")
         raise OSError(28, "No space left on device")

@@ -15,7 +15,7 @@ from .checkpoints import small_policy
 
 
 def one_number_policy() -> MaskedPolicy:
-    """One input, one unit per layer, one action, two skills: small enough for a pocket calculator."""
+    """One input, one unit per layer, one action, two skills: computable by hand."""
 
     def array(value: object) -> np.ndarray:
         return np.array(value, dtype=np.float32)

@@ -13,12 +13,23 @@ from .bundles import contract
 
 FAR = (0.0,) * (NUM_JOINTS - 1) + (3.0,)
 ABSURD = {
-    "kp": (0.0, -5.0, 10.1, 1e9), "kd": (-0.1, 0.7), "torque_limit": (0.0, 2.6), "action_scale": (0.0, -0.25, 1e9),
-    "control_dt": (0.0, -0.02, 1e-300, 0.0204, 0.11), "motor_lag": ((0.015, 0.02, 0.03), (0.015, -0.01, 0.03)),
-    "default_pose": (FAR, ()), "position_limit": (FAR, (0.0,) * 11), "command": ((1e3, 0.0, 0.0), (1e300, 0.0, 0.0)),
+    "kp": (0.0, -5.0, 10.1, 1e9),
+    "kd": (-0.1, 0.7),
+    "torque_limit": (0.0, 2.6),
+    "action_scale": (0.0, -0.25, 1e9),
+    "control_dt": (0.0, -0.02, 1e-300, 0.0204, 0.11),
+    "motor_lag": ((0.015, 0.02, 0.03), (0.015, -0.01, 0.03)),
+    "default_pose": (FAR, ()),
+    "position_limit": (FAR, (0.0,) * 11),
+    "command": ((1e3, 0.0, 0.0), (1e300, 0.0, 0.0)),
     "envelope": ({"low": (1.0,) * 48, "high": (0.0,) * 48},),
-    "skills": (({},), ({"skill": "one"},), ({"skill": 0, "selected": "no"},), ({"skill": 0, "success": "good"},)),
-}  # fmt: skip
+    "skills": (
+        ({},),
+        ({"skill": "one"},),
+        ({"skill": 0, "selected": "no"},),
+        ({"skill": 0, "success": "good"},),
+    ),
+}
 
 
 def test_what_export_writes_is_plausible() -> None:

@@ -1,4 +1,4 @@
-"""Bundles by name: files win, names of the package follow, others are refused with those that are known."""
+"""Bundles by name: files first, then bundles of the package; others are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_names_of_the_package_are_files_of_it(known: Path) -> None:
 
 
 def test_files_win(known: Path) -> None:
-    """Whoever has a file of that name means it; whatever looks like a file is taken for one."""
+    """An existing file of that name comes first; a name with a suffix or folder is a file."""
     Path("steerable").touch()
     for path in (Path("steerable"), Path("other.onnx"), Path("elsewhere/steerable")):
         assert find_bundle(path) == path
@@ -43,14 +43,18 @@ def test_other_names_are_refused(known: Path) -> None:
     with pytest.raises(SoloError) as error:
         find_bundle(Path("dance"))
     assert str(error.value) == (
-        "dance: no such file, nor a bundle that comes with the package. Those are: locomotion, steerable."
+        "dance: no such file, nor a bundle that comes with the package. "
+        "Those are: locomotion, steerable."
     )
 
 
 def test_directories_are_refused(known: Path) -> None:
-    """With the bundle in them, if there is one, and those that are known: a name of the package may be meant."""
+    """The message names the bundle inside, if there is one, and the bundles of the package."""
     Path("steerable").mkdir()
-    expected = "steerable: a directory. Expected a bundle{} Those that come with the package are: locomotion, steerable."
+    expected = (
+        "steerable: a directory. Expected a bundle{} "
+        "Those that come with the package are: locomotion, steerable."
+    )
     for hint in (".", "; did you mean steerable/skills.onnx?"):
         with pytest.raises(SoloError) as error:
             find_bundle(Path("steerable"))

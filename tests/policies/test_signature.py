@@ -1,4 +1,4 @@
-"""Signed bundles: whose they are, and that not a bit was changed."""
+"""Signed bundles: signer and unchanged content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_what_was_signed_is_trusted(signed: tuple[Path, Path, Path]) -> None:
 
 
 def test_a_changed_bit_is_refused(signed: tuple[Path, Path, Path]) -> None:
-    """Of the bundle or of the signature."""
+    """In the bundle or in the signature."""
     bundle, _, trusted = signed
     for path in (bundle, bundle.with_name("skills.onnx.sig")):
         content = path.read_bytes()

@@ -27,11 +27,19 @@ def array(*numbers: object) -> np.ndarray:
 
 
 def one_number_policy(**changes: object) -> SkillPolicy:
-    """One input, one unit per layer, one action, two skills: small enough for a pocket calculator."""
+    """One input, one unit per layer, one action, two skills: computable by hand."""
     policy = SkillPolicy(
-        state_mean=array(1), state_std=array(0.5), first=array([2]), skill=array([1], [-5]), second=array([0.5]),
-        second_bias=array(-2), head=array([0.25]), head_bias=array(0.125), action_mean=array(10), action_std=array(4),
-    )  # fmt: skip
+        state_mean=array(1),
+        state_std=array(0.5),
+        first=array([2]),
+        skill=array([1], [-5]),
+        second=array([0.5]),
+        second_bias=array(-2),
+        head=array([0.25]),
+        head_bias=array(0.125),
+        action_mean=array(10),
+        action_std=array(4),
+    )
     return replace(policy, **changes)
 
 
@@ -64,7 +72,10 @@ def observations(count: int) -> np.ndarray:
 
 
 def test_mean_action_by_hand() -> None:
-    """Input (3 - 1) / 0.5 = 4; first layer 9, second 2.5, output 0.75: 4 x 0.75 + 10. Skill 1: 3, none, 0.125."""
+    """Input (3 - 1) / 0.5 = 4; first layer 9, second 2.5, output 0.75: 4 x 0.75 + 10.
+
+    Skill 1: 3, none, 0.125.
+    """
     np.testing.assert_allclose(one_number_policy().mean_action(array(3), 0), [13])
     np.testing.assert_allclose(one_number_policy().mean_action(array(3), 1), [10.5])
 
@@ -75,7 +86,10 @@ def test_units_below_zero_are_off() -> None:
 
 
 def test_outputs_stay_in_the_range_of_the_data() -> None:
-    """An output of 5.125 is clipped to 1: 14; one of -4.875 to -1: 6. With tanh it is almost there."""
+    """An output of 5.125 is clipped to 1: 14; one of -4.875 to -1: 6.
+
+    With tanh it is almost there.
+    """
     np.testing.assert_allclose(one_number_policy(head=array([2])).mean_action(array(3), 0), [14])
     np.testing.assert_allclose(one_number_policy(head=array([-2])).mean_action(array(3), 0), [6])
     squashed = one_number_policy(squashed=True)
@@ -95,7 +109,10 @@ def test_a_policy_does_what_its_network_does(squashed: bool) -> None:
 
 
 def test_every_robot_may_have_its_own_skill() -> None:
-    """An array of skills gives what one skill at a time gives; a single observation needs no batch."""
+    """An array of skills gives what one skill at a time gives.
+
+    A single observation needs no batch.
+    """
     policy, x, skills = random_policy(), observations(4), np.array([3, 0, 1, 3])
     expected = [policy.mean_action(row, int(skill)) for row, skill in zip(x, skills, strict=True)]
     found = policy.mean_action(x, skills)
@@ -168,13 +185,14 @@ def test_what_is_no_policy_is_one_clear_line(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_keeps_the_old_policy(tmp_path: Path) -> None:
-    """One line, and a program that goes on: in a process of its own, since HDF5 can crash over this."""
+    """One line and no crash; in a separate process, since HDF5 can crash here."""
     path = tmp_path / "policy.h5"
     random_policy().write(path)
     old = path.read_bytes()
     code = (
         "import sys\nfrom pathlib import Path\nfrom solo_doi.common.files import WriteError\n"
-        "from solo_doi.policies.skill_policy import SkillPolicy\nfrom tests.common.disks import no_file_above\n"
+        "from solo_doi.policies.skill_policy import SkillPolicy\n"
+        "from tests.common.disks import no_file_above\n"
         "policy = SkillPolicy.read(Path(sys.argv[1]))\n"
         "with no_file_above(1000):\n"
         "    try:\n        policy.write(Path(sys.argv[1]))\n"

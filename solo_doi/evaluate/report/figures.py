@@ -23,7 +23,7 @@ SHOWN_ROWS = 2000
 """Largest number of transitions in the figure of ratios."""
 
 
-def colour(skill: int) -> Any:  # noqa: ANN401  # matplotlib has no type for colours
+def colour(skill: int) -> tuple[float, float, float, float]:
     """Return the colour of a skill, the same in every figure."""
     return plt.get_cmap("tab10")(skill % 10)
 

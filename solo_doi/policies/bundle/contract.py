@@ -90,7 +90,7 @@ class Contract:
             raise BundleError(
                 f"{where}: its contract lacks or has too much of {differing}. Export it again."
             )
-        values = {name: _frozen(value) for name, value in content.items()}
+        values: dict[str, Any] = {name: _frozen(value) for name, value in content.items()}
         for name, kind in get_type_hints(cls).items():
             if not _fits(values[name], kind):
                 raise BundleError(
@@ -104,7 +104,7 @@ def canonical(content: object) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def parse_json(text: str) -> Any:  # noqa: ANN401  # any JSON value
+def parse_json(text: str) -> object:
     """Read JSON; refuse NaN and infinity."""
     return json.loads(text, parse_constant=_refuse)
 
@@ -114,7 +114,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _frozen(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+def _frozen(value: object) -> object:
     if isinstance(value, list):
         return tuple(map(_frozen, value))
     if isinstance(value, dict):
@@ -126,7 +126,7 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401  # any value, any type of a field
+def _fits(value: object, kind: object) -> bool:
     """Return True if a value has the type of its field."""
     origin = get_origin(kind)
     inner = get_args(kind)
@@ -139,6 +139,8 @@ def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401  # any value, any type
     if origin is dict:
         return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
     if kind is float:
-        # JSON has integers for whole floats; an integer may also be too large for a float.
-        return type(value) in (int, float) and abs(value) <= sys.float_info.max
+        # JSON may have an integer for a whole float; it may also be too large for a float.
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return abs(value) <= sys.float_info.max
     return kind is Any or type(value) is kind

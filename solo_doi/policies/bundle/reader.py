@@ -50,7 +50,7 @@ class Bundle:
         self._envelope_middle = (low + high) / 2
         self._envelope_half = np.maximum((high - low) / 2, NARROW)
         try:
-            _check_graph(self._session, self.contract, str(path))
+            self._check_graph()
             self.parity: dict[str, Any] = json.loads(metadata[PARITY])
             self._bind()
             _replay(path, self, TestVectors.decode(metadata[VECTORS]))
@@ -122,6 +122,23 @@ class Bundle:
         skills = np.broadcast_to(np.asarray(skill, dtype=np.int64), observation.shape[:1])
         return self.run(observation.astype(np.float32, copy=False), np.ascontiguousarray(skills))[0]
 
+    def _check_graph(self) -> None:
+        """Refuse a graph that has other inputs or outputs than the contract states."""
+        joints = ["batch", NUM_JOINTS]
+        expected = [
+            ("observation", "tensor(float)", ["batch", self.observation_size]),
+            ("skill", "tensor(int64)", ["batch"]),
+            ("action", "tensor(float)", joints),
+            ("joint_target", "tensor(float)", joints),
+        ]
+        ends = (*self._session.get_inputs(), *self._session.get_outputs())
+        found = [(end.name, end.type, end.shape) for end in ends]
+        if found != expected:
+            raise BundleError(
+                f"{self.path}: its graph is of {found}, its contract of {expected}. "
+                "Export it again."
+            )
+
     def _bind(self) -> None:
         """Bind arrays of one row to the inputs and outputs of the graph."""
         row = np.zeros((1, self.observation_size), np.float32)
@@ -190,23 +207,6 @@ def _open_session(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
             f"{path}: a model without {', '.join(sorted(missing))}: not written by solo-export."
         )
     return session, metadata
-
-
-def _check_graph(session: Any, contract: Contract, where: str) -> None:  # noqa: ANN401  # onnxruntime has no types
-    """Refuse a graph that has other inputs or outputs than the contract says."""
-    joints = ["batch", NUM_JOINTS]
-    expected = [
-        ("observation", "tensor(float)", ["batch", LAYOUTS[contract.task].size]),
-        ("skill", "tensor(int64)", ["batch"]),
-        ("action", "tensor(float)", joints),
-        ("joint_target", "tensor(float)", joints),
-    ]
-    ends = (*session.get_inputs(), *session.get_outputs())
-    found = [(end.name, end.type, end.shape) for end in ends]
-    if found != expected:
-        raise BundleError(
-            f"{where}: its graph is of {found}, its contract of {expected}. Export it again."
-        )
 
 
 @np.errstate(all="ignore")  # overflow leads to a difference that is refused below

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def _bytes(path: Path) -> bytes:
         raise BundleError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
-def _read(path: Path, parse: Any) -> Any:  # noqa: ANN401  # any loader of cryptography, and its key
+def _read(path: Path, parse: Callable[[bytes], object]) -> object:
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:

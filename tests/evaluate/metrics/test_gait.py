@@ -1,4 +1,4 @@
-"""Numbers that describe a gait, on feet whose gait is known."""
+"""Gait measures, on feet with a known gait."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def test_a_foot_that_follows_has_a_positive_phase() -> None:
 def test_only_a_trot_has_diagonals_in_phase_and_half_a_cycle_apart(
     gait: str, diagonal: float, pair: float | None
 ) -> None:
-    """Pace and bound differ within the diagonals, which then have no common phase; a pronk has all feet together."""
+    """Pace and bound differ within the diagonals, which then have no common phase.
+
+    A pronk has all feet together.
+    """
     described = describe_gait(*feet(GAITS[gait]))
     np.testing.assert_allclose(described.diagonal_phase, diagonal, atol=0.01)
     if pair is not None:
@@ -58,7 +61,7 @@ def test_frequency_is_strides_per_second(frequency: float) -> None:
 
 
 def test_a_slow_sway_is_not_taken_for_the_stride() -> None:
-    """The base sinks and rises at half a hertz, more than the feet lift: below the range that is looked at."""
+    """The base moves at 0.5 Hz, more than the feet lift: below the range of strides."""
     height, contact = feet(GAITS["trot"], frequency=3.0)
     sway = 0.1 * np.sin(2 * np.pi * 0.5 * np.arange(len(height)) * 0.02)
     np.testing.assert_allclose(
@@ -75,7 +78,7 @@ def test_duty_is_the_share_of_time_on_the_ground(duty: float) -> None:
 
 @pytest.mark.parametrize("lift", [0.02, 0.06])
 def test_clearance_is_the_lift_of_the_sole(lift: float) -> None:
-    """Zero on the ground, the lift at the top of the swing, of which the best twentieth of the time is left out."""
+    """Zero on the ground; the lift at the top of the swing (95 % quantile)."""
     described = describe_gait(*feet(GAITS["trot"], lift=lift, duty=0.5))
     assert (described.clearance <= lift).all()
     assert (described.clearance > 0.9 * lift).all()

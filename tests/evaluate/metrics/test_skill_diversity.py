@@ -1,4 +1,4 @@
-"""How different skills are, on walks whose differences are known."""
+"""Diversity measures, on walks with known differences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_identical_rollouts_carry_no_information() -> None:
 
 @pytest.mark.parametrize("skills", [2, 4])
 def test_separate_skills_are_named_every_time(skills: int) -> None:
-    """And tell almost all there is to tell."""
+    """The information is almost the largest possible."""
     walks = feature(*(20.0 * skill for skill in range(skills)), robots=20, spread=1.0)
     accuracy, information = diversity.recognise_skills(walks, ONES)
     assert accuracy == 1.0
@@ -77,7 +77,7 @@ def test_separate_skills_are_named_every_time(skills: int) -> None:
 
 
 def test_skills_beyond_all_measure_are_no_trouble() -> None:
-    """Features a hundred thousand deviations apart, as of a robot on its back beside an expert that hardly varies."""
+    """Features that differ by 100 000 deviations, such as of a robot on its back."""
     accuracy, information = diversity.recognise_skills(
         feature(0.0, 1e5, -1e5, robots=20, spread=1.0), ONES
     )
@@ -87,7 +87,7 @@ def test_skills_beyond_all_measure_are_no_trouble() -> None:
 
 @pytest.mark.parametrize("robot", [2, 3])
 def test_one_odd_rollout_hardly_matters(robot: int) -> None:
-    """A robot 150 deviations off, among those that are trained on or among the others: a tenth of a nat at most."""
+    """An outlier of 150 deviations, in training or test, costs at most a tenth of a nat."""
     values = (0.0, 20.0, 40.0, 60.0, 80.0)
     usual = diversity.recognise_skills(feature(*values, robots=30, spread=1.0), ONES)
     walks = feature(*values, robots=30, spread=1.0)
@@ -99,7 +99,7 @@ def test_one_odd_rollout_hardly_matters(robot: int) -> None:
 
 
 def test_information_is_a_lower_bound_in_expectation() -> None:
-    """Skills that are alike have none: the mean over draws is no more, though a classifier finds some by chance."""
+    """Equal skills have no information: the mean over draws is not above zero."""
     found = [
         diversity.recognise_skills(feature(0.0, 0.0, 0.0, robots=20, spread=1.0, seed=seed), ONES)[
             1
@@ -111,7 +111,7 @@ def test_information_is_a_lower_bound_in_expectation() -> None:
 
 
 def test_skills_are_told_apart_in_domains_that_were_not_trained_on() -> None:
-    """Where only the robots of training differ by skill, nothing is learned that helps with the others."""
+    """If only the training robots differ by skill, the classifier does not recognise the others."""
     walks = feature(0.0, 20.0, robots=400, spread=1.0)
     walks[1].successor[1::2, 0] -= 20.0
     accuracy, information = diversity.recognise_skills(walks, ONES)
@@ -131,9 +131,14 @@ def test_half_apart_is_half_the_information() -> None:
 # --- Visibly different ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("measure", "usual", "apart"), [
-    ("height_mean", 0.25, 0.02), ("clearance", 0.05, 0.02), ("pair_phase", 0.5, -0.2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("measure", "usual", "apart"),
+    [
+        ("height_mean", 0.25, 0.02),
+        ("clearance", 0.05, 0.02),
+        ("pair_phase", 0.5, -0.2),
+    ],
+)
 def test_skills_differ_to_the_eye_in_height_clearance_or_phase(
     measure: str, usual: float, apart: float
 ) -> None:
@@ -151,7 +156,7 @@ def test_differences_in_other_measures_are_not_seen() -> None:
 
 
 def test_the_largest_group_is_found() -> None:
-    """Skill 0 is 10 mm from either other, which are 20 mm apart: taking it first would leave it alone."""
+    """Skill 0 is 10 mm from both others, which are 20 mm apart: the group leaves it out."""
     walks = [made_up_walk(height_mean=height) for height in (0.26, 0.25, 0.27)]
     assert diversity.visibly_different(walks) == [1, 2]
 
@@ -198,7 +203,7 @@ def test_every_measure_can_set_skills_apart(measure: str) -> None:
 
 
 def test_one_odd_phase_sets_no_skill_apart() -> None:
-    """Phases of a robot that stumbles mean nothing: their median counts, as in all that is told of them."""
+    """Phases of a stumbling robot are outliers: the median counts, as in all averages of phases."""
     walks = [made_up_walk(spread=0.0), made_up_walk(spread=0.0)]
     walks[1].pair_phase[0] += 100.0
     assert diversity.visibly_different(walks) == [0]
@@ -206,7 +211,10 @@ def test_one_odd_phase_sets_no_skill_apart() -> None:
 
 
 def test_the_spread_is_that_of_robots_on_their_feet() -> None:
-    """The largest difference of all pairs; a robot that lies on the ground has no height of a walk."""
+    """The largest difference of all pairs.
+
+    A robot that lies on the ground has no height of a walk.
+    """
     walks = [made_up_walk(spread=0.0, height_mean=height) for height in (0.25, 0.27, 0.26)]
     walks[2].fallen[0], walks[2].height_mean[0] = True, 0.05
     assert diversity.spread(walks) == pytest.approx(
@@ -218,7 +226,7 @@ def test_the_spread_is_that_of_robots_on_their_feet() -> None:
 
 
 def test_the_silhouette_is_positive_if_skills_lie_apart() -> None:
-    """Nearly one for tight groups far from each other, below zero for groups that lie in each other."""
+    """Nearly one for tight, distant groups; below zero for groups inside each other."""
     rng = np.random.default_rng(0)
     tight = [place + 0.1 * rng.normal(size=(10, 2)) for place in (0.0, 10.0, 20.0)]
     assert diversity.silhouette(tight) > 0.9
@@ -227,7 +235,10 @@ def test_the_silhouette_is_positive_if_skills_lie_apart() -> None:
 
 
 def test_the_map_is_that_of_the_expert_alone() -> None:
-    """Skills are placed on it and do not move it, and it is the same every time; the expert's twin lies on it."""
+    """Skills are placed on it and do not move it, and it is the same every time.
+
+    The expert's twin lies on it.
+    """
     rng = np.random.default_rng(0)
     expert = made_up_walk(24, successor=rng.normal(size=(24, FEATURES)))
     twin = made_up_walk(24, successor=expert.successor.copy())

@@ -1,4 +1,4 @@
-"""What rollouts look like in numbers, on recordings whose numbers are known."""
+"""Measures of walks, on recordings with known numbers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_gait_is_measured() -> None:
 
 
 def test_power_by_hand() -> None:
-    """2 Nm x -3 rad/s and 0.5 Nm x 4 rad/s are 8 W, whatever their signs, in two of three steps."""
+    """2 Nm x -3 rad/s and 0.5 Nm x 4 rad/s are 8 W regardless of signs, in two of three steps."""
     recording = trotting(1)
     recording.torque[::3, 0, [0, 7]] = recording.torque[1::3, 0, [0, 7]] = [2.0, 0.5]
     recording.joint_velocity[:, 0, [0, 7]] = [-3.0, 4.0]
@@ -130,7 +130,7 @@ def test_if_all_fell_all_count() -> None:
 
 
 def test_intervals_are_over_the_robots_that_the_averages_are_over() -> None:
-    """A fallen robot far below the others does not widen the interval of heights, but of velocities."""
+    """A fallen robot widens the interval of velocities, not of heights."""
     fallen = np.arange(8) == 3
     walk = made_up_walk(fallen=fallen)
     walk.height_mean[fallen], walk.vx[fallen] = 0.02, 0.0
@@ -184,7 +184,7 @@ def test_successor_features_by_hand() -> None:
 
 
 def test_returns_are_compared_with_the_experts_robot_by_robot() -> None:
-    """Half the expert's return in every domain is half of it for certain, however much domains differ."""
+    """Half the expert's return in every domain has no interval, although domains differ."""
     expert = made_up_walk(spread=0.2, reward=0.8)
     half = replace(made_up_walk(), reward=expert.reward / 2)
     assert half.intervals(expert)["return_pct"] == pytest.approx((50.0, 50.0))
@@ -193,7 +193,10 @@ def test_returns_are_compared_with_the_experts_robot_by_robot() -> None:
 
 
 def test_energy_has_an_interval_of_the_ratio_of_averages() -> None:
-    """Power that follows velocity leaves no doubt of the energy per metre, other power does; it is finite at rest."""
+    """Power that follows velocity leaves no doubt of the energy per metre, other power does.
+
+    It is finite at rest.
+    """
     walk = made_up_walk(spread=0.1)
     even = replace(walk, power=20 * walk.vx)
     assert even.intervals(walk)["energy"] == pytest.approx((20.0, 20.0))

@@ -101,7 +101,7 @@ def test_what_a_log_lacks_is_a_gap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_bars_are_means_with_intervals(count: int, tmp_path: Path) -> None:
-    """Of six measures, as the metrics tell; also of a single skill."""
+    """Six measures, equal to the metrics; also for a single skill."""
     walks = [made_up_walk(seed=seed, height_mean=0.2 + 0.05 * seed) for seed in range(count)]
     metrics = describe_skills(Evaluation(made_up_walk(), walks, []))
     header, *rows = table(figures.skill_bars(metrics, tmp_path / "skills"))

@@ -36,7 +36,7 @@ class Page(HTMLParser):
         self.texts.append(data)
 
     def count(self, tag: str) -> int:
-        """How often a tag occurs."""
+        """Number of occurrences of a tag."""
         return sum(name == tag for name, _ in self.tags)
 
 
@@ -128,13 +128,23 @@ def test_tables_have_a_row_per_row_and_scroll_by_themselves(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.123456, "0.123"), (1.0, "1"), (99.96, "100"), (123.456, "123"), (-250.0, "-250"), (0.00012345, "0.000123"),
-        (np.float64(2.5), "2.5"), (2.2e-16, "0"), (-1e-15, "0"), (7, "7"), ("word", "word"), (None, ""),
+        (0.123456, "0.123"),
+        (1.0, "1"),
+        (99.96, "100"),
+        (123.456, "123"),
+        (-250.0, "-250"),
+        (0.00012345, "0.000123"),
+        (np.float64(2.5), "2.5"),
+        (2.2e-16, "0"),
+        (-1e-15, "0"),
+        (7, "7"),
+        ("word", "word"),
+        (None, ""),
         ([0, 2], "[0, 2]"),
     ],
-)  # fmt: skip
+)
 def test_cells_show_three_digits(value: object, text: str) -> None:
-    """Of numbers that are not whole; the rest as it is."""
+    """Floats are rounded; other values are shown unchanged."""
     assert format_value(value) == text
 
 
@@ -142,7 +152,7 @@ def test_cells_show_three_digits(value: object, text: str) -> None:
 
 
 def test_a_page_fits_a_phone(tmp_path: Path) -> None:
-    """Whatever is in it: a table of forty columns, a picture of 3000 pixels, a name of two hundred letters."""
+    """A table of forty columns, a picture of 3000 pixels and a name of two hundred letters fit."""
     long = "skill" * 40
     report = Report(long)
     report.heading(long)

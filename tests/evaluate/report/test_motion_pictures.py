@@ -67,7 +67,10 @@ def test_a_robot_that_never_touches_the_ground_has_an_empty_diagram(tmp_path: Pa
 
 
 def test_a_gait_diagram_has_its_numbers_beside_it(tmp_path: Path) -> None:
-    """Also as SVG; the times at which feet come down and go up, in seconds from where the diagram begins."""
+    """Also as SVG.
+
+    The times at which feet come down and go up, in seconds from where the diagram begins.
+    """
     recording = walking("trot")
     recording.foot_contact[:] = False
     recording.foot_contact[10:30, 0, 0], recording.foot_contact[90:, 0, 3] = True, True

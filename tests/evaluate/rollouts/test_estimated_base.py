@@ -25,7 +25,7 @@ class MadeUpEstimator:
         self.fed: list[tuple[Array, ...]] = []
 
     def update(self, *measured: Array) -> Estimate:
-        """Joint positions, velocities, torques, turning, acceleration, and the time since the last."""
+        """Joint positions, velocities, torques, angular velocity, acceleration, time step."""
         self.fed.append(measured)
         return Estimate(TILTED, VELOCITY, np.array([0.0, 0.0, 0.5]), np.ones(4))
 
@@ -98,7 +98,10 @@ def test_an_accelerometer_feels_weight_and_pushes(made_up: list[MadeUpEstimator]
 
 
 def test_constant_errors_are_those_of_sensors(made_up: list[MadeUpEstimator]) -> None:
-    """Of encoders in what the estimator is fed, and in what the policy sees; of observations no more."""
+    """Encoder errors reach the estimator and the policy.
+
+    The observation errors of training are not added.
+    """
     task = estimated_task("mujoco", 2, "robust", 3)
     with task.simulator:
         seen = task.observe()
@@ -127,7 +130,7 @@ def test_robots_have_the_physics_they_have_without_it(made_up: list[MadeUpEstima
 
 @pytest.mark.parametrize("sim", ["mujoco", "pybullet"])
 def test_a_shipped_skill_walks_on_estimates(sim: str) -> None:
-    """As fast as it is told, without a fall, on a velocity that is believed and nearly true."""
+    """It reaches the commanded velocity without a fall; the estimate is nearly true."""
     policy, seen = SkillPolicy.read(SHIPPED_RUN / "policy.h5"), []
 
     def act(observation: np.ndarray) -> np.ndarray:
