@@ -1,11 +1,12 @@
-"""The workbench process: owns the network card while a robot is calibrated, checked or only looked at.
+"""Bench process: owns the network card while a robot is calibrated, checked or watched.
 
-python -m deploy.service.bench_process watch|check|calibrate --interface X, started by solo-deploy
+Started by solo-deploy as
+`deploy.service.bench_process watch|check|calibrate --interface X`.
 
-It ticks at 1 kHz and draws nothing: a terminal that is slow must never keep a command from the board. Ten times a
-second it writes a line of JSON to its output, dropped if nobody reads; a line on its input confirms what a person was
-asked; the end of its input, an output that nobody reads for a second, Ctrl-C or a dead parent stop it, which damps
-motors that are on.
+It ticks at 1 kHz and prints no tables, since a slow terminal must never delay a command. Ten times
+a second it writes a status as a line of JSON; a line that does not fit into the pipe is dropped.
+A line on its input confirms what the operator was asked. It stops, and damps motors that are on,
+when its input ends, its output stays full for a second, its parent dies, or on Ctrl-C.
 """
 
 from __future__ import annotations
@@ -33,77 +34,83 @@ from deploy.robots.process.robot_process import PRIORITY
 from solo_doi.common.errors import SoloError
 
 STATUS_TICKS = round(0.1 / TICK)
-INPUT, OUTPUT = 0, 1
-LINES = 4096
-"""What a pipe holds, a few lines: one that held more would be full only after seconds [bytes]."""
-DEAF = 1.0
-"""How long it may stay full: whoever should read was stopped, or hangs, and could not press a key either [s]."""
+STDIN = 0
+STDOUT = 1
+PIPE_SIZE = 4096
+"""Size of the output pipe: a few lines, so that a reader that stopped is noticed soon [bytes]."""
+READER_TIMEOUT = 1.0
+"""Time that the pipe may stay full; then the reader hangs, and its operator cannot act [s]."""
 
 
-class Job(Protocol):
-    """Something done to a robot, tick by tick."""
+class BenchJob(Protocol):
+    """A job with a robot, done tick by tick."""
 
     failure: str
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen."""
+        """True if nothing more will happen."""
 
     def step(self) -> None:
-        """Advance by a tick."""
+        """Advance by one tick."""
 
     def confirm(self) -> None:
-        """Learn that a person has done what was asked."""
+        """Accept the operator's confirmation."""
 
     def stop(self) -> None:
         """End as soon as it is safe."""
 
     def status(self) -> dict[str, Any]:
-        """What people are shown."""
+        """Return the status for the operator."""
 
 
 class Pipe:
-    """Lines to and from the process that a person looks at; never waits."""
+    """Lines to and from the session process; neither reading nor writing blocks."""
 
-    def __init__(self, source: int = INPUT, sink: int = OUTPUT) -> None:
-        """Take file descriptors."""
-        self._source, self._sink = source, sink
+    def __init__(self, source: int = STDIN, sink: int = STDOUT) -> None:
+        """Use two file descriptors."""
+        self._source = source
+        self._sink = sink
         os.set_blocking(source, False)
         os.set_blocking(sink, False)
-        with suppress(OSError):  # no pipe, but somebody's terminal
-            fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, LINES)
+        with suppress(OSError):  # a terminal, not a pipe
+            fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
         self._full_since: float | None = None
 
     @property
-    def deaf(self) -> bool:
-        """Whether nobody has read for so long that nobody is there."""
-        return self._full_since is not None and time.monotonic() - self._full_since > DEAF
+    def reader_is_gone(self) -> bool:
+        """True if the output pipe has been full for longer than `READER_TIMEOUT`."""
+        if self._full_since is None:
+            return False
+        return time.monotonic() - self._full_since > READER_TIMEOUT
 
-    def tell(self, content: dict[str, Any]) -> None:
-        """Write a line; one that does not fit is dropped, as the next comes soon."""
-        try:  # less than 4096 bytes are written completely or not at all
-            os.write(self._sink, json.dumps(content).encode() + b"\n")
+    def write(self, content: dict[str, Any]) -> None:
+        """Write a line, or drop it if the pipe is full: the next follows soon."""
+        line = json.dumps(content).encode() + b"\n"
+        try:  # a write of less than 4096 bytes is complete or not done at all
+            os.write(self._sink, line)
             self._full_since = None
         except BlockingIOError:
-            self._full_since = time.monotonic() if self._full_since is None else self._full_since
+            if self._full_since is None:
+                self._full_since = time.monotonic()
         except BrokenPipeError:
             return
 
-    def tell_last(self, content: dict[str, Any]) -> None:
-        """Write the line that must not be lost, waiting for its reader."""
+    def write_last(self, content: dict[str, Any]) -> None:
+        """Write the result, waiting for the reader."""
         os.set_blocking(self._sink, True)
-        self.tell(content)
+        self.write(content)
 
-    def hear(self) -> bytes | None:
-        """Return what was said since the last call; None if nobody is there any more."""
+    def read(self) -> bytes | None:
+        """Return the input since the last call; None if its other end is closed."""
         try:
             return os.read(self._source, 64) or None
         except BlockingIOError:
             return b""
 
 
-def run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
-    """Tick until the job is over; whatever goes wrong, motors that are on are damped first."""
+def run(job: BenchJob, pipe: Pipe, stop: Callable[[], bool]) -> None:
+    """Tick until the job is over; damp the motors before an exception leaves."""
     try:
         _run(job, pipe, stop)
     except Exception:
@@ -113,24 +120,26 @@ def run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
         raise
 
 
-def _run(job: Job, pipe: Pipe, stop: Callable[[], bool]) -> None:
+def _run(job: BenchJob, pipe: Pipe, stop: Callable[[], bool]) -> None:
     ticks = 0
     while not job.is_over:
-        said = pipe.hear()
-        if said is None or pipe.deaf or stop():
+        received = pipe.read()
+        if received is None or pipe.reader_is_gone or stop():
             job.stop()
-        elif said:
+        elif received:
             job.confirm()
         job.step()
         ticks += 1
         if ticks % STATUS_TICKS == 0:
-            pipe.tell(job.status())
-    pipe.tell(job.status())
+            pipe.write(job.status())
+    pipe.write(job.status())
 
 
 def work(arguments: argparse.Namespace, pipe: Pipe, stop: StopRequest) -> dict[str, Any]:
-    """Do a job; return its result as plain values."""
-    refused = [] if arguments.lock_step else prepare_aloud(PRIORITY, "workbench")
+    """Do the job of the command line; return its result for JSON."""
+    refused = []
+    if not arguments.lock_step:
+        refused = prepare_aloud(PRIORITY, "bench process")
     board = open_board(arguments.interface, arguments.driver, lock_step=arguments.lock_step)
     try:
         if arguments.job == "calibrate":
@@ -139,9 +148,11 @@ def work(arguments: argparse.Namespace, pipe: Pipe, stop: StopRequest) -> dict[s
             if calibrator.failure:
                 raise SoloError(calibrator.failure)
             return to_json(calibrator.result(date.today()))
-        hands = HandTest() if arguments.job == "check" and not arguments.yes else None
+        hand_test = None
+        if arguments.job == "check" and not arguments.yes:
+            hand_test = HandTest()
         inspection = Inspection(
-            board, seconds=arguments.seconds, lock_step=arguments.lock_step, hand_test=hands
+            board, seconds=arguments.seconds, lock_step=arguments.lock_step, hand_test=hand_test
         )
         run(inspection, pipe, stop)
         return inspection.result() | {"refused": refused}
@@ -150,22 +161,25 @@ def work(arguments: argparse.Namespace, pipe: Pipe, stop: StopRequest) -> dict[s
 
 
 def main() -> int:
-    """Do what the command line says; the last line of output is the result or the error."""
-    parser = argparse.ArgumentParser(prog="workbench", description=__doc__)
+    """Run the command; the last line of its output is the result or the error."""
+    parser = argparse.ArgumentParser(prog="bench_process", description=__doc__)
     parser.add_argument("job", choices=("watch", "check", "calibrate"))
     parser.add_argument("--interface", required=True, help="network card of the master board")
     parser.add_argument("--driver", choices=("native", "sdk"), default="native")
-    parser.add_argument("--seconds", type=float, default=5.0, help="how long packets are counted")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="time for which packets are counted [s]"
+    )
     parser.add_argument(
         "--lock-step", action="store_true", help="the board waits for every command"
     )
-    parser.add_argument("--yes", action="store_true", help="nobody is asked anything")
+    parser.add_argument("--yes", action="store_true", help="ask no questions")
     arguments = parser.parse_args()
-    stop, pipe = StopRequest(), Pipe()
+    stop = StopRequest()
+    pipe = Pipe()
     try:
-        pipe.tell_last({"result": work(arguments, pipe, stop)})
+        pipe.write_last({"result": work(arguments, pipe, stop)})
     except SoloError as error:
-        pipe.tell_last({"error": str(error)})
+        pipe.write_last({"error": str(error)})
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""The person's side of the workbench process: starts it, shows what it says, and passes on what a person confirms."""
+"""Session with the bench process: start it, show its status, pass on confirmations."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ from solo_doi.common.errors import SoloError
 
 Job = Literal["watch", "check", "calibrate"]
 Status = dict[str, Any]
-PLACED, EXACT = "0.05", "0.01"
-"""How well the simulated robot's joints are put to zero: by hand, and for a calibration with a tool [rad]."""
+"""One line of JSON from the bench process."""
+PLACED_SPREAD = "0.05"
+"""Error of a simulated robot's joints that were put to zero by hand [rad]."""
+EXACT_SPREAD = "0.01"
+"""The same for a calibration, with a tool [rad]."""
 HANDS_AFTER = 1.5
-"""When the simulated robot's joints are turned, after packets were counted [s]."""
+"""Pause between counting packets and turning the simulated robot's joints [s]."""
 
 
 class BenchError(SoloError):
-    """What the workbench could not do, in its own words."""
+    """Failure of the bench process, with its own message."""
 
 
-def check_place(config: DeployConfig) -> None:
-    """Refuse robots that have no master board, and Pythons that cannot speak to one."""
+def check_robot_kind(config: DeployConfig) -> None:
+    """Refuse robots without a master board, and interpreters without its driver."""
     kind = kind_of(config)
     if not kind.has_master_board:
         possible = sorted(name for name, other in KINDS.items() if other.has_master_board)
@@ -42,84 +45,89 @@ def check_place(config: DeployConfig) -> None:
 
 
 def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> list[str]:
-    """Return the command that does a job, for the virtual robot with its board around it."""
+    """Return the command of the bench process; a virtual robot's board runs around it."""
     kind = kind_of(config)
-    assert kind.board_interface is not None, "check_place refuses robots without a master board"
-    work = module_command(
+    assert kind.board_interface is not None, "check_robot_kind refuses robots without a board"
+    command = module_command(
         "deploy.service.bench_process",
         job,
         "--interface",
         kind.board_interface(config),
         python=config.robot_python or sys.executable,
     )
-    work += ["--driver", config.driver, "--seconds", str(seconds)]
-    work += ["--lock-step"] * config.fast + ["--yes"] * yes
-    board_options = ["--spread", PLACED]
+    command += ["--driver", config.driver, "--seconds", str(seconds)]
+    if config.fast:
+        command.append("--lock-step")
+    if yes:
+        command.append("--yes")
+    board_options = ["--spread", PLACED_SPREAD]
     if job == "calibrate":
-        board_options = ["--spread", EXACT, "--put-back"]
+        board_options = ["--spread", EXACT_SPREAD, "--put-back"]
     if job == "check" and not yes:
         board_options += ["--turn-after", str(seconds + HANDS_AFTER)]
-    return kind.start(work, config, board_options)
+    return kind.start(command, config, board_options)
 
 
-def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: ANN401  # what the job returns
-    """Run a job to its end, showing every status; return its result.
+def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: ANN401  # JSON
+    """Run a job to its end, pass every status to `show`, and return the result.
 
-    Ctrl-C reaches only this process, which closes the workbench's input: that damps and ends it. So does a terminal
-    that was closed.
+    Ctrl-C or a closed terminal reaches only this process. It closes the input of the bench process,
+    which then damps the motors and ends.
 
     Raises:
-        BenchError: It failed.
-        KeyboardInterrupt: It was stopped, and has ended.
+        BenchError: The job failed.
+        KeyboardInterrupt: The job was stopped, and its process has ended.
     """
     process = subprocess.Popen(
         command,
         env=child_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=True,
+        start_new_session=True,  # the terminal's Ctrl-C must not reach it
     )
     assert process.stdin is not None
-    assert process.stdout is not None
-    stopped: KeyboardInterrupt | None = None
-    lines = _Lines()
+    interrupt: KeyboardInterrupt | None = None
+    lines = _JsonLines()
     with process:
         while True:
             try:
-                _read(process, lines, show)
+                _read_output(process, lines, show)
                 break
-            except KeyboardInterrupt as stop:
-                if stopped is not None:
+            except KeyboardInterrupt as error:
+                if interrupt is not None:
                     raise
-                stopped = stop
+                interrupt = error
                 process.stdin.close()
-    if stopped is not None:
-        raise stopped
+    if interrupt is not None:
+        raise interrupt
     if "error" in lines.last:
         raise BenchError(lines.last["error"])
     if "result" not in lines.last:
         raise BenchError(
-            f"The workbench ended without a word, with code {process.returncode}: see above."
+            f"The bench process ended without a result, with code {process.returncode}: see above."
         )
     return lines.last["result"]
 
 
-def _read(process: subprocess.Popen[bytes], lines: _Lines, show: Callable[[Status], None]) -> None:
-    """Show statuses until the output ends."""
+def _read_output(
+    process: subprocess.Popen[bytes], lines: _JsonLines, show: Callable[[Status], None]
+) -> None:
+    """Show statuses until the output ends; pass on Enter when a question is open."""
     assert process.stdin is not None
     assert process.stdout is not None
-    listens = sys.stdin.isatty() and not process.stdin.closed
-    output, keys = process.stdout.fileno(), sys.stdin.fileno() if listens else None
+    output = process.stdout.fileno()
+    sources = [output]
+    keys = None
+    if sys.stdin.isatty() and not process.stdin.closed:
+        keys = sys.stdin.fileno()
+        sources.append(keys)
     while True:
-        ready = select.select([output] if keys is None else [output, keys], [], [])[0]
-        if (
-            keys in ready
-            and b"\n" in _typed(keys)
-            and lines.last.get("question")
-            and not process.stdin.closed
-        ):
-            process.stdin.write(b"\n")
-            process.stdin.flush()
+        ready = select.select(sources, [], [])[0]
+        if keys is not None and keys in ready:
+            has_enter = b"\n" in _read_keys(keys)
+            if has_enter and lines.last.get("question") and not process.stdin.closed:
+                process.stdin.write(b"\n")
+                process.stdin.flush()
         if output not in ready:
             continue
         data = os.read(output, 65536)
@@ -130,8 +138,8 @@ def _read(process: subprocess.Popen[bytes], lines: _Lines, show: Callable[[Statu
                 show(line)
 
 
-def _typed(keys: int) -> bytes:
-    """What a person typed; one whose terminal was closed is gone, as by Ctrl-C."""
+def _read_keys(keys: int) -> bytes:
+    """Return typed keys; a closed terminal counts as Ctrl-C."""
     try:
         typed = os.read(keys, 256)
     except OSError:
@@ -141,15 +149,17 @@ def _typed(keys: int) -> bytes:
     return typed
 
 
-class _Lines:
-    """Whole lines of JSON out of pieces; other words, such as the virtual board's, are left out."""
+class _JsonLines:
+    """Joins pieces of output to lines of JSON; skips other lines, such as the virtual board's."""
 
     def __init__(self) -> None:
         self.last: Status = {}
         self._rest = b""
 
     def add(self, data: bytes) -> list[Status]:
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        found = [json.loads(line) for line in whole if line.startswith(b"{")]
-        self.last = found[-1] if found else self.last
+        """Return the lines that are complete now."""
+        *complete, self._rest = (self._rest + data).split(b"\n")
+        found = [json.loads(line) for line in complete if line.startswith(b"{")]
+        if found:
+            self.last = found[-1]
         return found

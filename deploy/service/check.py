@@ -1,4 +1,4 @@
-"""solo-deploy --check: go or no-go, before anybody switches a motor on."""
+"""`solo-deploy --check`: go or no-go, before any motor is switched on."""
 
 from __future__ import annotations
 
@@ -17,28 +17,35 @@ from deploy.robots.registry import kind_of
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.bundle.contract import Contract
 
-from .bench_session import check_place, command_of, follow
-from .go_checks import Row, Verdict, judge, row
+from .bench_session import check_robot_kind, command_of, follow
+from .check_row import CheckRow, Verdict, judged_row
+from .go_checks import judge
 from .live_tables import Screen, sensors
 
-LISTEN, LISTEN_FAST = 5.0, 1.0
-"""How long packets are counted; in lock-step, which has no clock to judge, less [s]."""
+LISTEN_SECONDS = 5.0
+"""Time for which packets are counted [s]."""
+LISTEN_SECONDS_LOCK_STEP = 1.0
+"""The same in lock-step, which has no clock to judge [s]."""
 STYLES = {
     Verdict.GO: "green",
     Verdict.NO_GO: "bold red",
     Verdict.NOT_CHECKED: "yellow",
     Verdict.NOT_APPLICABLE: "",
 }
-NO_GO, INCOMPLETE = 1, 3
-"""Exit codes: something is wrong; nothing is, as far as was checked."""
+EXIT_NO_GO = 1
+EXIT_INCOMPLETE = 3
+"""Exit code if nothing is wrong, but not everything was checked."""
 
 
 def check_up(config: DeployConfig, *, yes: bool) -> int:
-    """Look at a robot with its motors off, show a table; return 0 only if everything was checked and is good."""
-    check_place(config)
-    first, contract = _skills(config)
+    """Check a robot with its motors off and print a table.
+
+    Returns 0 only if everything was checked and is good. `yes` skips the checks by hand.
+    """
+    check_robot_kind(config)
+    skills, contract = _check_skills(config)
     with Screen(sensors) as screen:
-        rows = [first, *_robot(config, contract, screen, yes=yes)]
+        rows = [skills, *_check_robot(config, contract, screen, yes=yes)]
     table = Table("check", "found", "limit", "verdict", "what to do", title="Preflight")
     for entry in rows:
         verdict = Text(entry.verdict.value, STYLES[entry.verdict])
@@ -49,60 +56,59 @@ def check_up(config: DeployConfig, *, yes: bool) -> int:
     return code
 
 
-def verdict_of(rows: list[Row]) -> tuple[int, str]:
+def verdict_of(rows: list[CheckRow]) -> tuple[int, str]:
     """Return the exit code and the last line."""
     wrong = [entry.name for entry in rows if entry.verdict is Verdict.NO_GO]
     skipped = [entry.name for entry in rows if entry.verdict is Verdict.NOT_CHECKED]
     if wrong:
-        return NO_GO, f"[bold red]NO-GO[/]: {', '.join(wrong)}"
+        return EXIT_NO_GO, f"[bold red]NO-GO[/]: {', '.join(wrong)}"
     if skipped:
-        return INCOMPLETE, f"[yellow]Nothing wrong, but not checked[/]: {', '.join(skipped)}"
+        return EXIT_INCOMPLETE, f"[yellow]Nothing wrong, but not checked[/]: {', '.join(skipped)}"
     return 0, "[bold green]GO[/]"
 
 
-def _skills(config: DeployConfig) -> tuple[Row, Contract | None]:
-    try:
-        bundle = check_skills(config)
-    except SoloError as error:
-        return row("skills", "", "may walk", str(error), good=False), None
-    return row(
-        "skills", f"{bundle.path.name}, skill {config.skill}", "may walk", "", good=True
-    ), bundle.contract
-
-
-def _robot(
-    config: DeployConfig, contract: Contract | None, screen: Screen, *, yes: bool
-) -> list[Row]:
-    """Ask the robot; whatever it does, there is a row that says so."""
-    try:
-        seconds = LISTEN_FAST if config.fast else LISTEN
-        seen: dict[str, Any] = follow(
-            command_of("check", config, seconds=seconds, yes=yes), screen.show
-        )
-    except SoloError as error:
-        return [row("master board", "", "answers", str(error), good=False)]
-    rows = [
-        *judge(seen, contract, simulated_time=config.fast),
-        calibration_row(config, seen["address"]),
-    ]
-    if seen["refused"]:  # the jitter above was measured without it, and is what counts
-        rows.append(Row("real time", "not allowed", "", Verdict.GO, f"Note: {seen['refused'][0]}"))
-    return rows
-
-
-def calibration_row(config: DeployConfig, address: str) -> Row:
-    """Whether there is a calibration that is this board's, believable, and how old it is."""
-    name, limit = "calibration", "of this board"
+def calibration_row(config: DeployConfig, address: str) -> CheckRow:
+    """Check that the calibration exists, is plausible, and belongs to the board with `address`."""
+    name = "calibration"
+    limit = "of this board"
     if config.calibration is None and not kind_of(config).calibration_in_file:
-        return Row(name, "known: the robot is simulated", limit, Verdict.GO)
+        return CheckRow(name, "known: the robot is simulated", limit, Verdict.GO)
     path = with_calibration_path(config).calibration
-    assert path is not None  # the real robot's has a place
+    assert path is not None, "a robot with a calibration file has a default place for it"
     try:
         calibration = load(path)
         calibration.check_board(address)
         note = calibration.check_age(date.today())
     except SoloError as error:
-        return row(name, str(path), limit, str(error), good=False)
-    return Row(
-        name, f"{calibration.measured}, {calibration.measured_with}", limit, Verdict.GO, note
-    )
+        return judged_row(name, str(path), limit, str(error), good=False)
+    value = f"{calibration.measured}, {calibration.measured_with}"
+    return CheckRow(name, value, limit, Verdict.GO, note)
+
+
+def _check_skills(config: DeployConfig) -> tuple[CheckRow, Contract | None]:
+    """Return the row of the skills, and their contract if they may walk."""
+    try:
+        bundle = check_skills(config)
+    except SoloError as error:
+        return judged_row("skills", "", "may walk", str(error), good=False), None
+    value = f"{bundle.path.name}, skill {config.skill}"
+    return CheckRow("skills", value, "may walk", Verdict.GO), bundle.contract
+
+
+def _check_robot(
+    config: DeployConfig, contract: Contract | None, screen: Screen, *, yes: bool
+) -> list[CheckRow]:
+    """Inspect the robot; a board that fails is a row, too."""
+    seconds = LISTEN_SECONDS_LOCK_STEP if config.fast else LISTEN_SECONDS
+    command = command_of("check", config, seconds=seconds, yes=yes)
+    try:
+        seen: dict[str, Any] = follow(command, screen.show)
+    except SoloError as error:
+        return [judged_row("master board", "", "answers", str(error), good=False)]
+    rows = list(judge(seen, contract, simulated_time=config.fast))
+    rows.append(calibration_row(config, seen["address"]))
+    if seen["refused"]:
+        # A note only: the jitter was measured without real-time scheduling, and is judged above.
+        note = f"Note: {seen['refused'][0]}"
+        rows.append(CheckRow("real time", "not allowed", "", Verdict.GO, note))
+    return rows

@@ -1,4 +1,4 @@
-"""Live tables of a robot on the workbench."""
+"""Live tables of a robot on the bench."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Status = dict[str, Any]
 
 
 class Screen:
-    """Draws every status in the place of the last; where there is no terminal, only tells what is new."""
+    """Redraws a table with every status; without a terminal, prints new phases and questions."""
 
     def __init__(self, draw: Callable[[Status], RenderableType]) -> None:
-        """Draw with a function."""
+        """Draw with a function of the status."""
         self._draw = draw
         self.console = Console()
-        self._live = (
-            Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
-        )
-        self._told: set[str] = set()
+        self._live: Live | None = None
+        if self.console.is_terminal:
+            self._live = Live(console=self.console, auto_refresh=False)
+        self._printed: set[str] = set()
 
     def __enter__(self) -> Screen:
-        """Take the terminal."""
+        """Start drawing."""
         if self._live is not None:
             self._live.start()
         return self
@@ -39,70 +39,83 @@ class Screen:
     def __exit__(
         self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
     ) -> None:
-        """Give it back, with the last table on it."""
+        """Stop drawing; the last table stays."""
         if self._live is not None:
             self._live.stop()
 
     def show(self, status: Status) -> None:
         """Draw a status."""
         if self._live is not None:
-            asked = Text(
-                status["question"] or status["phase"],
-                style="bold yellow" if status["question"] else "",
-            )
-            self._live.update(Group(self._draw(status), asked), refresh=True)
+            line = Text(status["phase"])
+            if status["question"]:
+                line = Text(status["question"], style="bold yellow")
+            self._live.update(Group(self._draw(status), line), refresh=True)
             return
         for words in (f"{status['phase']}{_round(status)}", status["question"]):
-            if words and words not in self._told:
-                self._told.add(words)
+            if words and words not in self._printed:
+                self._printed.add(words)
                 self.console.print(words, highlight=False, markup=False)
 
 
 def joints_of_calibration(status: Status) -> Table:
-    """Angle, index, offset and stage of every joint."""
-    table = Table(
-        "joint", "angle, rad", "index", "offset, rad", "stage", title=f"Calibration{_round(status)}"
-    )
+    """Return a table with angle, index pulse, offset and stage of every joint."""
+    title = f"Calibration{_round(status)}"
+    table = Table("joint", "angle, rad", "index", "offset, rad", "stage", title=title)
     if "angle" not in status:
         return table
     for joint, name in enumerate(JOINT_NAMES):
         offset = status["offset"][joint]
         table.add_row(
-            name, f"{status['angle'][joint]:+.3f}", "seen" if status["index"][joint] else "",
-            "" if offset is None else f"{offset:+.4f}", status["stage"][joint],
-        )  # fmt: skip
+            name,
+            f"{status['angle'][joint]:+.3f}",
+            "seen" if status["index"][joint] else "",
+            "" if offset is None else f"{offset:+.4f}",
+            status["stage"][joint],
+        )
     return table
 
 
 def sensors(status: Status) -> RenderableType:
-    """Joints, IMU, battery and packets of a robot whose motors are off."""
+    """Return tables with joints, IMU, battery and packets of a robot whose motors are off."""
     if "angle" not in status:
         return Text("")
     joints = Table("joint", "angle since power-up, rad", "velocity, rad/s", title="Motors off")
     for name, angle, velocity in zip(JOINT_NAMES, status["angle"], status["velocity"], strict=True):
         joints.add_row(name, f"{angle:+.3f}", f"{velocity:+.2f}")
+    return Group(joints, _other_sensors(status))
+
+
+def _other_sensors(status: Status) -> Table:
+    """Return a table with everything but the joints."""
+    table = Table("sensor", "value")
     roll, pitch, _ = status["attitude"]
-    rate = status["packets"] / status["seconds"] if status["seconds"] > 0 else float("nan")
-    told = f"{status['voltage']:.1f} V, {status['current']:.2f} A"
-    rest = Table("sensor", "value")
-    rest.add_row(
-        "roll, pitch", f"{roll:+.3f}, {pitch:+.3f} rad: right side down and nose down are positive"
+    table.add_row(
+        "roll, pitch",
+        f"{roll:+.3f}, {pitch:+.3f} rad: right side down and nose down are positive",
     )
-    rest.add_row(
-        "accelerometer",
-        ", ".join(f"{value:+.2f}" for value in status["acceleration"]) + " m/s²: up is +z",
-    )
-    rest.add_row("battery", "not told by protocol 3" if np.isnan(status["voltage"]) else told)
-    refused = f", {status['rejected']} refused" if status["rejected"] else ""
-    rest.add_row(
-        "packets",
-        f"{rate:.0f} per second, {status['lost']} lost{refused}, protocol {status['protocol']}",
-    )
-    rest.add_row("board", status["address"])
+    acceleration = ", ".join(f"{value:+.2f}" for value in status["acceleration"])
+    table.add_row("accelerometer", f"{acceleration} m/s²: up is +z")
+    battery = f"{status['voltage']:.1f} V, {status['current']:.2f} A"
+    if np.isnan(status["voltage"]):
+        battery = "not reported by protocol 3"
+    table.add_row("battery", battery)
+    table.add_row("packets", _packets(status))
+    table.add_row("board", status["address"])
     for fault in status["faults"]:
-        rest.add_row("[bold red]fault[/]", escape(fault))
-    return Group(joints, rest)
+        table.add_row("[bold red]fault[/]", escape(fault))
+    return table
+
+
+def _packets(status: Status) -> str:
+    rate = float("nan")
+    if status["seconds"] > 0:
+        rate = status["packets"] / status["seconds"]
+    refused = f", {status['rejected']} refused" if status["rejected"] else ""
+    return f"{rate:.0f} per second, {status['lost']} lost{refused}, protocol {status['protocol']}"
 
 
 def _round(status: Status) -> str:
-    return f", measurement {status['round']} of 2" if "round" in status else ""
+    """Return the number of the measurement, for jobs that measure twice."""
+    if "round" not in status:
+        return ""
+    return f", measurement {status['round']} of 2"

@@ -1,34 +1,37 @@
-"""solo-deploy --readonly for robots with a master board: everything it measures, with its motors off."""
+"""`solo-deploy --readonly` for robots with a master board: show all sensors, motors off."""
 
 from __future__ import annotations
 
-import math
-
 from deploy.common.deploy_config import DeployConfig
+from deploy.launch.preflight import check_seconds
 from solo_doi.common.errors import SoloError
 
-from .bench_session import check_place, command_of, follow
+from .bench_session import Status, check_robot_kind, command_of, follow
 from .live_tables import Screen, sensors
 
 
 def watch(config: DeployConfig) -> int:
-    """Show a robot's sensors for a while, or until Ctrl-C; return 0 if the board was heard to the end."""
-    check_place(config)
-    if not 0 < config.seconds < math.inf:
-        raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
-    last: list[dict] = [{}]
+    """Show a robot's sensors for `config.seconds`, or until Ctrl-C; return 0.
 
-    def show(status: dict) -> None:
-        last[0] = status
+    Raises:
+        SoloError: The board stopped answering.
+    """
+    check_robot_kind(config)
+    check_seconds(config)
+    last: Status = {}
+
+    def show(status: Status) -> None:
+        nonlocal last
+        last = status
         screen.show(status)
 
     try:
         with Screen(sensors) as screen:
             follow(command_of("watch", config, seconds=config.seconds, yes=True), show)
     except KeyboardInterrupt:
-        pass  # a person has seen enough
+        pass  # the usual way to end it
     if not screen.console.is_terminal:
-        screen.console.print(sensors(last[0]))
-    if last[0].get("failure"):
-        raise SoloError(last[0]["failure"])
+        screen.console.print(sensors(last))
+    if last.get("failure"):
+        raise SoloError(last["failure"])
     return 0

@@ -76,7 +76,7 @@ def refusal(
         ),
         (
             ["calibrate", "--robot", "virtual", "--out", "c.json"],
-            "calibrate asks a person, and needs a terminal for the answers.",
+            "calibrate asks questions, and needs a terminal for the answers.",
         ),
         (["calibrate", "--out", "c.json"], "--robot real needs --interface, its master board's network card."),
         ([], "There is no display for the simulation's window. Add --headless."),

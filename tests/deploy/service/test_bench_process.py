@@ -1,4 +1,4 @@
-"""The workbench process and the one that a person looks at: nobody waits, nothing is lost, every end is safe."""
+"""Bench process and its session: neither blocks, no result is lost, every end is safe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.common.deploy_config import DeployConfig
-from deploy.service import bench_process as workbench
+from deploy.service import bench_process
 from deploy.service.bench_process import STATUS_TICKS, Pipe, run, work
 from deploy.service.bench_session import BenchError, command_of, follow
 from deploy.service.live_tables import Screen, joints_of_calibration, sensors
@@ -20,7 +20,7 @@ from solo_doi.common.errors import SoloError
 
 
 class Ends:
-    """Both ends of a workbench's pipe."""
+    """Both ends of a bench process's pipe."""
 
     def __init__(self) -> None:
         """Open them."""
@@ -114,10 +114,10 @@ def test_a_reader_that_stands_still_holds_nobody_up() -> None:
     """Lines are dropped whole, the last one is not."""
     ends = Ends()
     for _ in range(200):
-        ends.pipe.tell({"words": "x" * 1000})
+        ends.pipe.write({"words": "x" * 1000})
     lines = ends.lines()
     assert 0 < len(lines) < 200
-    ends.pipe.tell_last({"result": 1})
+    ends.pipe.write_last({"result": 1})
     assert ends.lines() == [{"result": 1}]
 
 
@@ -167,14 +167,14 @@ def test_refused_rights_are_told_before_a_board_is_opened(
         raise SoloError("no board")
 
     monkeypatch.setattr("deploy.common.realtime.prepare", lambda priority: ["memory lock refused"])
-    monkeypatch.setattr(workbench, "open_board", opened)
+    monkeypatch.setattr(bench_process, "open_board", opened)
     with pytest.raises(SoloError, match="no board"):
         work(
             Namespace(job=job, lock_step=lock_step, interface="e0", driver="native"),
             Ends().pipe,
             lambda: False,
         )
-    assert told == ["" if lock_step else "note: workbench: memory lock refused\n"]
+    assert told == ["" if lock_step else "note: bench process: memory lock refused\n"]
 
 
 def program(text: str) -> list[str]:
@@ -195,7 +195,7 @@ def test_the_result_is_the_last_line() -> None:
 
 
 def test_notes_reach_the_person(capfd: pytest.CaptureFixture[str]) -> None:
-    """What the workbench says beside its lines goes where this program's own errors go."""
+    """The error output of the bench process is that of this program."""
     follow(
         program("""import sys; sys.stderr.write("note: refused\\n"); print('{"result": 1}')"""),
         lambda status: None,
@@ -204,14 +204,14 @@ def test_notes_reach_the_person(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_error_comes_in_its_own_words() -> None:
-    """And a workbench that dies without any is an error, too."""
+    """A bench process that dies without a message is an error, too."""
     with pytest.raises(BenchError, match="no such card"):
         follow(program("""print('{"error": "no such card"}')"""), lambda status: None)
     with pytest.raises(BenchError, match="code 7: see above"):
         follow(program("raise SystemExit(7)"), lambda status: None)
 
 
-def test_ctrl_c_ends_the_workbench_first() -> None:
+def test_ctrl_c_ends_the_bench_process_first() -> None:
     """Its input ends, it damps, it tells a last time, and only then this program stops."""
     waits = program("""
         import sys
@@ -232,7 +232,7 @@ def test_ctrl_c_ends_the_workbench_first() -> None:
 
 
 @pytest.mark.parametrize("error", [False, True])
-def test_a_closed_terminal_ends_the_workbench(
+def test_a_closed_terminal_ends_the_bench_process(
     error: bool, terminal: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Ctrl-C does, whether the system tells the end of the input or an error."""
@@ -262,7 +262,7 @@ def test_a_closed_terminal_ends_the_workbench(
 
 
 def test_the_real_robot_gets_the_card_and_the_virtual_one_a_board() -> None:
-    """With the same workbench behind it."""
+    """With the same bench process behind it."""
     real = command_of("check", DeployConfig(robot="real", interface="e7"), seconds=5.0, yes=True)
     assert real[3:] == ["deploy.service.bench_process", "check", "--interface", "e7", "--driver", "native",
                         "--seconds", "5.0", "--yes"]  # fmt: skip

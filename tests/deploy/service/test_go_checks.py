@@ -14,7 +14,8 @@ from deploy.common.deploy_config import DeployConfig
 from deploy.robots.odri.bring_up.calibration import save
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from deploy.service.check import calibration_row, verdict_of
-from deploy.service.go_checks import Row, Verdict, judge
+from deploy.service.check_row import CheckRow, Verdict
+from deploy.service.go_checks import judge
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
 
@@ -30,7 +31,7 @@ GOOD: dict[str, Any] = {
 }  # fmt: skip
 
 
-def judged(**changes: object) -> dict[str, Row]:
+def judged(**changes: object) -> dict[str, CheckRow]:
     """Rows by name, some numbers changed."""
     return {row.name: row for row in judge({**GOOD, **changes}, CONTRACT, simulated_time=False)}
 
@@ -103,14 +104,14 @@ def test_the_battery_has_its_current_beside_its_voltage() -> None:
 
 def test_exit_codes_tell_wrong_from_unchecked() -> None:
     """0 only if every row goes."""
-    rows = {verdict: Row("x", "", "", verdict) for verdict in Verdict}
+    rows = {verdict: CheckRow("x", "", "", verdict) for verdict in Verdict}
     assert verdict_of([rows[Verdict.GO], rows[Verdict.NOT_APPLICABLE]])[0] == 0
     assert verdict_of([rows[Verdict.GO], rows[Verdict.NOT_CHECKED]])[0] == 3
     assert verdict_of([rows[Verdict.NO_GO], rows[Verdict.NOT_CHECKED]])[0] == 1
 
 
-def calibration(path: Path, address: str = CALIBRATION.board, **changes: Any) -> Row:
-    """Row of a calibration that was stored with some fields changed."""
+def calibration(path: Path, address: str = CALIBRATION.board, **changes: Any) -> CheckRow:
+    """CheckRow of a calibration that was stored with some fields changed."""
     save(replace(CALIBRATION, **{"measured": date.today(), **changes}), path)
     return calibration_row(DeployConfig(robot="real", calibration=path), address)
 
@@ -118,7 +119,7 @@ def calibration(path: Path, address: str = CALIBRATION.board, **changes: Any) ->
 def test_a_calibration_of_this_board_goes(tmp_path: Path) -> None:
     """An old one as well, with a note."""
     path = tmp_path / "c.json"
-    assert calibration(path) == Row(
+    assert calibration(path) == CheckRow(
         "calibration", f"{date.today()}, native, protocol 4", "of this board", Verdict.GO, ""
     )
     old = calibration(path, measured=date.today() - timedelta(days=91))

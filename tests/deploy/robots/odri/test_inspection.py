@@ -21,7 +21,8 @@ from deploy.robots.virtual_board.fault_switches import SWITCHES
 from deploy.robots.virtual_board.master_board import MasterBoard
 from deploy.robots.virtual_board.memory_link import LockStep, MemoryLink
 from deploy.robots.virtual_board.simulated_person import PersonConfig
-from deploy.service.go_checks import Row, Verdict, judge
+from deploy.service.check_row import CheckRow, Verdict
+from deploy.service.go_checks import judge
 from deploy.service.live_tables import sensors
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
@@ -74,17 +75,17 @@ def shown(look: Inspection) -> str:
     return console.file.getvalue()
 
 
-def rows_of(seen: dict[str, Any]) -> dict[str, Row]:
+def rows_of(seen: dict[str, Any]) -> dict[str, CheckRow]:
     """Rows by name."""
     return {row.name: row for row in judge(seen, CONTRACT, simulated_time=True)}
 
 
-def named(rows: dict[str, Row], verdict: Verdict) -> set[str]:
+def named(rows: dict[str, CheckRow], verdict: Verdict) -> set[str]:
     """Names of rows with a verdict."""
     return {name for name, row in rows.items() if row.verdict is verdict}
 
 
-def wrong(rows: dict[str, Row]) -> set[str]:
+def wrong(rows: dict[str, CheckRow]) -> set[str]:
     """Names of rows that are no-go; each says what to do."""
     bad = named(rows, Verdict.NO_GO)
     assert all(rows[name].advice for name in bad)
@@ -115,7 +116,7 @@ def test_the_battery_is_shown_with_its_current(protocol: int) -> None:
     """What the electronics draw while the motors are off, from the power board of protocol 4."""
     look = looked(BodyConfig(), protocol=protocol)
     if protocol == 3:
-        assert "not told by protocol 3" in shown(look)
+        assert "not reported by protocol 3" in shown(look)
         return
     assert look.result()["current"] == pytest.approx(IDLE_CURRENT, abs=BUS_CURRENT_LSB)
     told = rows_of(look.result())["battery"].value
@@ -207,7 +208,7 @@ def test_motors_in_the_wrong_place_and_an_imu_turned_around_are_no_go() -> None:
     assert wrong(rows) == HANDS
     assert rows["joint order"].value == "10 of 12 as named"
     assert (
-        "FL_HFE was asked for, FL_KFE moved; FL_KFE was asked for, FL_HFE moved"
+        "FL_HFE was requested, FL_KFE moved; FL_KFE was requested, FL_HFE moved"
         in rows["joint order"].advice
     )
     assert rows["joint signs"].advice.startswith("FR_KFE turned the other way")
@@ -238,4 +239,4 @@ def test_a_joint_that_nobody_turns_is_not_waited_for_for_ever(
     assert test.result() == {"answers": [[joint, None, 0.0] for joint in range(12)], "nose": None}
     rows = rows_of(inspect(BodyConfig()) | {"hands": test.result()})
     assert wrong(rows) == HANDS
-    assert "FL_HAA was asked for, nothing moved" in rows["joint order"].advice
+    assert "FL_HAA was requested, nothing moved" in rows["joint order"].advice
