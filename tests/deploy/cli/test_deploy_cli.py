@@ -57,7 +57,7 @@ def refusal(
         (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's network card."),
         (["--robot", "real", "--check"], "--robot real needs --interface, its master board's network card."),
         (["--robot", "virtual", "--readonly", "--check"], "--check and --readonly exclude each other."),
-        (["--mock", "--check"], "--robot mock: only virtual and real have a master board. Choose one of them."),
+        (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose one of them."),
         (
             ["--robot", "virtual", "--readonly", "--seconds", "0"],
             "--seconds 0: expected a time above 0.",
