@@ -29,7 +29,10 @@ TASK_GROUP = LocomotionTask.reward_groups.index("task")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateCommand:
-    """Roll checkpoints out without exploration noise and print measures of the walks."""
+    """Roll checkpoints out without exploration noise and print measures of the walks.
+
+    Example: solo-pretrain evaluate runs/NAME/checkpoints/model_2000.pt --episodes 100
+    """
 
     checkpoints: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Checkpoint files."""

@@ -36,10 +36,13 @@ class RunConfig(TrainConfig):
 class TrainCommand(RunConfig):
     """Learn skills that imitate the expert in different ways, from data alone.
 
-    Examples: `solo-train` trains five locomotion skills with the default eps; `solo-train --eps 4`
-    lets them differ more; `solo-train --multipliers fixed:1` is SMODICE with skills; `solo-train
-    --objective smodice` is the expert alone; `solo-train --preset paper` follows the printed
-    equations; `solo-train --resume runs/NAME` continues a killed run.
+    Examples:
+      solo-train                          five locomotion skills with the default eps
+      solo-train --eps 4                  skills that may differ more
+      solo-train --multipliers fixed:1    SMODICE with skills
+      solo-train --objective smodice      the expert alone
+      solo-train --preset paper           the printed equations
+      solo-train --resume runs/NAME       continue an interrupted run
     """
 
     preset: Literal["default", "paper"] = "default"

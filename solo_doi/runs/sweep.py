@@ -29,9 +29,11 @@ TABLE_FILE, CSV_FILE = "table.md", "table.csv"
 
 @dataclass(frozen=True, kw_only=True)
 class SweepCommand:
-    """Train a grid of variants x eps x seeds and tabulate what came out.
+    """Train a grid of variants x eps x seeds and tabulate the results.
 
-    Examples: `solo-sweep --eps 0 1 2 4 --seeds 1 2 3`; `solo-sweep --variants configs/sweep/ablation.yaml --seeds 1`.
+    Examples:
+      solo-sweep --eps 0 1 2 4 --seeds 1 2 3
+      solo-sweep --variants sweep/ablation --seeds 1
     """
 
     eps: tuple[float, ...] = (2.0,)

@@ -20,6 +20,8 @@ BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(
 NEEDED = {
     "collect/checkpoints/locomotion/expert.pt",
     "deploy/install/robot-requirements.txt",
+    "solo_doi/configs/pretrain/skills.yaml",
+    "solo_doi/configs/sweep/ablation.yaml",
     "solo_doi/py.typed",
     "solo_doi/skills/locomotion/skills.onnx",
     "solo_doi/skills/locomotion/evaluation/metrics.json",
@@ -28,8 +30,8 @@ NEEDED = {
 
 
 @pytest.fixture(scope="module")
-def content(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Names of the files in a wheel, built from a copy: a build writes into its source."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel, built from a copy: a build writes into its source."""
     setuptools = pytest.importorskip("setuptools")
     if int(setuptools.__version__.split(".")[0]) < 77:
         pytest.skip("setuptools before 77 cannot read the licence in pyproject.toml")
@@ -47,7 +49,13 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         command, cwd=source, env=environment, capture_output=True, text=True, check=False
     )
     assert built.returncode == 0, built.stderr
-    (wheel,) = Path(target).glob("*.whl")
+    (built_wheel,) = Path(target).glob("*.whl")
+    return built_wheel
+
+
+@pytest.fixture(scope="module")
+def content(wheel: Path) -> set[str]:
+    """Names of the files in the wheel."""
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
 
@@ -59,3 +67,33 @@ def test_wheel_has_no_documents(content: set[str]) -> None:
 
 def test_wheel_has_what_the_commands_need(content: set[str]) -> None:
     assert NEEDED - content == set()
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "expected"),
+    [
+        ("solo_doi.cli.export", ["verify", "locomotion"], "locomotion: "),
+        ("collect.cli.pretrain", ["--config", "pretrain/skills", "--help"], "(default: 5)"),
+        ("collect.cli.pretrain", ["--config=configs/pretrain/skills.yaml", "-h"], "(default: 5)"),
+    ],
+)
+def test_commands_run_from_the_wheel(
+    wheel: Path, tmp_path: Path, program: str, words: list[str], expected: str
+) -> None:
+    """In an empty directory, with nothing of the checkout but its other packages."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    here = tmp_path / "here"
+    here.mkdir()
+    code = f"import {program} as cli; print(cli.__file__); cli.main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(str(tmp_path / "installed"))
+    assert expected in " ".join(ran.stdout.split())
