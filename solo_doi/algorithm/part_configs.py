@@ -45,8 +45,7 @@ class ValueConfig:
     windows: int = 8
     """Trajectory pieces per minibatch."""
     window: int = 64
-    """Transitions per piece. Neighbouring transitions share a state, whose value is computed
-    once."""
+    """Transitions per piece. Neighbouring transitions share a state and its value."""
     initial_batch: int = 128
     """Initial states per minibatch."""
     expert_updates: int = 3000

@@ -19,7 +19,7 @@ def _sweep() -> Command[Any]:
     from solo_doi.runs.sweep import SweepCommand, sweep
 
     def run(command: SweepCommand) -> None:
-        table = sweep(command, tell=lambda text: print(text, file=sys.stderr))
+        table = sweep(command, report=lambda text: print(text, file=sys.stderr))
         print(f"{table.read_text()}\n{table}")
 
     return Command(SweepCommand, run)

@@ -1,1 +1,1 @@
-"""The dataset on disk: a directory with a manifest and D4RL-shaped HDF5 shards that are memory-mapped."""
+"""Datasets on disk: a directory with a manifest and D4RL-shaped HDF5 shards, memory-mapped."""

@@ -1,4 +1,4 @@
-"""Reads a dataset directory: random batches from memory maps, all of it as `Transitions`, or its labels."""
+"""Reader of a dataset directory: random batches, whole fields, or all transitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCH_FIELDS = ("observations", "actions", "next_observations")
 
 
 class Dataset:
-    """A dataset on disk. Opening it costs nothing but a look at the files."""
+    """A dataset on disk. Opening it reads only the manifest and the headers of the files."""
 
     def __init__(self, folder: Path) -> None:
         """Read the manifest and map every shard."""
@@ -25,20 +25,20 @@ class Dataset:
         self.manifest = Manifest.read(folder)
         if not self.manifest.shards:
             raise DataError(
-                f"{folder}: holds no trajectories yet. Run the solo-collect command that began it again."
+                f"{folder}: holds no trajectories yet. Run the solo-collect command that began it "
+                "again."
             )
         self.shards: list[Mapping[str, np.ndarray]] = []
         """Fields of each file, memory-mapped."""
         for entry in self.manifest.shards:
             arrays = map_shard(folder / entry.file, self.manifest.fields)
-            found, expected = (
-                (len(arrays["observations"]), len(arrays["episodes/start"])),
-                (entry.transitions, entry.trajectories),
-            )
-            if found != expected:
+            transitions = len(arrays["observations"])
+            trajectories = len(arrays["episodes/start"])
+            if (transitions, trajectories) != (entry.transitions, entry.trajectories):
                 raise DataError(
-                    f"{folder / entry.file}: {found[0]} transitions in {found[1]} trajectories, the manifest says "
-                    f"{expected[0]} in {expected[1]}. `solo-collect repair` puts them right."
+                    f"{folder / entry.file}: {transitions} transitions in {trajectories} "
+                    f"trajectories, the manifest says {entry.transitions} in {entry.trajectories}. "
+                    "`solo-collect repair` corrects the manifest."
                 )
             self.shards.append(arrays)
         self._first_row = np.cumsum([0, *(shard.transitions for shard in self.manifest.shards)])
@@ -48,33 +48,34 @@ class Dataset:
         return int(self._first_row[-1])
 
     def batch(self, rows: np.ndarray, names: Sequence[str] = BATCH_FIELDS) -> dict[str, np.ndarray]:
-        """Return some fields of transitions by number; only what is asked for is read from disk."""
+        """Return some fields of some transitions; only these are read from disk."""
         rows = np.asarray(rows)
         if rows.size and not (rows.min() >= 0 and rows.max() < len(self)):
             raise DataError(
-                f"{self.folder}: has transitions 0 to {len(self) - 1}, not {rows.min()} to {rows.max()}."
+                f"{self.folder}: has transitions 0 to {len(self) - 1}, not {rows.min()} to "
+                f"{rows.max()}."
             )
         for name in names:
             self._check_name(name, per_trajectory=False)
-        # Rows in the order of the files, then back: twice as fast as scattering them shard by shard.
+        # Gather in the order of the files, then restore the order of `rows`: twice as fast as
+        # scattering shard by shard.
         order = np.argsort(rows, kind="stable")
         borders = np.searchsorted(rows[order], self._first_row)
-        spans = [
-            (arrays, slice(first, last), rows[order[first:last]] - offset)
-            for arrays, first, last, offset in zip(
-                self.shards, borders[:-1], borders[1:], self._first_row[:-1], strict=True
-            )
-            if first < last
-        ]
+        spans = []
+        for number, arrays in enumerate(self.shards):
+            first = borders[number]
+            last = borders[number + 1]
+            if first < last:
+                local = rows[order[first:last]] - self._first_row[number]
+                spans.append((arrays, slice(first, last), local))
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         result = {}
         for name in names:
             gathered = self._empty(name, len(rows))
             for arrays, span, local in spans:
-                np.take(
-                    arrays[name], local, axis=0, out=gathered[span], mode="clip"
-                )  # "raise" makes another copy
+                # mode="clip", because "raise" makes another copy.
+                np.take(arrays[name], local, axis=0, out=gathered[span], mode="clip")
             result[name] = np.take(gathered, back, axis=0)
         return result
 
@@ -84,33 +85,44 @@ class Dataset:
         return np.concatenate([arrays[name] for arrays in self.shards])
 
     def transitions(self) -> Transitions:
-        """Return all that training may see, loaded into memory."""
-        ends = np.cumsum([term["size"] for term in self.manifest.layout]).tolist()
-        layout = zip(self.manifest.layout, ends, strict=True)
-        names = ("observations", "next_observations", "rewards", "terminals", "timeouts")
+        """Return all transitions, loaded into memory, without labels."""
+        terms = {}
+        end = 0
+        for term in self.manifest.layout:
+            start = end
+            end += term["size"]
+            terms[term["name"]] = slice(start, end)
+        actions = None
+        if self.has("actions"):
+            actions = self.column("actions")
         with named(self.folder):
             return Transitions(
-                **{name: self.column(name) for name in names},
-                actions=self.column("actions") if self.has("actions") else None,
+                observations=self.column("observations"),
+                next_observations=self.column("next_observations"),
+                actions=actions,
+                rewards=self.column("rewards"),
+                terminals=self.column("terminals"),
+                timeouts=self.column("timeouts"),
                 starts=self.starts(),
-                terms={term["name"]: slice(end - term["size"], end) for term, end in layout},
+                terms=terms,
             )
 
     def starts(self) -> np.ndarray:
-        """First transition of every trajectory, (trajectories,)."""
-        offsets = zip(self.shards, self._first_row, strict=False)
-        return np.concatenate([arrays["episodes/start"] + first for arrays, first in offsets])
+        """Return the first transition of every trajectory, (trajectories,)."""
+        starts = []
+        for number, arrays in enumerate(self.shards):
+            starts.append(arrays["episodes/start"] + self._first_row[number])
+        return np.concatenate(starts)
 
     def has(self, name: str) -> bool:
-        """Whether there is a field of this name."""
+        """Return True if there is a field of this name."""
         return name in self.shards[0]
 
     def _check_name(self, name: str, *, per_trajectory: bool = True) -> None:
-        known = [
-            field.name
-            for field in self.manifest.fields
-            if per_trajectory or not field.per_trajectory
-        ]
+        fields = self.manifest.fields
+        if not per_trajectory:
+            fields = tuple(field for field in fields if not field.per_trajectory)
+        known = [field.name for field in fields]
         if name not in known:
             raise DataError(f"{self.folder}: {UnknownNameError('field', name, known)}")
 
@@ -131,5 +143,6 @@ def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Tra
     if path.is_dir():
         return Dataset(path).transitions()
     raise DataError(
-        f"{path}: no such file or directory. Expected a dataset directory, a D4RL file or a Minari dataset."
+        f"{path}: no such file or directory. Expected a dataset directory, a D4RL file or a Minari "
+        "dataset."
     )

@@ -1,4 +1,4 @@
-"""What a dataset says of itself, in `manifest.json`."""
+"""Manifest of a dataset: `manifest.json`, the description of its files and their origin."""
 
 from __future__ import annotations
 
@@ -21,55 +21,70 @@ class ShardEntry:
     """One file of a dataset."""
 
     file: str
+    """File name in the dataset's folder."""
     trajectories: int
+    """Number of trajectories."""
     transitions: int
+    """Number of transitions."""
     sha256: str
+    """Hash of the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """Everything but the numbers. No time of day: the same seed gives the same bytes."""
+    """Description of a dataset. It has no time stamp: the same seed gives the same bytes."""
 
     name: str
+    """Name of the dataset, such as coverage."""
     task: str
+    """Task of the trajectories."""
     fields: tuple[Field, ...]
+    """All arrays of a shard."""
     layout: tuple[dict[str, Any], ...]
     """Observation terms in order: name, size, unit, frame, noise."""
     joint_names: tuple[str, ...]
+    """Joints in the order of actions."""
     control_dt: float
+    """Time of a control step [s]."""
     seed: int | None
-    """Seed of the collection; nothing where trajectories must not be simulated again."""
+    """Seed of the collection; None for data that were not simulated, such as derived ones."""
     origin: dict[str, Any]
-    """How it was made: recipe, simulator, randomisation, software versions, commit."""
+    """Recipe, simulator, randomisation, software versions, commit."""
     policies: tuple[dict[str, Any], ...]
-    """Who acted: name, SHA-256, number of skills, whether sampled."""
+    """Policies that acted: name, SHA-256, number of skills, sampled or not."""
     shards: tuple[ShardEntry, ...] = field(default=())
+    """Files that are complete."""
     complete: bool = False
+    """True if all files of the recipe are there."""
 
     @property
     def num_trajectories(self) -> int:
-        """Trajectories in all shards."""
+        """Number of trajectories in all shards."""
         return sum(shard.trajectories for shard in self.shards)
 
     def differences(self, other: Manifest) -> list[str]:
-        """Say in what two manifests differ, apart from the shards that are there."""
-        one, two = (json.loads(json.dumps(asdict(manifest))) for manifest in (self, other))
-        return [
-            text
-            for name in one
-            if name not in ("shards", "complete")
-            for text in _differences(name, one[name], two[name])
-        ]
+        """Describe all differences between two manifests, except in their shards."""
+        one = json.loads(json.dumps(asdict(self)))
+        two = json.loads(json.dumps(asdict(other)))
+        found: list[str] = []
+        for name in one:
+            if name not in ("shards", "complete"):
+                found += _differences(name, one[name], two[name])
+        return found
 
     def write(self, folder: Path) -> None:
-        """Write completely or not at all."""
+        """Write the file completely or not at all."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
         with replacing(folder / MANIFEST_FILE) as partial:
             partial.write_text(json.dumps(content, indent=1) + "\n")
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """Read and check the version."""
+        """Read the manifest of a dataset.
+
+        Raises:
+            DataError: There is none, it is damaged, or its version is unknown.
+        """
         path = folder / MANIFEST_FILE
         if not path.is_file():
             raise DataError(
@@ -79,22 +94,23 @@ class Manifest:
             content = json.loads(path.read_text())
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({reason(error)}).") from error
-        except ValueError as error:  # bytes that are no text are one too
+        except ValueError as error:  # also for bytes that are not UTF-8
             raise DataError(
-                f"{path}: not valid JSON ({error}). Delete it and run the solo-collect command that made the dataset "
-                "again: shards that are there are kept."
+                f"{path}: not valid JSON ({error}). Delete it and run the solo-collect command "
+                "that made the dataset again: existing shards are kept."
             ) from error
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
             raise DataError(f"{path}: not the manifest of a solo-doi dataset.")
         version = content.pop("version", None)
         if version != VERSION:
             raise DataError(
-                f"{path}: version {version!r}, this program reads version {VERSION}. Update solo-doi."
+                f"{path}: version {version!r}, this program reads version {VERSION}. "
+                "Update solo-doi."
             )
         try:
-            content["fields"] = tuple(
-                Field(**{**entry, "shape": tuple(entry["shape"])}) for entry in content["fields"]
-            )
+            for entry in content["fields"]:
+                entry["shape"] = tuple(entry["shape"])
+            content["fields"] = tuple(Field(**entry) for entry in content["fields"])
             content["shards"] = tuple(ShardEntry(**entry) for entry in content["shards"])
             for name in ("layout", "joint_names", "policies"):
                 content[name] = tuple(content[name])
@@ -104,18 +120,16 @@ class Manifest:
 
 
 def _differences(name: str, one: object, two: object) -> list[str]:
+    """Describe where two nested values differ, by dotted names."""
     if one == two:
         return []
+    found: list[str] = []
     if isinstance(one, dict) and isinstance(two, dict):
-        names = sorted({*one, *two})
-        return [
-            text
-            for part in names
-            for text in _differences(f"{name}.{part}", one.get(part), two.get(part))
-        ]
+        for part in sorted({*one, *two}):
+            found += _differences(f"{name}.{part}", one.get(part), two.get(part))
+        return found
     if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
-        pairs = enumerate(zip(one, two, strict=True))
-        return [
-            text for number, (a, b) in pairs for text in _differences(f"{name}[{number}]", a, b)
-        ]
+        for number, (before, now) in enumerate(zip(one, two, strict=True)):
+            found += _differences(f"{name}[{number}]", before, now)
+        return found
     return [f"{name} was {one!r}, is {two!r}"]

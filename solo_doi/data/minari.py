@@ -1,4 +1,7 @@
-"""Minari datasets (HDF5 storage), in and out, without the package: one group per episode, T + 1 observations each."""
+"""Reading and writing of Minari datasets (HDF5 storage), without the minari package.
+
+An episode of T steps is a group with T + 1 observations.
+"""
 
 from __future__ import annotations
 
@@ -20,71 +23,64 @@ from .transitions import Transitions, named
 DATA_FILE = "main_data.hdf5"
 METADATA_FILE = "metadata.json"
 IDENTIFIER = re.compile(r"([-\w][-\w/]*[-\w]/)?[-\w]+-v\d+")
-"""What the package accepts as the name of a dataset."""
+"""Names of datasets that the minari package accepts."""
 
 
 def is_minari(path: Path) -> bool:
-    """Whether a directory holds a Minari dataset, in whatever storage."""
-    return any(
-        (folder / name).is_file() for folder in _places(path) for name in (DATA_FILE, METADATA_FILE)
-    )
+    """Return True if a directory holds a Minari dataset, in any storage format."""
+    for folder in _places(path):
+        if (folder / DATA_FILE).is_file() or (folder / METADATA_FILE).is_file():
+            return True
+    return False
 
 
 def read_minari(path: Path) -> Transitions:
-    """Read all episodes of a dataset whose observations and actions are plain arrays."""
-    file_path = next(
-        (folder / DATA_FILE for folder in _places(path) if (folder / DATA_FILE).is_file()), None
-    )
-    if file_path is None:
-        raise DataError(
-            f"{path}: no {DATA_FILE} in it or in its data folder. Expected a Minari dataset stored as HDF5 "
-            "(data_format='hdf5'), not as arrow or parquet."
-        )
+    """Read all episodes of a dataset with array observations and actions."""
+    file_path = _data_file(path)
     try:
         with h5py.File(file_path, "r") as file:
             episodes = [_episode(file_path, file[name]) for name in _in_order(file_path, file)]
     except DataError:
         raise
-    except (
-        Exception
-    ) as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
+    except Exception as error:  # h5py raises many types for damaged bytes
         raise DataError(f"{file_path}: not a readable HDF5 file ({reason(error)}).") from error
     if not episodes:
         raise DataError(f"{file_path}: holds no episodes.")
-    sizes = {
-        (episode["observations"].shape[1], episode["actions"].shape[1]) for episode in episodes
-    }
+    sizes = set()
+    for episode in episodes:
+        sizes.add((episode["observations"].shape[1], episode["actions"].shape[1]))
     if len(sizes) > 1:
         raise DataError(
-            f"{file_path}: episodes have different sizes of observations and actions: {sorted(sizes)}."
+            f"{file_path}: episodes have different sizes of observations and actions: "
+            f"{sorted(sizes)}."
         )
     arrays = {name: np.concatenate([episode[name] for episode in episodes]) for name in episodes[0]}
+    terms = {FOREIGN_TERM: slice(0, arrays["observations"].shape[1])}
     with named(path):
-        return Transitions.from_flags(
-            **arrays, terms={FOREIGN_TERM: slice(0, arrays["observations"].shape[1])}
-        )
+        return Transitions.from_flags(**arrays, terms=terms)
 
 
 def write_minari(path: Path, data: Transitions, dataset_id: str) -> None:
-    """Write a dataset that the minari package loads from `path`, its root folder followed by the dataset's name."""
+    """Write a dataset for the minari package at `path`, the package's root folder / dataset_id."""
     if data.actions is None:
         raise DataError(
             f"{path}: a dataset without actions cannot be written as Minari, which requires them."
         )
     if not IDENTIFIER.fullmatch(dataset_id):
         raise DataError(
-            f"{dataset_id!r} is no name of a Minari dataset: expected one such as solo12/offline-v0."
+            f"{dataset_id!r} is no name of a Minari dataset: expected one such as "
+            "solo12/offline-v0."
         )
-    folder, partial = path / "data", path / ".data.partial"
+    folder = path / "data"
+    partial = path / ".data.partial"
     if folder.exists():
         raise DataError(f"{folder}: exists already. Delete it or choose another place.")
     try:
-        shutil.rmtree(partial, ignore_errors=True)  # of a killed attempt
+        shutil.rmtree(partial, ignore_errors=True)  # left by a killed attempt
         partial.mkdir(parents=True)
         (partial / DATA_FILE).write_bytes(_episodes(data, data.actions))
-        (partial / METADATA_FILE).write_text(
-            json.dumps(_metadata(data, data.actions, dataset_id), indent=2)
-        )
+        metadata = _metadata(data, data.actions, dataset_id)
+        (partial / METADATA_FILE).write_text(json.dumps(metadata, indent=2))
         partial.rename(folder)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
@@ -92,46 +88,59 @@ def write_minari(path: Path, data: Transitions, dataset_id: str) -> None:
 
 
 def _places(path: Path) -> tuple[Path, Path]:
+    """Return the folders in which the files of a dataset may be."""
     return path / "data", path
 
 
+def _data_file(path: Path) -> Path:
+    for folder in _places(path):
+        if (folder / DATA_FILE).is_file():
+            return folder / DATA_FILE
+    raise DataError(
+        f"{path}: no {DATA_FILE} in it or in its data folder. Expected a Minari dataset stored as "
+        "HDF5 (data_format='hdf5'), not as arrow or parquet."
+    )
+
+
 def _in_order(path: Path, file: h5py.File) -> list[str]:
-    numbers = {name: re.fullmatch(r"episode_(\d+)", name) for name in file}
-    strangers = [name for name, match in numbers.items() if match is None]
-    if strangers:
-        raise DataError(
-            f"{path}: holds {strangers[0]!r}, expected groups episode_0, episode_1 and so on only."
-        )
-    return sorted(numbers, key=lambda name: int(name.rsplit("_", 1)[1]))
+    """Return the names of all episodes, in the order of their numbers."""
+    for name in file:
+        if re.fullmatch(r"episode_(\d+)", name) is None:
+            raise DataError(
+                f"{path}: holds {name!r}, expected groups episode_0, episode_1 and so on only."
+            )
+    return sorted(file, key=lambda name: int(name.rsplit("_", 1)[1]))
 
 
 def _episode(path: Path, group: h5py.Group) -> dict[str, np.ndarray]:
+    """Read one episode as transitions."""
     for name in ("observations", "actions", "rewards", "terminations", "truncations"):
         if isinstance(group.get(name), h5py.Group):
             raise DataError(
-                f"{path}: {name} of {group.name} are not one array: dictionary spaces are not supported."
+                f"{path}: {name} of {group.name} are not one array: dictionary spaces are not "
+                "supported."
             )
         if name not in group:
             raise DataError(f"{path}: {group.name} has no {name!r}, found {sorted(group)}.")
-    observations, actions = (
-        group[name][:].astype(np.float32) for name in ("observations", "actions")
-    )
+    observations = group["observations"][:].astype(np.float32)
+    actions = group["actions"][:].astype(np.float32)
     if observations.ndim != 2 or actions.ndim != 2:
         raise DataError(
-            f"{path}: {group.name} has observations {observations.shape} and actions {actions.shape}, expected one "
-            "row of numbers per step: discrete and image spaces are not supported."
+            f"{path}: {group.name} has observations {observations.shape} and actions "
+            f"{actions.shape}, expected one row of numbers per step: discrete and image spaces are "
+            "not supported."
         )
     rewards = group["rewards"][:].astype(np.float32).reshape(-1)
-    terminals, timeouts = (
-        group[name][:].astype(bool).reshape(-1) for name in ("terminations", "truncations")
-    )
+    terminals = group["terminations"][:].astype(bool).reshape(-1)
+    timeouts = group["truncations"][:].astype(bool).reshape(-1)
     steps = {len(actions), len(rewards), len(terminals), len(timeouts), len(observations) - 1}
     if len(steps) > 1 or not len(actions):
         raise DataError(
-            f"{path}: {group.name} has {len(observations)} observations for {len(actions)} actions, "
-            f"{len(rewards)} rewards and {len(terminals)} flags: expected one more observation than of the others."
+            f"{path}: {group.name} has {len(observations)} observations for {len(actions)} "
+            f"actions, {len(rewards)} rewards and {len(terminals)} flags: expected one more "
+            "observation than of the others."
         )
-    timeouts[-1] |= not terminals[-1]  # an episode that was cut without saying so
+    timeouts[-1] |= not terminals[-1]  # an episode that was cut without a flag
     return {
         "observations": observations[:-1],
         "next_observations": observations[1:],
@@ -143,15 +152,16 @@ def _episode(path: Path, group: h5py.Group) -> dict[str, np.ndarray]:
 
 
 def _episodes(data: Transitions, actions: np.ndarray) -> memoryview:
-    ends, content = np.append(data.starts[1:], len(data)), io.BytesIO()
+    """Return the bytes of the HDF5 file."""
+    ends = np.append(data.starts[1:], len(data))
+    content = io.BytesIO()
     with h5py.File(content, "w") as file:
         for number, (start, end) in enumerate(zip(data.starts, ends, strict=True)):
             group = file.create_group(f"episode_{number}")
             group.attrs.update(id=number, total_steps=end - start)
             group.create_group("infos")
-            observations = np.concatenate(
-                [data.observations[start:end], data.next_observations[end - 1 : end]]
-            )
+            last = data.next_observations[end - 1 : end]
+            observations = np.concatenate([data.observations[start:end], last])
             group.create_dataset("observations", data=observations)
             group.create_dataset("actions", data=actions[start:end])
             group.create_dataset("rewards", data=data.rewards[start:end])

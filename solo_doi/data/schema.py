@@ -1,7 +1,8 @@
-"""What a dataset holds: names, shapes, types and units of every field, and the version of the format.
+"""Schema of a dataset: names, shapes, types and units of all fields, and the format version.
 
-A shard is an HDF5 file in D4RL's shape: transitions one after another in `observations`, `actions`, and so on.
-What evaluation needs beside them lies under `infos/`, what belongs to a whole trajectory under `episodes/`.
+A shard is an HDF5 file in D4RL's shape: consecutive transitions in `observations`, `actions` and
+other arrays. Values for evaluation are under `infos/`, values of whole trajectories under
+`episodes/`.
 """
 
 from __future__ import annotations
@@ -12,26 +13,29 @@ from dataclasses import dataclass
 from solo_doi.solo12.constants import NUM_JOINTS
 
 VERSION = 1
-"""Raised when a reader of an older version could misread the files."""
+"""Format version; increased when an older reader could misread the files."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One array of a shard; its first dimension runs over transitions, or over trajectories under `episodes/`."""
+    """One array of a shard, with one entry per transition, or per trajectory under `episodes/`."""
 
     name: str
     shape: tuple[int, ...]
+    """Shape of one entry."""
     dtype: str
+    """Type and byte order, as numpy writes them."""
     meaning: str
+    """Description with unit. It is part of the manifest, so a change changes datasets' bytes."""
 
     @property
     def per_trajectory(self) -> bool:
-        """Whether there is one entry per trajectory instead of one per transition."""
+        """True if there is one entry per trajectory instead of one per transition."""
         return self.name.startswith("episodes/")
 
 
 def transition_fields(observation_size: int, *, actions: bool = True) -> tuple[Field, ...]:
-    """Fields that D4RL defines, and a flag for first transitions."""
+    """Return the fields that D4RL defines, and a flag for first transitions."""
     fields = (
         Field(
             "observations",
@@ -55,7 +59,9 @@ def transition_fields(observation_size: int, *, actions: bool = True) -> tuple[F
         Field("timeouts", (), "|b1", "last transition of a trajectory"),
         Field("initials", (), "|b1", "first transition of a trajectory"),
     )
-    return (*fields[:1], *ACTIONS, *fields[1:]) if actions else fields
+    if not actions:
+        return fields
+    return (*fields[:1], *ACTIONS, *fields[1:])
 
 
 ACTIONS = (
@@ -104,7 +110,7 @@ _EPISODE_FIELDS = (
 
 
 def episode_fields(domain: Iterable[str]) -> tuple[Field, ...]:
-    """Fields of whole trajectories, with one for each physical parameter that is recorded."""
+    """Return the fields of whole trajectories, with one for each recorded physical parameter."""
     return (
         *_EPISODE_FIELDS,
         *(Field(f"episodes/domain/{name}", (), "<f8", "physics of the robot") for name in domain),

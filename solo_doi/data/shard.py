@@ -1,4 +1,4 @@
-"""One HDF5 file of whole trajectories: written at once or not at all, read through a memory map."""
+"""Shard: one HDF5 file of whole trajectories, written atomically and read by memory map."""
 
 from __future__ import annotations
 
@@ -16,41 +16,40 @@ from solo_doi.common.files import reason, write_hdf5
 from .schema import Field
 
 NOT_SUMMED = ("episodes/start", "episodes/crc32")
-"""Where a trajectory lies changes when it is copied; its checksum should not."""
+"""Fields without part in a checksum: a copied trajectory may start at another row."""
 
 
 class DataError(SoloError):
-    """Files that are not what they should be."""
+    """Data that are damaged, incomplete or of another format."""
 
 
 def write_shard(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write contiguous, uncompressed arrays; a reader sees the whole file or none."""
-    # Aligned, since numpy is slow with numbers that begin at odd places of a file.
+    # Aligned, because numpy is slow with numbers at odd offsets of a file.
     write_hdf5(path, arrays, libver="v110", alignment_threshold=1, alignment_interval=8)
 
 
 def map_shard(path: Path, fields: Iterable[Field]) -> dict[str, np.ndarray]:
-    """Return read-only arrays backed by the file; nothing is loaded until it is looked at."""
+    """Return read-only arrays backed by the file; data are loaded on access."""
     try:
         with h5py.File(path, "r") as file:
-            # One map for all fields: every map keeps a file open, and a process may have about a thousand of them.
+            # One map for all fields, because every map keeps a file open, and a process may have
+            # about a thousand open files.
             whole = np.memmap(path, mode="r")
             arrays = {field.name: _map_field(path, file, whole, field) for field in fields}
     except DataError:
         raise
-    except (
-        Exception
-    ) as error:  # damaged bytes make h5py raise OSError, KeyError, RuntimeError and more
+    except Exception as error:  # h5py raises many types for damaged bytes
         raise DataError(
             f"{path}: not a readable HDF5 file ({reason(error)}). It may be cut short or damaged: "
             "`solo-collect verify` shows what is left, `solo-collect repair` keeps it."
         ) from error
-    for per_trajectory in (False, True):
-        lengths = {
-            name: len(a)
-            for name, a in arrays.items()
-            if name.startswith("episodes/") is per_trajectory
-        }
+    per_transition: dict[str, int] = {}
+    per_trajectory: dict[str, int] = {}
+    for name, array in arrays.items():
+        lengths = per_trajectory if name.startswith("episodes/") else per_transition
+        lengths[name] = len(array)
+    for lengths in (per_transition, per_trajectory):
         if len(set(lengths.values())) > 1:
             raise DataError(f"{path}: fields have different lengths, expected one: {lengths}.")
     return arrays
@@ -62,17 +61,14 @@ def _map_field(path: Path, file: h5py.File, whole: np.ndarray, field: Field) -> 
         raise DataError(
             f"{path}: has no {field.name!r}, found {sorted(file)}. Is it a shard of this dataset?"
         )
-    if (
-        dataset.shape[1:] != field.shape
-        or dataset.ndim == 0
-        or dataset.dtype != np.dtype(field.dtype)
-    ):
+    same_shape = dataset.ndim > 0 and dataset.shape[1:] == field.shape
+    if not same_shape or dataset.dtype != np.dtype(field.dtype):
         raise DataError(
             f"{path}: {field.name} is {dataset.dtype.str} with shape {dataset.shape}, "
             f"expected {field.dtype} with shape {('N', *field.shape)}."
         )
     offset = dataset.id.get_offset()
-    if offset is None:  # empty, or chunked by another program: no place in the file to map
+    if offset is None:  # empty, or chunked by another program: it cannot be mapped
         return dataset[:]
     return np.ndarray(dataset.shape, dtype=field.dtype, buffer=whole, offset=offset)
 
@@ -80,22 +76,22 @@ def _map_field(path: Path, file: h5py.File, whole: np.ndarray, field: Field) -> 
 def checksums(
     arrays: Mapping[str, np.ndarray], start: np.ndarray, length: np.ndarray
 ) -> np.ndarray:
-    """CRC-32 of each trajectory, over its transitions and what is said of it as a whole, in order of names."""
+    """Return the CRC-32 of each trajectory, over all its fields in alphabetical order."""
     names = sorted(set(arrays) - set(NOT_SUMMED))
     result = np.zeros(len(start), dtype=np.uint32)
     for row, (first, count) in enumerate(zip(start, length, strict=True)):
         crc = 0
         for name in names:
-            rows = (
-                slice(row, row + 1) if name.startswith("episodes/") else slice(first, first + count)
-            )
+            rows = slice(first, first + count)
+            if name.startswith("episodes/"):
+                rows = slice(row, row + 1)
             crc = zlib.crc32(np.ascontiguousarray(arrays[name][rows]).tobytes(), crc)
         result[row] = crc
     return result
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

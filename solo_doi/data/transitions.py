@@ -1,4 +1,4 @@
-"""What training reads: transitions in memory, whatever file they came from. Labels are not among them."""
+"""Transitions in memory, the input of training, from any file format. They have no labels."""
 
 from __future__ import annotations
 
@@ -15,54 +15,67 @@ from .shard import DataError
 
 @dataclass(frozen=True, kw_only=True)
 class Transitions:
-    """N transitions of whole trajectories, one after another. No skill, checkpoint or source can be read here."""
+    """N consecutive transitions of whole trajectories, without labels of skill or checkpoint."""
 
-    observations: np.ndarray  # (N, observation)
-    next_observations: np.ndarray  # (N, observation)
-    actions: np.ndarray | None  # (N, action), or nothing in a state-only expert set
-    rewards: np.ndarray  # (N,)
-    terminals: np.ndarray  # (N,) the task ended here
-    timeouts: np.ndarray  # (N,) the trajectory was cut here
-    starts: np.ndarray  # (trajectories,) first transition of each
+    observations: np.ndarray
+    """Observations before each transition, (N, observation)."""
+    next_observations: np.ndarray
+    """Observations after each transition, (N, observation)."""
+    actions: np.ndarray | None
+    """Actions, (N, action); None for an expert of states alone."""
+    rewards: np.ndarray
+    """Rewards, (N,)."""
+    terminals: np.ndarray
+    """True where the task ended, (N,)."""
+    timeouts: np.ndarray
+    """True where the trajectory was cut, (N,)."""
+    starts: np.ndarray
+    """First transition of every trajectory, (trajectories,)."""
     terms: dict[str, slice]
-    """Where named observation terms lie; foreign files have one term, `observation`."""
+    """Columns of named observation terms. D4RL and Minari data have one term, `observation`."""
 
     def __post_init__(self) -> None:
-        """Refuse arrays that do not belong together."""
+        """Refuse arrays that do not fit together."""
         if not len(self):
             raise DataError("There is no whole transition: expected at least one.")
+        self._check_lengths()
+        for name in ("observations", "next_observations", "actions"):
+            self._check_vectors(name)
+        if self.next_observations.shape != self.observations.shape:
+            raise DataError(
+                f"next_observations have {self.next_observations.shape[1]} numbers, "
+                f"observations {self.observations.shape[1]}."
+            )
+        self._check_starts()
+
+    def _check_lengths(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and field.name != "starts" and len(value) != len(self):
                 raise DataError(
                     f"{field.name} has {len(value)} rows, observations have {len(self)}."
                 )
-        for name in ("observations", "next_observations", "actions"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if value.ndim != 2:
-                raise DataError(
-                    f"{name} has shape {value.shape}, expected one row of numbers per transition."
-                )
-            if not np.isfinite(value).all():
-                row = np.argwhere(~np.isfinite(value))[0][0]
-                raise DataError(
-                    f"{name} of transition {row} are not finite. `solo-collect repair` drops such trajectories from a "
-                    "dataset of ours."
-                )
-        if self.next_observations.shape != self.observations.shape:
+
+    def _check_vectors(self, name: str) -> None:
+        """Refuse an array that is not a finite row of numbers per transition."""
+        value = getattr(self, name)
+        if value is None:
+            return
+        if value.ndim != 2:
             raise DataError(
-                f"next_observations have {self.next_observations.shape[1]} numbers, "
-                f"observations {self.observations.shape[1]}."
+                f"{name} has shape {value.shape}, expected one row of numbers per transition."
             )
+        if not np.isfinite(value).all():
+            row = np.argwhere(~np.isfinite(value))[0][0]
+            raise DataError(
+                f"{name} of transition {row} are not finite. `solo-collect repair` drops such "
+                "trajectories from a dataset of ours."
+            )
+
+    def _check_starts(self) -> None:
         starts = self.starts
-        if (
-            not len(starts)
-            or starts[0] != 0
-            or starts[-1] >= len(self)
-            or (np.diff(starts) <= 0).any()
-        ):
+        inside = len(starts) > 0 and starts[0] == 0 and starts[-1] < len(self)
+        if not inside or (np.diff(starts) <= 0).any():
             raise DataError(
                 f"Trajectories must start at 0 and follow one another, found starts {starts[:5]}."
             )
@@ -73,13 +86,13 @@ class Transitions:
 
     @property
     def trajectory(self) -> np.ndarray:
-        """Number of the trajectory that each transition belongs to, (N,)."""
+        """Number of each transition's trajectory, (N,)."""
         counts = np.diff(self.starts, append=len(self))
         return np.repeat(np.arange(len(self.starts)), counts)
 
     @classmethod
     def from_flags(cls, *, terminals: np.ndarray, timeouts: np.ndarray, **others: Any) -> Self:  # noqa: ANN401
-        """Build from D4RL's flags: a trajectory ends where either is set, or with the data."""
+        """Build from D4RL's flags: a trajectory ends at a flag, or with the data."""
         ends = np.flatnonzero(terminals | timeouts) + 1
         starts = np.concatenate([[0], ends[ends < len(terminals)]]).astype(np.int64)
         return cls(terminals=terminals, timeouts=timeouts, starts=starts, **others)
@@ -87,7 +100,7 @@ class Transitions:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Say in errors which file the transitions are from."""
+    """Add the file's path to errors about transitions."""
     try:
         yield
     except DataError as error:

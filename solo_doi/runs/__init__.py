@@ -1,1 +1,1 @@
-"""The run directory: names, configuration, provenance, metrics, sweeps."""
+"""The run directory and its owner: names, configuration, provenance, metrics, sweeps."""

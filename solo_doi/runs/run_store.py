@@ -23,7 +23,7 @@ MEANING_OF_RATIOS = "log of weights that sum to 1 over the transitions, in the o
 
 
 class RunStore:
-    """Writer and reader that training uses; implements `solo_doi.algorithm.training_output.RunWriter`."""
+    """Storage of a run as files; implements `RunWriter` of `solo_doi.algorithm.training_output`."""
 
     def __init__(self, run: Path) -> None:
         """Use a run directory. Nothing is written before the first result."""

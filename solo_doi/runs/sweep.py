@@ -1,11 +1,11 @@
-"""solo-sweep: many runs of solo-train, one table. Killed, it goes on where it was."""
+"""solo-sweep: a grid of training runs and a table of their results. A killed sweep continues."""
 
 from __future__ import annotations
 
 import csv
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,10 @@ from .run_files import RunFiles
 from .sweep_checks import check_jobs
 from .sweep_job import Job
 
-TABLE_FILE, CSV_FILE = "table.md", "table.csv"
+TABLE_FILE = "table.md"
+CSV_FILE = "table.csv"
+KEYS = ("variant", "eps", "seed")
+"""Columns that identify a run; all others are results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,35 +44,39 @@ class SweepCommand:
     seeds: tuple[int, ...] = (1, 2, 3)
     """Seeds of every variant; the table has their medians."""
     variants: Path | None = None
-    """YAML file: names and, under each, what differs from the default configuration; eps may be among it."""
+    """YAML file: names of variants and, under each, settings that differ from the defaults. A
+    variant may set eps."""
     data: Path | None = None
     """Coverage data, as in solo-train."""
     expert: Path | None = None
-    """Expert's states, as in solo-train."""
+    """States of the expert, as in solo-train."""
     out: Path = Path("runs/sweep")
-    """Directory of the runs and the table; runs in it that are finished are not run again."""
+    """Directory of the runs and the table. Finished runs in it are not run again."""
     workers: int = 1
     """Runs at a time; each takes one core."""
 
 
-def sweep(command: SweepCommand, tell: Callable[[str], None]) -> Path:
-    """Train what is missing, write the table, return its path; `tell` hears of every run that ended."""
+def sweep(command: SweepCommand, report: Callable[[str], None]) -> Path:
+    """Train all runs that are not finished, write the table and return its path.
+
+    `report` is called with a line for every run that ended.
+    """
     if command.workers < 1:
         raise SoloError(f"--workers {command.workers}: expected 1 or more.")
     jobs = grid(command)
     check_jobs(jobs)
     with exclusive(command.out, "Wait until it has ended, or choose another --out."):
-        return _sweep(jobs, command, tell)
+        return _train_all(jobs, command, report)
 
 
-def _sweep(jobs: list[Job], command: SweepCommand, tell: Callable[[str], None]) -> Path:
+def _train_all(jobs: list[Job], command: SweepCommand, report: Callable[[str], None]) -> Path:
     failed = []
     with ThreadPoolExecutor(max_workers=command.workers) as pool:
-        for number, (job, reason) in enumerate(
-            zip(jobs, pool.map(_train, jobs), strict=True), start=1
-        ):
-            tell(f"{number}/{len(jobs)} {job.run}: {reason or 'done'}")
-            failed += [f"{job.run.name}: {reason}"] if reason else []
+        results = zip(jobs, pool.map(_train, jobs), strict=True)
+        for number, (job, reason) in enumerate(results, start=1):
+            report(f"{number}/{len(jobs)} {job.run}: {reason or 'done'}")
+            if reason:
+                failed.append(f"{job.run.name}: {reason}")
     if any(job.finished for job in jobs):
         write_tables(jobs, command.out)
     if failed:
@@ -80,43 +87,47 @@ def _sweep(jobs: list[Job], command: SweepCommand, tell: Callable[[str], None]) 
 
 
 def grid(command: SweepCommand) -> list[Job]:
-    """All runs: every variant with every eps it does not set itself, and every seed."""
-    variants = {"default": {}} if command.variants is None else load(command.variants)
+    """Return all runs: every variant with every eps, unless it sets eps, and every seed."""
+    variants: Mapping[str, Any] = {"default": {}}
+    if command.variants is not None:
+        variants = load(command.variants)
     if not variants or not all(isinstance(value, dict | None) for value in variants.values()):
         raise SoloError(f"{command.variants}: expected names, each with settings under it.")
     if not command.eps or not command.seeds:
         raise SoloError(
             "There is nothing to train: expected at least one number after --eps and --seeds."
         )
-    places = {
-        name: str(path)
-        for name in ("data", "expert")
-        if (path := getattr(command, name)) is not None
-    }
-    jobs: dict[Path, Job] = {}  # a number given twice is one run
+    places = {}
+    if command.data is not None:
+        places["data"] = str(command.data)
+    if command.expert is not None:
+        places["expert"] = str(command.expert)
+    jobs: dict[Path, Job] = {}  # by directory: a number given twice is one run
     for name, changes in variants.items():
         settings = changes or {}
-        for eps in (settings["eps"],) if "eps" in settings else command.eps:
+        values = command.eps
+        if "eps" in settings:
+            values = (settings["eps"],)
+        for eps in values:
             if not isinstance(eps, int | float):
                 raise SoloError(
                     f"{command.variants}: eps of {name!r} is {eps!r}, expected a number."
                 )
             for seed in command.seeds:
                 run = command.out / f"{str(name).replace('/', '_')}-eps{eps:.12g}-seed{seed}"
-                jobs[run] = Job(
-                    str(name), {**places, **settings, "eps": float(eps), "seed": seed}, run
-                )
+                content = {**places, **settings, "eps": float(eps), "seed": seed}
+                jobs[run] = Job(str(name), content, run)
     return list(jobs.values())
 
 
 def write_tables(jobs: Sequence[Job], out: Path) -> None:
-    """Medians over seeds as Markdown, every run as CSV."""
+    """Write medians over seeds as Markdown, and every run as CSV."""
     rows = [_row(job) for job in jobs if job.finished]
     with replacing(out / CSV_FILE) as partial, partial.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    measures = [name for name in rows[0] if name not in ("variant", "eps", "seed")]
+    measures = [name for name in rows[0] if name not in KEYS]
     lines = [
         f"| variant | eps | seeds | {' | '.join(measures)} |",
         "|" + "---|" * (3 + len(measures)),
@@ -128,17 +139,21 @@ def write_tables(jobs: Sequence[Job], out: Path) -> None:
     write_text(out / TABLE_FILE, "\n".join(lines) + "\n")
 
 
-def _spread(values: list[float]) -> str:
-    values = [value for value in values if value is not None]
-    if not values:
+def _spread(values: list[float | None]) -> str:
+    """Return the median, and the range if values differ."""
+    known = [value for value in values if value is not None]
+    if not known:
         return ""
-    low, middle, high = min(values), statistics.median(values), max(values)
-    return f"{middle:.2f}" if low == high else f"{middle:.2f} ({low:.2f} to {high:.2f})"
+    median = f"{statistics.median(known):.2f}"
+    if min(known) == max(known):
+        return median
+    return f"{median} ({min(known):.2f} to {max(known):.2f})"
 
 
 def _row(job: Job) -> dict[str, Any]:
+    """Return the row of a finished run."""
     summary = Run(job.run).summary
-    sigma = summary.get("sigma")
+    sigma = summary.get("sigma")  # None without multipliers
     return {
         "variant": job.variant,
         "eps": job.settings["eps"],
@@ -155,7 +170,7 @@ def _row(job: Job) -> dict[str, Any]:
 
 
 def _train(job: Job) -> str | None:
-    """Run solo-train for a job; return why it failed, if it did."""
+    """Run solo-train for a job; return the reason of a failure."""
     if job.finished:
         return None
     if RunFiles(job.run).config.is_file():
@@ -164,11 +179,13 @@ def _train(job: Job) -> str | None:
         write_text(job.settings_file, yaml.safe_dump(job.settings))
         arguments = ["--config", str(job.settings_file), "--out", str(job.run)]
     command = program_command("from solo_doi.cli.train import train_main; train_main()", *arguments)
-    with job.log_file.open("w") as log:  # not only at the end: it is there to be followed
+    with job.log_file.open("w") as log:  # written while it runs, so that it can be followed
         code = subprocess.run(
             command, env=child_environment(), stdout=log, stderr=subprocess.STDOUT, check=False
         ).returncode
     if not code:
         return None
     last = job.log_file.read_text().strip().rpartition("\n")[2]
-    return last if code == 1 and last else f"ended with exit code {code}, see {job.log_file}"
+    if code == 1 and last:
+        return last
+    return f"ended with exit code {code}, see {job.log_file}"

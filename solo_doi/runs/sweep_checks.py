@@ -1,4 +1,4 @@
-"""What a sweep checks before it trains: that every run can begin, and that runs it finds are those it would make."""
+"""Checks of a sweep before it trains: every run can start, and existing runs have its settings."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ if TYPE_CHECKING:
     from .sweep_job import Job
 
 ABSENT = "nothing"
-"""Stands for a setting that there no longer is."""
+"""Value of a setting that no longer exists, in error messages."""
 
 
 def check_jobs(jobs: Sequence[Job]) -> None:
-    """Refuse settings that cannot be trained, data that cannot be read, and runs of other settings."""
+    """Check the settings, data and existing directories of all jobs.
+
+    Raises:
+        SoloError: A job cannot be trained, or its directory has a run of other settings.
+    """
     configs = [resolved(job) for job in jobs]
+    datasets = {}
     for job, config in zip(jobs, configs, strict=True):
         _check_settings(job)
         _check_resolved(job, config)
-    missing = [config for job, config in zip(jobs, configs, strict=True) if not job.finished]
-    for config in {
-        (one.task, one.data, one.expert, one.max_episode_steps): one for one in missing
-    }.values():
-        read_data(config)  # seconds, against every run failing by itself
+        if not job.finished:
+            source = (config.task, config.data, config.expert, config.max_episode_steps)
+            datasets[source] = config
+    # Read every dataset once: this takes seconds, and otherwise every run would fail by itself.
+    for config in datasets.values():
+        read_data(config)
 
 
 def resolved(job: Job) -> RunConfig:
-    """Return what solo-train would make of a job's settings now."""
+    """Return the configuration that solo-train resolves from a job's settings."""
     where = f"variant {job.variant!r}"
     start = command_defaults(lambda name, otherwise: str(job.settings.get(name, otherwise)))
     command = from_dict(TrainCommand, job.settings, where, start)
@@ -46,28 +52,36 @@ def resolved(job: Job) -> RunConfig:
 
 
 def _check_settings(job: Job) -> None:
-    """Refuse to take a run for another: names do not tell all that a variant sets."""
-    if job.run.exists() and job.settings_file.is_file() and load(job.settings_file) != job.settings:
+    """Refuse a directory of another variant with the same name."""
+    if not job.run.exists() or not job.settings_file.is_file():
+        return
+    if load(job.settings_file) != job.settings:
         raise SoloError(
-            f"{job.settings_file}: the run was begun with other settings. Choose another --out, or delete {job.run}."
+            f"{job.settings_file}: the run was begun with other settings. Choose another --out, or "
+            f"delete {job.run}."
         )
 
 
 def _check_resolved(job: Job, config: RunConfig) -> None:
-    """Refuse a run of other defaults. Settings that are newer than the run have the values of now, as in --resume."""
+    """Refuse a run of other defaults.
+
+    Settings that are newer than the run have today's values, as with --resume.
+    """
     path = RunFiles(job.run).config
     if not path.is_file():
         return
     now = dict(_flat(to_dict(config)))
     for name, found in _flat(load(path)):
-        if (expected := now.get(name, ABSENT)) != found:
+        expected = now.get(name, ABSENT)
+        if expected != found:
             raise SoloError(
-                f"{path}: the run was begun with other settings, {name} {found!r} for {expected!r} now. "
-                f"Choose another --out, or delete {job.run}."
+                f"{path}: the run was begun with other settings, {name} {found!r} for {expected!r} "
+                f"now. Choose another --out, or delete {job.run}."
             )
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested settings by dotted names."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name}.")

@@ -14,20 +14,23 @@ class Job:
     """One run of the grid."""
 
     variant: str
+    """Name of the variant."""
     settings: dict[str, Any]
+    """Settings that differ from the defaults, eps and seed included."""
     run: Path
+    """Directory of the run."""
 
     @property
     def finished(self) -> bool:
-        """Whether the run has written its summary, which comes last."""
+        """True if the run has written its summary, which it writes last."""
         return RunFiles(self.run).summary.is_file()
 
     @property
     def settings_file(self) -> Path:
-        """What the run is started with."""
+        """Configuration file that the run is started with."""
         return self.run.with_name(f"{self.run.name}.yaml")
 
     @property
     def log_file(self) -> Path:
-        """What it prints."""
+        """Output of the run."""
         return self.run.with_name(f"{self.run.name}.log")

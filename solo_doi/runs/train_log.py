@@ -1,10 +1,11 @@
-"""What solo-train tells while it works: a bar per stage and the state of every skill, or plain lines in a file."""
+"""Log of solo-train: metrics in files, progress on a terminal or as plain lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -15,45 +16,58 @@ from solo_doi.common.progress import ProgressDisplay
 
 from .run_files import RunFiles
 
-SHOWN = {"sigma": ("sigma", 1), "phi": ("phi", 1), "effective_share": ("ESS %", 100)}
-"""Metrics of every skill that are shown, with their label and scale."""
+
+class ShownMetric(NamedTuple):
+    """A metric of every skill that is shown while training runs."""
+
+    name: str
+    label: str
+    scale: float
+
+
+SHOWN = (
+    ShownMetric("sigma", "sigma", 1),
+    ShownMetric("phi", "phi", 1),
+    ShownMetric("effective_share", "ESS %", 100),
+)
 LINES = 10
-"""Lines per stage where bars cannot be drawn."""
+"""Lines per stage if bars cannot be drawn."""
 POINTS = 100
-"""Of a curve of losses over the updates of a stage."""
+"""Points of a loss curve."""
 NAME_WIDTH = 8
+"""Characters of a stage's name."""
 
 
 class Bars(Progress):
-    """A bar per stage, and below them the state of the skills: beside the bars it would leave them no room."""
+    """A bar per stage, and below them the metrics of all skills."""
 
     status = ""
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Bars, then the state."""
+        """Return the bars, then the metrics."""
         yield self.make_tasks_table(self.tasks)
         if self.status:
             yield Padding(self.status, (0, 0, 0, NAME_WIDTH + 1))
 
 
 class LossCurve:
-    """Mean losses between two of `POINTS` points of a stage, which begins anew if it is run again."""
+    """Losses of a stage, averaged between `POINTS` points. A stage that runs again starts over."""
 
     def __init__(self, run: Path, stage: str, updates: int) -> None:
-        """Begin the files of a stage of so many updates."""
+        """Start the files of a stage with so many updates."""
         self._metrics = MetricsLog(RunFiles(run).stage(stage), "update", 0)
-        self._total, self._done = updates, 0
+        self._total = updates
+        self._done = 0
         self._since: dict[str, list[float]] = {}
 
     def add(self, losses: dict[str, float]) -> None:
-        """Count an update; write a point if it is time for one."""
+        """Count an update; write a point if one is due."""
         self._done += 1
         for name, loss in losses.items():
             self._since.setdefault(name, []).append(loss)
-        if self._done * POINTS // self._total > (self._done - 1) * POINTS // self._total:
-            self._metrics.write(
-                self._done, {name: fmean(values) for name, values in self._since.items()}
-            )
+        if _is_due(self._done, self._total, POINTS):
+            means = {name: fmean(values) for name, values in self._since.items()}
+            self._metrics.write(self._done, means)
             self._since.clear()
 
     def close(self) -> None:
@@ -62,31 +76,35 @@ class LossCurve:
 
 
 class TrainLog(ProgressDisplay):
-    """Writes metrics of every outer step, and losses of the updates before and after; use as a context manager."""
+    """Metrics of every outer step and losses of all updates; use as a context manager."""
 
     _bars: Bars
 
     def __init__(self, run: Path, skills: int, first: int, *, quiet: bool = False) -> None:
         """Continue the run's files after outer step `first`; `quiet` prints nothing."""
-        self._run, self._skills = run, range(skills)
+        self._run = run
+        self._skills = skills
         self._curve: LossCurve | None = None
         self._metrics = MetricsLog(run, "outer", first)
         self._console = Console(stderr=True, highlight=False, quiet=quiet)
-        columns = (
-            TextColumn(f"{{task.description:>{NAME_WIDTH}}}"), BarColumn(bar_width=20), MofNCompleteColumn(),
+        bars = Bars(
+            TextColumn(f"{{task.description:>{NAME_WIDTH}}}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
             TimeRemainingColumn(),
-        )  # fmt: skip
-        plain = not self._console.is_terminal
-        bars = Bars(*columns, console=self._console, refresh_per_second=2, disable=plain)
+            console=self._console,
+            refresh_per_second=2,
+            disable=not self._console.is_terminal,
+        )
         super().__init__(bars, self._close)
 
     def stage(self, name: str, steps: int) -> None:
-        """Begin a bar for a stage."""
+        """Start a bar for a stage."""
         self._close_curve()
         self._bars.add_task(name, total=steps)
 
     def advance(self, losses: dict[str, float]) -> None:
-        """One update of the stage is done."""
+        """Record one update of the stage."""
         if self._curve is None:
             task = self._bars.tasks[-1]
             self._curve = LossCurve(self._run, task.description, int(task.total or 1))
@@ -96,9 +114,9 @@ class TrainLog(ProgressDisplay):
     def outer(self, number: int, metrics: dict[str, float]) -> None:
         """Record an outer step."""
         self._metrics.write(number, metrics)
-        state = self._state(metrics)
-        self._bars.status = "\n".join(state)
-        self._advance(" · ".join(["", *state]))
+        status = self._status(metrics)
+        self._bars.status = "\n".join(status)
+        self._advance(" · ".join(["", *status]))
 
     def warn(self, text: str) -> None:
         """Print a warning above the bars."""
@@ -116,18 +134,27 @@ class TrainLog(ProgressDisplay):
     def _advance(self, status: str) -> None:
         task = self._bars.tasks[-1]
         self._bars.advance(task.id)
-        done, total = int(task.completed), int(task.total or 1)
-        if self._bars.disable and done * LINES // total > (done - 1) * LINES // total:
+        done = int(task.completed)
+        total = int(task.total or 1)
+        if self._bars.disable and _is_due(done, total, LINES):
             self._console.print(f"{task.description} {done}/{total}{status}", soft_wrap=True)
 
-    def _state(self, metrics: dict[str, float]) -> list[str]:
+    def _status(self, metrics: dict[str, float]) -> list[str]:
+        """Return one text per shown metric."""
         parts = []
-        for name, (label, scale) in SHOWN.items():
-            found = [
-                metrics[f"{name}/{skill}"] for skill in self._skills if f"{name}/{skill}" in metrics
-            ]
-            values = " ".join(f"{scale * value:.2f}".removeprefix("0") for value in found)
-            parts += [f"{label} {values}"] if found else []
+        for shown in SHOWN:
+            values = []
+            for skill in range(self._skills):
+                name = f"{shown.name}/{skill}"
+                if name in metrics:
+                    values.append(f"{shown.scale * metrics[name]:.2f}".removeprefix("0"))
+            if values:
+                parts.append(f"{shown.label} {' '.join(values)}")
         if "discriminator_accuracy" in metrics:
             parts.append(f"named {metrics['discriminator_accuracy']:.0%}")
         return parts
+
+
+def _is_due(done: int, total: int, count: int) -> bool:
+    """Return True at `count` evenly spaced steps of `total`; the last is one of them."""
+    return done * count // total > (done - 1) * count // total
