@@ -52,7 +52,10 @@ class Command:
         return errors.removeprefix(f"{self.name}: ").strip()
 
     def failure(self, *arguments: object) -> str:
-        """Return the line with which a command ends that had begun and told of it, without the command's name."""
+        """Return the line with which a command ends that had begun and told of it.
+
+        Without the command's name.
+        """
         code, output, errors = self(*arguments)
         assert code == 1
         assert output != ""

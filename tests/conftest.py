@@ -1,4 +1,7 @@
-"""Settings of all tests: the same examples in every run, none failed for being slow, arithmetic as it was."""
+"""Settings of all tests.
+
+The same examples in every run, none failed for being slow, arithmetic as it was.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Malformed input by the million: `python -m tests.fuzz [COUNT] [FRONT]` runs every decoder and every reader of files.
+"""Malformed input by the million.
+
+`python -m tests.fuzz [COUNT] [FRONT]` runs every decoder and every reader of files.
 
 Each front returns how many inputs went as they should: refused with a reason, or read as exactly what they say.
 Anything that is raised besides ends the program.

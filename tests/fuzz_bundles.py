@@ -59,7 +59,10 @@ def contracts_hold(count: int, seed: int) -> int:
 
 
 def bundles_hold(count: int, seed: int) -> int:
-    """Spoil bytes or contract of whole bundles and seal them again; return how many were refused, or walk safely."""
+    """Spoil bytes or contract of whole bundles and seal them again.
+
+    Return how many were refused, or walk safely.
+    """
     rng, model = random.Random(seed), onnx.load(SHIPPED)
     entry = next(entry for entry in model.metadata_props if entry.key == CONTRACT)
     content, good = SHIPPED.read_bytes(), 0
@@ -79,7 +82,10 @@ def bundles_hold(count: int, seed: int) -> int:
 
 
 def _refused_or_harmless(path: Path) -> bool:
-    """Whether a bundle is refused in one line, or can be walked with: every command finite, gains bounded."""
+    """Whether a bundle is refused in one line, or can be walked with.
+
+    Every command finite, gains bounded.
+    """
     try:
         bundle = Bundle(path)
     except BundleError as error:

@@ -1,4 +1,7 @@
-"""Spoiled files: signatures, keys, calibrations, configurations and logs. Each is refused in one line, or is sound."""
+"""Spoiled files: signatures, keys, calibrations, configurations and logs.
+
+Each is refused in one line, or is sound.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,10 @@ def signatures_hold(count: int, seed: int) -> int:
 
 
 def _meaning(signature: Path, trusted: Path) -> tuple[bytes, bytes]:
-    """What both files say: blanks, letters of either case, and what follows the end of a key, change nothing."""
+    """What both files say.
+
+    Blanks, letters of either case, and what follows the end of a key, change nothing.
+    """
     return bytes.fromhex(signature.read_text()), load_pem_public_key(
         trusted.read_bytes()
     ).public_bytes_raw()
@@ -87,7 +93,10 @@ def keys_hold(count: int, seed: int) -> int:
 
 
 def calibrations_hold(count: int, seed: int) -> int:
-    """Spoil a calibration; return how many were refused, or are read as what they say, within half a pitch."""
+    """Spoil a calibration.
+
+    Return how many were refused, or are read as what they say, within half a pitch.
+    """
     rng, good = random.Random(seed), 0
     with _folder() as folder:
         path = folder / "calibration.json"
@@ -108,7 +117,10 @@ def _believable(path: Path) -> bool:
 
 
 def configurations_hold(count: int, seed: int) -> int:
-    """Spoil a deployment's configuration; return how many were refused, or are written again as what they say."""
+    """Spoil a deployment's configuration.
+
+    Return how many were refused, or are written again as what they say.
+    """
     rng, good = random.Random(seed), 0
     plain = json.dumps(settings.to_dict(DeployConfig(then=(1, 2), velocity=(0.5, 0.0, 0.0))))
     with _folder() as folder:
@@ -158,7 +170,10 @@ def logs_hold(count: int, seed: int) -> int:
 
 
 def replays_hold(count: int, seed: int) -> int:
-    """Spoil a log and run the controller on it; return how many were refused with a reason, or run to the end."""
+    """Spoil a log and run the controller on it.
+
+    Return how many were refused with a reason, or run to the end.
+    """
     rng, content, good = random.Random(seed), _log(), 0
     with _folder() as folder:
         (folder / CONFIG_FILE).write_text(

@@ -1,4 +1,7 @@
-"""Well-formed messages with any content, signed by somebody who holds the key: what hears them must bear them."""
+"""Well-formed messages with any content, signed by somebody who holds the key.
+
+What hears them must bear them.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,10 @@ class Clock:
 
 
 def handlers_hold(count: int, seed: int) -> int:
-    """Let controller, robot, operator's side and console hear anything; return how many ticks ended safely."""
+    """Let controller, robot, operator's side and console hear anything.
+
+    Return how many ticks ended safely.
+    """
     rng, good, clock, ears, screen = random.Random(seed), 0, Clock(), Ears(), Ears()
     remote = Remote(ears, clock)  # type: ignore[arg-type]  # it is all that is used of a link and a clock
     robot = RobotProcess(MockSolo(), ears, Gate(), clock=clock)  # type: ignore[arg-type]

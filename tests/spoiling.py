@@ -31,7 +31,10 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 
 def odd(content: Any, rng: random.Random) -> Any:  # any JSON value
-    """Return a value of JSON in which something is missing, too much, of another kind, or another number."""
+    """Return a value of JSON in which something is missing, too much, of another kind.
+
+    Or another number.
+    """
     if not content or not isinstance(content, dict | list) or rng.random() < 0.2:
         if type(content) in (int, float) and rng.random() < 0.5:
             return content * rng.choice((-1, 0, 1e-3, 0.9, 1.1, 1e3))

@@ -63,7 +63,10 @@ def test_versions_are_written_elsewhere(image: str) -> None:
 
 
 def test_the_robots_readme_makes_what_it_mounts() -> None:
-    """Key and calibration, by commands of their own, before it walks: the container's own places are gone with it."""
+    """Key and calibration, by commands of their own, before it walks.
+
+    The container's own places are gone with it.
+    """
     text = (ROOT / "docker" / "robot" / "README.md").read_text()
     made, walk = text.split("robot --skill", 1)
     words = walk.split("\n", 1)[0].split()

@@ -88,7 +88,10 @@ def write_made_up(
     seed: int = 0,
     label_seed: int = 0,
 ) -> Path:
-    """A dataset directory as `solo-collect` makes them; states flow, and `label_seed` changes nothing but labels."""
+    """A dataset directory as `solo-collect` makes them.
+
+    States flow, and `label_seed` changes nothing but labels.
+    """
     rng, labels = np.random.default_rng(seed), np.random.default_rng(1000 + label_seed)
     size = sum(terms.values())
     fields = [

@@ -34,7 +34,10 @@ def small_config(**changes: Any) -> TrainConfig:  # any setting
 
 
 def ragged(lengths: Sequence[int], *, linked: bool = True) -> Transitions:
-    """Trajectories of these lengths; unless linked, no transition leads to the state the next one starts from."""
+    """Trajectories of these lengths.
+
+    Unless linked, no transition leads to the state the next one starts from.
+    """
     data = made_up_transitions(lengths)
     return (
         data
@@ -46,7 +49,10 @@ def ragged(lengths: Sequence[int], *, linked: bool = True) -> Transitions:
 def table(
     observations: np.ndarray, actions: np.ndarray | None = None, length: int = 1
 ) -> Transitions:
-    """Transitions from given states (N, size), in trajectories of one length; nothing happens in any of them."""
+    """Transitions from given states (N, size), in trajectories of one length.
+
+    Nothing happens in any of them.
+    """
     observations = np.asarray(observations, dtype=np.float32)
     rows = len(observations)
     ends = np.arange(rows) % length == length - 1

@@ -1,4 +1,7 @@
-"""Small MDPs whose problems can be solved exactly, by the code under test and by independent solvers."""
+"""Small MDPs whose problems can be solved exactly.
+
+By the code under test and by independent solvers.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ def random_mdp(states: int, actions: int, gamma: float, seed: int) -> Mdp:
 
 
 def rooms_mdp(rooms: int = 3, gamma: float = 0.9, seed: int = 0) -> Mdp:
-    """Return a hall from which actions lead to rooms of two states each: skills can tell themselves by their room."""
+    """Return a hall from which actions lead to rooms of two states each.
+
+    Skills can tell themselves by their room.
+    """
     rng = np.random.default_rng(seed)
     states = 1 + 2 * rooms
     transition = np.zeros((states, rooms, states))
@@ -84,7 +90,10 @@ def rooms_mdp(rooms: int = 3, gamma: float = 0.9, seed: int = 0) -> Mdp:
 
 
 def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor, float]:
-    """Minimise the dual loss over a table of values with exact expectations; log ratios (Z, S A) and the optimum."""
+    """Minimise the dual loss over a table of values with exact expectations.
+
+    Log ratios (Z, S A) and the optimum.
+    """
     dual = equations.chi_square_loss if divergence == "chi2" else equations.dual_loss
     states, actions = mdp.shape
     transition = torch.from_numpy(mdp.transition).reshape(states * actions, states)
@@ -123,7 +132,10 @@ def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor
 
 
 def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Return the same log ratios (S A,) by Newton's method, hundreds of times faster; `value` (S,) is moved along."""
+    """Return the same log ratios (S A,) by Newton's method, hundreds of times faster.
+
+    `value` (S,) is moved along.
+    """
     states, actions = mdp.shape
     step = mdp.gamma * mdp.transition.reshape(-1, states) - np.repeat(
         np.eye(states), actions, axis=0
@@ -157,7 +169,10 @@ def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def solve_primal(mdp: Mdp, reward: np.ndarray, divergence: str = "kl") -> tuple[np.ndarray, float]:
-    """Maximise E_d[R] - D(d || d_O) under the flow constraint as a convex program; occupancy (S, A) and optimum."""
+    """Maximise E_d[R] - D(d || d_O) under the flow constraint as a convex program.
+
+    Occupancy (S, A) and optimum.
+    """
     states, actions = mdp.shape
     occupancy = cp.Variable((states, actions), nonneg=True)
     inflow = [
@@ -194,7 +209,10 @@ class Outcome:
 def train_exactly(
     mdp: Mdp, log_eta_expert: np.ndarray, config: TrainConfig, seed: int = 0
 ) -> Outcome:
-    """Run the method with tables for networks: values at their optimum, q at its own, multipliers as in training."""
+    """Run the method with tables for networks.
+
+    Values at their optimum, q at its own, multipliers as in training.
+    """
     states, actions = mdp.shape
     log_data, expert = np.log(mdp.data).ravel(), torch.from_numpy(log_eta_expert)
     noise = np.random.default_rng(seed).normal(size=(config.skills, states))
@@ -224,7 +242,10 @@ def train_exactly(
 def best_information(
     mdp: Mdp, log_eta_expert: np.ndarray, skills: int, eps: float, restarts: int
 ) -> float:
-    """Maximise I(S; Z) over policies under every skill's constraint, by sequential quadratic programming."""
+    """Maximise I(S; Z) over policies under every skill's constraint.
+
+    By sequential quadratic programming.
+    """
     states, actions = mdp.shape
     transition, initial = torch.from_numpy(mdp.transition), torch.from_numpy(mdp.initial)
     log_expert = torch.from_numpy(log_eta_expert.reshape(states, actions) + np.log(mdp.data))

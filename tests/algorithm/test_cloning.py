@@ -43,7 +43,10 @@ def mean_action(network: SkillNetwork, problem: Problem, *, squashed: bool = Fal
 
 
 def test_rows_are_drawn_by_their_weights() -> None:
-    """Chi-square of 40,000 draws of five rows: 23.5 with four degrees of freedom is passed once in 10,000 times."""
+    """Chi-square of 40,000 draws of five rows.
+
+    23.5 with four degrees of freedom is passed once in 10,000 times.
+    """
     weights = torch.tensor(
         [[0.1, 0.2, 0.05, 0.4, 0.25], [0.5, 0.1, 0.1, 0.1, 0.2]], dtype=torch.float64
     )
@@ -80,7 +83,10 @@ def test_a_level_of_nothing_draws_the_first_row_with_weight(
 
 
 def test_small_weights_among_many_rows_keep_their_share() -> None:
-    """Half of the weight on the last of 200,001 rows: single precision would lose part of the others."""
+    """Half of the weight on the last of 200,001 rows.
+
+    Single precision would lose part of the others.
+    """
     weights = torch.full((1, 200_001), 0.5 / 200_000, dtype=torch.float64)
     weights[0, -1] = 0.5
     rows = draw_rows(weights.cumsum(1), 10_000, seeded())[0]
@@ -97,7 +103,10 @@ def test_small_weights_among_many_rows_keep_their_share() -> None:
 @pytest.mark.parametrize("resampled", [True, False])
 @pytest.mark.parametrize("squashed", [True, False])
 def test_skills_learn_different_actions_in_the_same_states(resampled: bool, squashed: bool) -> None:
-    """One follows the first trajectory, the other the second, by drawing or by weighting, with or without tanh."""
+    """One follows the first trajectory, the other the second, by drawing or by weighting.
+
+    With or without tanh.
+    """
     problem = crossing()
     options = PolicyConfig(
         **QUICK, resampled=resampled, trajectory_weights=False, squashed=squashed
@@ -111,7 +120,10 @@ def test_skills_learn_different_actions_in_the_same_states(resampled: bool, squa
 
 
 def test_a_row_stands_for_itself_without_trajectory_weights() -> None:
-    """Weights of 0.6 on the first and 0.4 on the last row, both with action -0.5: the others are never seen."""
+    """Weights of 0.6 on the first and 0.4 on the last row, both with action -0.5.
+
+    The others are never seen.
+    """
     problem = crossing()
     options = PolicyConfig(**QUICK, trajectory_weights=False)
     network = clone(problem, log_of([[0.6, 0, 0, 0.4]]), options, seeded(), lambda _: None)
@@ -120,7 +132,9 @@ def test_a_row_stands_for_itself_without_trajectory_weights() -> None:
 
 @pytest.mark.parametrize("resampled", [True, False])
 def test_a_row_stands_for_its_trajectory_with_trajectory_weights(resampled: bool) -> None:
-    """The same weights: trajectories of 0.6 and 0.4, so both actions in both states, three parts to two.
+    """The same weights: trajectories of 0.6 and 0.4.
+
+    So both actions in both states, three parts to two.
 
     The first state's mean is 0.6 x (-0.5) + 0.4 x 0.5 = -0.1, the second's 0.1: a fifth of the range.
     """
@@ -132,7 +146,10 @@ def test_a_row_stands_for_its_trajectory_with_trajectory_weights(resampled: bool
 
 
 def test_every_row_of_a_long_trajectory_counts_less() -> None:
-    """One and three rows of the same state, with 1/2 of the weight each: the mean action is in the middle."""
+    """One and three rows of the same state, with 1/2 of the weight each.
+
+    The mean action is in the middle.
+    """
     data = table(np.zeros((4, 1)), np.array([[-1.0], [1.0], [1.0], [1.0]]))
     data = type(data)(**(vars(data) | {"starts": np.array([0, 1])}))
     problem = build(data)
@@ -231,7 +248,10 @@ def with_log_std(log_std: float, *, entropy: bool) -> PolicyLearner:
 def test_weight_of_entropy_rises_while_entropy_is_below_minus_the_actions(
     log_std: float, direction: int
 ) -> None:
-    """Of a narrow tanh Gaussian it is log std + log(2 pi e) / 2 = log std + 1.42: -1 at a log std of -2.42."""
+    """Of a narrow tanh Gaussian it is log std + log(2 pi e) / 2 = log std + 1.42.
+
+    -1 at a log std of -2.42.
+    """
     one = with_log_std(log_std, entropy=True)
     one.weighted_step(torch.arange(4).repeat(200), torch.zeros(2, 800))
     temperature = float(one.state_dict()["log_temperature"])
@@ -242,7 +262,10 @@ def test_weight_of_entropy_rises_while_entropy_is_below_minus_the_actions(
 
 @pytest.mark.parametrize("entropy", [True, False])
 def test_entropy_widens_a_policy_that_has_nothing_to_clone(entropy: bool) -> None:
-    """Ratios of zero leave entropy alone to teach, if it is wanted: the deviation grows, or stays."""
+    """Ratios of zero leave entropy alone to teach, if it is wanted.
+
+    The deviation grows, or stays.
+    """
     one = with_log_std(-3.0, entropy=entropy)
     for _ in range(10):
         one.weighted_step(torch.arange(4), torch.zeros(2, 4))
@@ -251,7 +274,10 @@ def test_entropy_widens_a_policy_that_has_nothing_to_clone(entropy: bool) -> Non
 
 
 def test_a_learner_continues_as_if_it_had_never_stopped() -> None:
-    """State out and into another: the next steps are the same, with noise from generators of equal state."""
+    """State out and into another.
+
+    The next steps are the same, with noise from generators of equal state.
+    """
     problem = build(ragged((3, 1, 4)))
     options = {"squashed": True, "entropy": True}
     one, rows, eta = (

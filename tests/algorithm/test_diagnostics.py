@@ -77,7 +77,10 @@ def test_the_run_of_the_shipped_skills_is_left_alone() -> None:
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_complaint_is_made_once_after_patience(name: str) -> None:
-    """Nothing for 19 steps, one text in the twentieth, and no other ever after; it is kept for the summary."""
+    """Nothing for 19 steps, one text in the twentieth, and no other ever after.
+
+    It is kept for the summary.
+    """
     watched = health()
     complaints = told(watched, 3 * GRACE_STEPS, **BAD[name])
     assert [len(each) for each in complaints] == [
@@ -185,7 +188,10 @@ def test_a_short_run_is_told_before_it_ends() -> None:
 def test_collapsed_weights_are_told_whatever_truncation_makes_of_them(
     rows: int, truncation: float, spread: float, collapsed: bool
 ) -> None:
-    """Weights as training computes them: one row has all of it, with as many as truncation makes equal to it."""
+    """Weights as training computes them.
+
+    One row has all of it, with as many as truncation makes equal to it.
+    """
     config = TrainConfig(skills=SKILLS, subset=rows, truncation=truncation)
     log_w = normalised(spread * torch.randn(rows, generator=seeded()), config)
     samples = float(equations.effective_samples(log_w))

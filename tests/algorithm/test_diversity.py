@@ -57,7 +57,10 @@ def uneven_weights() -> Tensor:
 
 
 def test_discriminator_becomes_the_share_of_each_skill() -> None:
-    """q(z|s) = w_z(s) / sum of w(s), with weights summed over the rows of a state: every skill as likely."""
+    """q(z|s) = w_z(s) / sum of w(s), with weights summed over the rows of a state.
+
+    Every skill as likely.
+    """
     config = options(updates=400)
     problem, log_w = tabular(config), uneven_weights()
     discriminator = Discriminator(problem, config, seeded())
@@ -86,7 +89,10 @@ def test_rows_are_matched_with_their_weights() -> None:
 
 @pytest.mark.parametrize("held_out", [True, False])
 def test_held_out_rows_are_never_learned_from(held_out: bool) -> None:
-    """They are not numbers and carry most of the weight: one of them in a minibatch would make the loss NaN."""
+    """They are not numbers and carry most of the weight.
+
+    One of them in a minibatch would make the loss NaN.
+    """
     config = options(updates=20)
     problem = tabular(config)
     hidden = torch.arange(ROWS) % 3 == 0
@@ -100,7 +106,10 @@ def test_held_out_rows_are_never_learned_from(held_out: bool) -> None:
 
 
 def test_what_is_withheld_of_a_skill_makes_it_no_less_likely() -> None:
-    """Nine tenths of skill 0 lie on withheld rows; what is left of each is the same, so that q is even."""
+    """Nine tenths of skill 0 lie on withheld rows.
+
+    What is left of each is the same, so that q is even.
+    """
     config = options(updates=300)
     hidden = torch.arange(ROWS) < STATES
     problem = replace(tabular(config), held_out=hidden)
@@ -144,7 +153,10 @@ def test_skills_that_share_nothing_are_named_always_and_equal_ones_by_chance() -
 
 
 def test_named_right_by_hand() -> None:
-    """Two states: skill 1 is named in the first, where it has 0.3, and skill 0 in the second, where it has 0.8."""
+    """Two states: skill 1 is named in the first, where it has 0.3, and skill 0 in the second.
+
+    Where it has 0.8.
+    """
     log_q = torch.tensor([[[0.4, 0.7], [0.6, 0.3]]]).log()
     close(named_right(log_q, torch.tensor([[0.7, 0.8], [0.3, 0.2]])), torch.tensor(0.55))
 
@@ -229,13 +241,19 @@ def test_discriminator_learns_the_same_from_the_same_seed() -> None:
 
 
 def force() -> VanDerWaals:
-    """Two skills on four rows with features 0, 1, 2, 3, in a scale with mean 1.5 and deviation sqrt(1.25)."""
+    """Two skills on four rows with features 0, 1, 2, 3.
+
+    In a scale with mean 1.5 and deviation sqrt(1.25).
+    """
     config = replace(small_config(skills=2, diversity="van_der_waals", reach=2.0))
     return VanDerWaals(build(table(np.arange(4.0)[:, None]), config), config, seeded())
 
 
 def test_force_learns_mean_features() -> None:
-    """Weights on the first two and on the last two rows: (0.5 - 1.5) / sqrt 1.25 and the opposite."""
+    """Weights on the first two and on the last two rows.
+
+    (0.5 - 1.5) / sqrt 1.25 and the opposite.
+    """
     found = force()
     log_w = (
         torch.tensor([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], dtype=torch.float64)
@@ -248,7 +266,10 @@ def test_force_learns_mean_features() -> None:
 
 
 def test_force_points_away_from_the_other_skill() -> None:
-    """Means at -1/2 and 1/2, reach 2: strength 1 - 1/8, direction -1 and 1, feature x, over two skills."""
+    """Means at -1/2 and 1/2, reach 2.
+
+    Strength 1 - 1/8, direction -1 and 1, feature x, over two skills.
+    """
     found = force()
     found.expected = torch.tensor([[-0.5], [0.5]])
     x = (torch.arange(4.0) - 1.5) / 1.25**0.5

@@ -35,7 +35,10 @@ def doi(config: TrainConfig) -> Doi:
 def test_policies_in_the_loop_are_weighted_by_the_ratios_of_the_divergence(
     divergence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """exp delta over its mean, or max(0, delta + 1), which is nothing for many rows of such rewards."""
+    """exp delta over its mean, or max(0, delta + 1).
+
+    Which is nothing for many rows of such rewards.
+    """
     differences, weights = [], []
     value_step, policy_step = DualValue.step, PolicyLearner.weighted_step
 
@@ -65,7 +68,10 @@ def test_policies_in_the_loop_are_weighted_by_the_ratios_of_the_divergence(
 
 
 def test_the_exponent_is_what_multiplies_log_odds_between_skills() -> None:
-    """25 x (1 - 1/2) / 3 under a sigma of one half; 6 / 3 without constraint, whatever sigma and weight would be."""
+    """25 x (1 - 1/2) / 3 under a sigma of one half.
+
+    6 / 3 without constraint, whatever sigma and weight would be.
+    """
     constrained = doi(
         small_config(**QUICK, multipliers="fixed:0.5", diversity_weight=25.0)
     ).imitation_weights()
@@ -78,7 +84,8 @@ def test_the_exponent_is_what_multiplies_log_odds_between_skills() -> None:
     torch.testing.assert_close(free.imitation_weights()["exponent"], torch.full((3,), 2.0))
     log_q = torch.log_softmax(torch.randn(3, 2, generator=seeded(3)), dim=0)
     terms = equations.diversity_term(log_q, 3)
-    # With all else equal, delta and so the log ratios of two skills differ by alpha times the difference of the terms.
+    # With all else equal, delta and so the log ratios of two skills differ by alpha times the
+    # difference of the terms.
     reward = equations.unconstrained_reward(terms, torch.zeros(2), 6.0)
     torch.testing.assert_close(reward[0] - reward[1], 2.0 * (log_q[0] - log_q[1]))
 

@@ -29,7 +29,10 @@ def test_a_sure_classifier_has_a_finite_loss() -> None:
 
 
 def test_best_classifier_is_the_log_ratio_of_the_distributions() -> None:
-    """Expert 1/2, 1/4, 1/4; data 1/4, 1/4, 1/2: the gradient vanishes at log 2, 0, -log 2 and leads there."""
+    """Expert 1/2, 1/4, 1/4.
+
+    Data 1/4, 1/4, 1/2: the gradient vanishes at log 2, 0, -log 2 and leads there.
+    """
     expert, offline = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 1, 2, 2])
 
     def loss(logit: Tensor) -> Tensor:
@@ -46,7 +49,10 @@ def test_gradient_penalty_by_hand() -> None:
 
 
 def test_discriminator_loss_by_hand() -> None:
-    """Two skills and states: -(2 log 0.5 + 2 log 0.75) / 4; a second member, sure and right, halves it."""
+    """Two skills and states: -(2 log 0.5 + 2 log 0.75) / 4.
+
+    A second member, sure and right, halves it.
+    """
     eta = torch.stack([tensor(2, 0), tensor(0, 2)])
     one = torch.stack([log_of(0.5, 0.25), log_of(0.5, 0.75)])
     expected = -(2 * log(0.5) + 2 * log(0.75)) / 4
@@ -56,7 +62,10 @@ def test_discriminator_loss_by_hand() -> None:
 
 
 def test_best_discriminator_is_the_share_of_each_skill() -> None:
-    """Following its gradient from anywhere, q(z|s) becomes eta_z over the sum of all, for every member."""
+    """Following its gradient from anywhere, q(z|s) becomes eta_z over the sum of all.
+
+    For every member.
+    """
     eta = torch.rand(3, 4, generator=seeded(0), dtype=torch.float64) + 0.1
 
     def loss(logits: Tensor) -> Tensor:

@@ -13,7 +13,10 @@ from .small import seeded
 
 
 def test_ratio_distances_by_hand() -> None:
-    """1/2, 1/2, 0 from 1/4, 3/4, 0: 1/2. From the third row alone: 2. Rows are skills, others in order."""
+    """1/2, 1/2, 0 from 1/4, 3/4, 0: 1/2. From the third row alone: 2.
+
+    Rows are skills, others in order.
+    """
     skills = (
         equations.log_weights(log_of(2, 2, 1e-300)),
         log_of(0.25, 0.75, 1e-300),
@@ -53,7 +56,10 @@ def test_nearest_by_hand() -> None:
 
 
 def test_successor_reward_by_hand() -> None:
-    """Feature (1, 2) along (-0.6, -0.8): -2.2, times strength 2; along (0.6, 0.8): 2.2; along (7, 6) / sqrt 85: 19."""
+    """Feature (1, 2) along (-0.6, -0.8): -2.2, times strength 2; along (0.6, 0.8): 2.2.
+
+    Along (7, 6) / sqrt 85: 19.
+    """
     found = equations.successor_reward(
         torch.tensor([[1.0, 2.0]]), FEATURES, torch.tensor([2.0, 1.0, 1.0])
     )

@@ -25,7 +25,10 @@ def test_gaussian_log_prob_by_hand() -> None:
 
 
 def test_tanh_gaussian_log_prob_by_hand() -> None:
-    """At zero the tanh has slope one: a Gaussian's. At tanh 1 of mean 1 it is less by log(1 - tanh^2 1)."""
+    """At zero the tanh has slope one: a Gaussian's.
+
+    At tanh 1 of mean 1 it is less by log(1 - tanh^2 1).
+    """
     zero = tensor(0.0)
     close(equations.tanh_gaussian_log_prob(zero, zero, zero), tensor(-HALF_LOG_TWO_PI)[0])
     tanh = (exp(2) - 1) / (exp(2) + 1)
@@ -42,7 +45,10 @@ def test_tanh_gaussian_integrates_to_one(mean: float, log_std: float) -> None:
 
 
 def test_tanh_gaussian_agrees_with_the_library() -> None:
-    """Torch's transformed distribution, summed over three actions; also far out, where 1 - tanh^2 is 1e-9."""
+    """Torch's transformed distribution, summed over three actions.
+
+    Also far out, where 1 - tanh^2 is 1e-9.
+    """
     mean, log_std = (
         torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1)
     )
@@ -74,7 +80,10 @@ def test_surprise_is_minus_the_log_density_of_the_action_drawn() -> None:
 def test_policy_densities_are_finite_in_single_precision(
     action: float, mean: float, log_std: float
 ) -> None:
-    """For every action the data can have and every output the policy may give, with finite gradients."""
+    """For every action the data can have and every output the policy may give.
+
+    With finite gradients.
+    """
     parameters = torch.tensor([mean, log_std], requires_grad=True)
     for density in (equations.tanh_gaussian_log_prob, equations.gaussian_log_prob):
         found = density(parameters[:1], parameters[1:], torch.tensor([action]))

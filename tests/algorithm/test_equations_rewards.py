@@ -25,7 +25,10 @@ def test_kl_estimate_by_hand() -> None:
 
 
 def test_kl_estimate_of_a_single_row_is_what_it_costs_the_expert() -> None:
-    """All weight on the second row, which the expert gives 1/8: log 8. The others' logarithm is just very small."""
+    """All weight on the second row, which the expert gives 1/8: log 8.
+
+    The others' logarithm is just very small.
+    """
     skill = equations.log_weights(tensor(-1000, 0, -1000))
     close(equations.kl_estimate(skill, log_of(0.5, 0.125, 0.375)), tensor(log(8))[0])
 
@@ -44,7 +47,10 @@ def test_multiplier_loss_by_hand() -> None:
 
 
 def test_a_violated_constraint_raises_its_multiplier() -> None:
-    """Gradient sigma (1 - sigma) (eps - phi): -1/4 where phi is 3, above eps 2, and 1/4 where it is 1; descent."""
+    """Gradient sigma (1 - sigma) (eps - phi).
+
+    -1/4 where phi is 3, above eps 2, and 1/4 where it is 1; descent.
+    """
     slope = gradient(lambda mu: equations.multiplier_loss(mu, tensor(3, 1), 2.0), tensor(0, 0))
     close(slope, tensor(-0.25, 0.25))
 
@@ -53,7 +59,10 @@ def test_a_violated_constraint_raises_its_multiplier() -> None:
 
 
 def test_diversity_term_by_hand() -> None:
-    """q of 1/2 among four skills: log(2) / 4; chance is worth nothing; log q of -100 counts as the floor, -20."""
+    """q of 1/2 among four skills: log(2) / 4; chance is worth nothing.
+
+    Log q of -100 counts as the floor, -20.
+    """
     found = equations.diversity_term(tensor(log(0.5), log(0.25), -100.0), 4)
     close(found, tensor(log(2) / 4, 0.0, (-20 + log(4)) / 4))
     close(equations.diversity_term(tensor(-100.0), 4, floor=-5.0), tensor((-5 + log(4)) / 4))
@@ -125,7 +134,10 @@ def test_what_a_skill_maximises(seed: int, sigma: float, pull: float, weight: fl
 
 
 def test_separation_exponent_by_hand() -> None:
-    """Five skills, weight 10, sigma 1/5: 10 x 0.8 / 5 = 1.6; without pull over 1/5: 8; with half of it over 0.6."""
+    """Five skills, weight 10, sigma 1/5: 10 x 0.8 / 5 = 1.6; without pull over 1/5: 8.
+
+    With half of it over 0.6.
+    """
     sigma = tensor(0.2)
     close(equations.separation_exponent(sigma, 5, 10.0, 1.0), tensor(1.6))
     close(equations.separation_exponent(sigma, 5, 10.0, 0.0), tensor(8.0))
@@ -134,7 +146,10 @@ def test_separation_exponent_by_hand() -> None:
 
 @pytest.mark.parametrize(("weight", "pull"), [(1.0, 1.0), (10.0, 1.0), (5.0, 0.3)])
 def test_separation_exponent_is_what_a_round_does_to_log_odds(weight: float, pull: float) -> None:
-    """Reward, ratios without values, best discriminator: log-odds between states are multiplied by the exponent."""
+    """Reward, ratios without values, best discriminator.
+
+    Log-odds between states are multiplied by the exponent.
+    """
     sigma = torch.full((3,), 0.4, dtype=torch.float64)
     log_q = torch.log_softmax(torch.randn(3, 6, generator=seeded(0), dtype=torch.float64), dim=0)
     log_eta_expert = equations.log_ratios(torch.randn(6, generator=seeded(1), dtype=torch.float64))

@@ -110,7 +110,10 @@ def test_a_constant_reward_changes_no_ratio(delta: list[float], shift: float) ->
 
 @given(tame)
 def test_ratios_maximise_what_the_dual_stands_for(reward: list[float]) -> None:
-    """max over d of E_d[R] - KL(d || d_O) is log E_dO[exp R], reached by the ratios: Fenchel's equality."""
+    """max over d of E_d[R] - KL(d || d_O) is log E_dO[exp R], reached by the ratios.
+
+    Fenchel's equality.
+    """
     x = tensor(*reward)
     log_eta = equations.log_ratios(x)
     weights = log_eta.exp() / len(x)
@@ -158,7 +161,10 @@ def test_truncation_is_of_each_skill_by_itself() -> None:
 
 @given(st.floats(-5, 5))
 def test_conjugate_is_the_largest_gap_below_the_divergence(y: float) -> None:
-    """f*(y) = max over x >= 0 of x y - (x - 1)^2 / 2, on a fine grid; the maximum is at y + 1, or at 0 below -1."""
+    """f*(y) = max over x >= 0 of x y - (x - 1)^2 / 2, on a fine grid.
+
+    The maximum is at y + 1, or at 0 below -1.
+    """
     x = torch.linspace(0, 10, 10_001, dtype=torch.float64)
     gap = x * y - 0.5 * (x - 1).square()
     close(equations.chi_square_conjugate(tensor(y))[0], gap.max(), rtol=0, atol=1e-6)
@@ -166,7 +172,10 @@ def test_conjugate_is_the_largest_gap_below_the_divergence(y: float) -> None:
 
 
 def test_chi_square_loss_by_hand() -> None:
-    """Half of the mean of 2 and 4; f* of 1 and -1 are 1.5 and -0.5, on average 0.5; of -9 it is -0.5, too."""
+    """Half of the mean of 2 and 4; f* of 1 and -1 are 1.5 and -0.5, on average 0.5.
+
+    Of -9 it is -0.5, too.
+    """
     close(equations.chi_square_loss(tensor(2, 4), tensor(1, -1), 0.5), tensor(2)[0])
     close(equations.chi_square_loss(tensor(2, 4), tensor(1, -9), 0.5), tensor(2)[0])
 

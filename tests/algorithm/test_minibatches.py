@@ -18,7 +18,10 @@ lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 
 
 def assert_joins_the_right_states(problem: Problem, length: int) -> None:
-    """Values of the states, split: those of every transition's own state and of the one it leads to."""
+    """Values of the states, split.
+
+    Those of every transition's own state and of the one it leads to.
+    """
     windows = sample_windows(problem, 40, length, seeded(1))
     numbered = windows.states.flatten().expand(2, -1) * torch.tensor([[1], [-1]])  # two skills
     here, there = windows.split(numbered)
@@ -46,7 +49,10 @@ def test_every_transition_is_drawn_as_often() -> None:
 def test_every_place_of_a_piece_holds_every_transition_once(
     lengths: list[int], length: int
 ) -> None:
-    """Over all transitions a piece can start from, exactly: no place favours the middle of trajectories."""
+    """Over all transitions a piece can start from, exactly.
+
+    No place favours the middle of trajectories.
+    """
     problem = build(ragged(lengths))
     drawn = sample_windows(problem, 40 * problem.num_rows, length, seeded()).rows
     starts, first = torch.unique(drawn[:, 0], return_inverse=True)

@@ -31,7 +31,10 @@ def test_all_skills_start_alike() -> None:
 
 
 def test_a_step_goes_up_where_a_skill_strays_and_down_where_it_does_not() -> None:
-    """phi 5 and 1 against eps 2: the first step of Adam is the learning rate, in double precision or single."""
+    """phi 5 and 1 against eps 2.
+
+    The first step of Adam is the learning rate, in double precision or single.
+    """
     found = multipliers()
     found.step(torch.tensor([5.0, 1.0], dtype=torch.float64))
     close(found.mu.detach(), torch.tensor([0.1, -0.1]), rtol=1e-4, atol=0)
@@ -50,7 +53,9 @@ def test_steps_become_smaller_towards_the_end(left: float, share: float) -> None
 
 
 def test_a_violation_that_shrinks_a_hundredfold_still_moves_its_multiplier() -> None:
-    """A hundred steps with phi 10 above eps, then two hundred with 0.1 below, at steps of 0.05 from the bound of 1.
+    """A hundred steps with phi 10 above eps, then two hundred with 0.1 below.
+
+    At steps of 0.05 from the bound of 1.
 
     Steps are 0.05 x 0.01 / sqrt(0.9^k) at first and whole after k = 90: it comes down by more than 1. With Adam's
     usual 0.999 they would be 0.05 x 0.01 x 1.1 all the time, 0.1 together.

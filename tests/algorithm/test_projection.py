@@ -54,7 +54,10 @@ def test_an_axis_that_a_short_term_does_not_have_is_refused() -> None:
 
 
 def test_average_by_hand() -> None:
-    """Trajectories 1, 3, 8, 4 and 10, 20 over three steps: fewer at the beginning, none of the one before."""
+    """Trajectories 1, 3, 8, 4 and 10, 20 over three steps.
+
+    Fewer at the beginning, none of the one before.
+    """
     values = np.array([1, 3, 8, 4, 10, 20], dtype=np.float32)[:, None]
     found = causal_average(values, np.array([0, 4]), 3)
     np.testing.assert_allclose(found[:, 0], [1, 2, 4, 5, 10, 15])

@@ -63,7 +63,9 @@ def test_weight_of_trajectories_by_hand() -> None:
 
 
 def test_description_by_hand() -> None:
-    """Two skills with half of the weight each on two of eight rows, four rows apart; an even expert.
+    """Two skills with half of the weight each on two of eight rows, four rows apart.
+
+    An even expert.
 
     phi: log(8 / 2) = log 4; effective samples 2 of 8. Skill 0 has rows 0 and 1, skill 1 rows 2 and 4: no row shared,
     distance 2. By trajectory (3, 1, 4): all against half in the first, half in the last: 1/2 + 1/2 = 1.

@@ -67,7 +67,10 @@ def line_of_rooms(seed: int = 0) -> Mdp:
 def sampled(
     mdp: Mdp, policy: np.ndarray, trajectories: int, seed: int
 ) -> tuple[Transitions, np.ndarray]:
-    """Trajectories that end with chance 1 - gamma after every step: states come as often as in the occupancy."""
+    """Trajectories that end with chance 1 - gamma after every step.
+
+    States come as often as in the occupancy.
+    """
     rng = np.random.default_rng(seed)
     states, actions = mdp.shape
     rows, starts = [], []

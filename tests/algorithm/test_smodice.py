@@ -40,7 +40,10 @@ def classifying(**changes: object) -> TrainConfig:
 
 
 def test_classifier_finds_the_log_ratio() -> None:
-    """Three states; expert 1/2, 1/4, 1/4, data 1/4, 1/4, 1/2: log 2, 0, -log 2. Deviations of minibatches allowed."""
+    """Three states; expert 1/2, 1/4, 1/4, data 1/4, 1/4, 1/2: log 2, 0, -log 2.
+
+    Deviations of minibatches allowed.
+    """
     config = classifying(updates=300, lr=3e-3)
     states = np.eye(3)
     problem = build(table(states[[0, 1, 2, 2]]), config, table(states[[0, 0, 1, 2]]))
@@ -61,7 +64,9 @@ def test_reward_scale_multiplies_the_logit() -> None:
 
 
 def test_gradient_penalty_keeps_the_slope_near_one() -> None:
-    """Data evenly at -1 and 1, the expert only at 1: free, the logit at -1 falls for ever; held, it is 2 lower.
+    """Data evenly at -1 and 1, the expert only at 1: free, the logit at -1 falls for ever.
+
+    Held, it is 2 lower.
 
     At a slope of s the cross-entropy pulls with at most 1 per unit, the penalty holds with 20 (s - 1).
     """
@@ -129,7 +134,10 @@ def test_a_step_is_of_the_dual_problem_in_data_that_are_not_linked() -> None:
 
 
 def test_initial_states_are_the_first_of_trajectories() -> None:
-    """Of two trajectories both, and no other state, in the last rows that the network is asked about."""
+    """Of two trajectories both, and no other state.
+
+    In the last rows that the network is asked about.
+    """
     config = replace(stepping(), gamma=0.5)
     problem = build(ragged((4, 6)), config)
     value = DualValue(problem, 1, config, seeded(1))
@@ -175,7 +183,10 @@ def two_ways() -> Problem:
 
 
 def test_recovered_expert_is_where_the_expert_is() -> None:
-    """Most of the weight lies on the 40 % of the data it made; weights sum to one, in double precision."""
+    """Most of the weight lies on the 40 % of the data it made.
+
+    Weights sum to one, in double precision.
+    """
     problem = two_ways()
     expert = recover_expert(problem, quick(), seeded(), lambda _: None)
     assert expert.log_w.dtype == torch.float64
@@ -205,7 +216,10 @@ def test_recovering_tells_of_every_update_and_is_repeatable() -> None:
 
 
 def test_a_value_that_is_no_number_ends_training() -> None:
-    """States that are not finite never get here from files; rewards of a broken classifier could."""
+    """States that are not finite never get here from files.
+
+    Rewards of a broken classifier could.
+    """
     config = replace(quick(), value=ValueConfig(expert_updates=1))
     problem = build(ragged((5, 5)), config)
     broken = replace(problem, states=torch.full_like(problem.states, torch.nan))

@@ -97,7 +97,9 @@ def assert_solved(config: TrainConfig) -> None:
 def test_the_default_preset_solves_the_constrained_problem_in_its_own_number_of_steps(
     eps: float,
 ) -> None:
-    """120 outer steps; both are below log 3, where multipliers chase a moving discriminator until it is held.
+    """120 outer steps; both are below log 3.
+
+    Where multipliers chase a moving discriminator until it is held.
 
     Of seeds 0 to 2, phi ends between 0.08 below and 0.002 above eps, with 94 to 99.7 % of the best information.
     """
@@ -106,7 +108,10 @@ def test_the_default_preset_solves_the_constrained_problem_in_its_own_number_of_
 
 
 def test_a_tight_constraint_takes_the_default_preset_400_steps() -> None:
-    """With eps 0.5 the hold of 120 steps is too short: phi ends up to 0.40 above eps; with 400, within 0.004."""
+    """With eps 0.5 the hold of 120 steps is too short: phi ends up to 0.40 above eps.
+
+    With 400, within 0.004.
+    """
     assert_solved(TrainConfig(eps=0.5, skills=SKILLS, outer=400))
 
 
@@ -122,7 +127,10 @@ def test_without_pull_to_the_data_the_method_is_the_exact_lagrangian() -> None:
 
 
 def test_the_printed_reward_contracts_to_identical_skills() -> None:
-    """With weight one the exponent is (1 - sigma) / |Z| < 1: whatever skills differ in at first dies out."""
+    """With weight one the exponent is (1 - sigma) / |Z| < 1.
+
+    Whatever skills differ in at first dies out.
+    """
     config = TrainConfig(
         eps=1.0, skills=SKILLS, outer=200, diversity_weight=PAPER.diversity_weight, data_pull=PAPER.data_pull,
         discriminator=PAPER.discriminator, multiplier=PAPER.multiplier,

@@ -189,7 +189,10 @@ def test_locomotion_presets_are_the_named_ones() -> None:
 
 
 def test_the_papers_preset_is_what_is_printed() -> None:
-    """Printed equations: no factors of ours, one projection of three numbers for both, penalty 10, 350 steps."""
+    """Printed equations: no factors of ours.
+
+    One projection of three numbers for both, penalty 10, 350 steps.
+    """
     assert (PAPER.outer, PAPER.skills) == (350, 5)
     assert (PAPER.diversity_weight, PAPER.data_pull, PAPER.imitation_scale, PAPER.truncation) == (
         1,

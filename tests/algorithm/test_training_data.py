@@ -171,7 +171,10 @@ def test_a_projection_holds_for_both() -> None:
 
 
 def test_an_average_never_looks_into_another_trajectory_or_ahead() -> None:
-    """0, 2, 4 and 10, 12 over two steps: 0, 1, 3, 10, 11, then scaled to mean 5 and their deviation."""
+    """0, 2, 4 and 10, 12 over two steps.
+
+    0, 1, 3, 10, 11, then scaled to mean 5 and their deviation.
+    """
     data = replace(table(np.array([[0.0], [2], [4], [10], [12]])), starts=np.array([0, 3]))
     config = TrainConfig(
         classifier=ClassifierConfig(terms=EVERYTHING, average=1),
@@ -183,7 +186,10 @@ def test_an_average_never_looks_into_another_trajectory_or_ahead() -> None:
 
 
 def test_an_expert_with_a_smaller_state_will_do_if_it_has_the_terms() -> None:
-    """Of another task, or other sensors: height is its first number instead of the fourth; no actions."""
+    """Of another task, or other sensors: height is its first number instead of the fourth.
+
+    No actions.
+    """
     data = named_terms(ragged((40, 60)))
     expert = replace(table(np.array([[0.5], [0.7]])), actions=None, terms={"height": slice(0, 1)})
     config = replace(small_config(), projection=("height",))
@@ -308,7 +314,10 @@ def write(
 
 
 def test_labels_change_nothing(tmp_path: Path) -> None:
-    """Two datasets that differ in skills, checkpoints, commands and all else beside transitions: the same tensors."""
+    """Two datasets that differ in skills, checkpoints, commands and all else beside transitions.
+
+    The same tensors.
+    """
     lengths = [4, 2, 5]
     arrays = made_up_arrays(np.random.default_rng(0), lengths)
     others = made_up_arrays(np.random.default_rng(1), lengths)

@@ -53,7 +53,10 @@ def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
 
 
 def test_training_that_diverges_ends_with_what_to_change(data: Data, tmp_path: Path) -> None:
-    """NaN does not spread into a policy, nor come from its own training, in the loop or after it."""
+    """NaN does not spread into a policy, nor come from its own training.
+
+    In the loop or after it.
+    """
     for name, part, changes, found in (
         (
             "value",

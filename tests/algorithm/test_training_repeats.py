@@ -42,7 +42,10 @@ def test_another_seed_trains_other_weights(data: Data, run: Path, tmp_path: Path
 
 
 def test_labels_play_no_part(data: Data, run: Path, tmp_path: Path) -> None:
-    """Other skills, checkpoints, positions and falls beside the same transitions: the same weights."""
+    """Other skills, checkpoints, positions and falls beside the same transitions.
+
+    The same weights.
+    """
     other = write_made_up(tmp_path / "coverage", label_seed=1)
     original = write_made_up(tmp_path / "original", label_seed=0)
     for name in (

@@ -104,7 +104,10 @@ def test_the_summary_says_what_the_ratios_say(data: Data, run: Path) -> None:
 
 @pytest.mark.parametrize("objective", ["doi", "smodice"])
 def test_an_expert_of_a_few_rows_is_told(data: Data, tmp_path: Path, objective: str) -> None:
-    """Logits a million times too large leave one row all of the weight; smodice, too, has warnings."""
+    """Logits a million times too large leave one row all of the weight.
+
+    Smodice, too, has warnings.
+    """
     config = changed(tiny(objective=objective, truncation=1.0), "classifier", reward_scale=1e6)
     train(config, *data, tmp_path)
     assert summary_of(tmp_path)["warnings"][0].startswith("the expert's weights rest on 0.3")
@@ -182,7 +185,10 @@ def test_full_passes_are_at_checkpoints(changes: dict[str, int], expected: list[
 
 
 def test_full_passes_are_logged(data: Data, run: Path, tmp_path: Path) -> None:
-    """At both checkpoints what the saved state says of all data, at the last what the summary says; or not at all."""
+    """At both checkpoints what the saved state says of all data.
+
+    At the last what the summary says; or not at all.
+    """
     summary, lines = summary_of(run), metrics_of(run)
     assert [line["outer"] for line in lines if "full/phi_mean" in line] == [2, 4]
     assert {

@@ -1,4 +1,7 @@
-"""Run benchmarks: `python -m tests.bench [NAME ...]` prints each figure as one line of JSON, or as a row of a table."""
+"""Run benchmarks: `python -m tests.bench [NAME ...]` prints each figure as one line of JSON.
+
+Or as a row of a table.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""MuJoCo's own speed: a loop of `mj_step` in C, compiled when it is needed, on the model of the simulator."""
+"""MuJoCo's own speed.
+
+A loop of `mj_step` in C, compiled when it is needed, on the model of the simulator.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ class BareLoop:
             self._function = ctypes.CDLL(str(loop)).mj_step_loop
 
     def run(self, start: Motion, targets: Array, threads: int) -> Array:
-        """Follow targets (steps, robots, 12) from the first robot of `start`; return final (robots, 19) positions."""
+        """Follow targets (steps, robots, 12) from the first robot of `start`.
+
+        Return final (robots, 19) positions.
+        """
         steps, robots, _ = targets.shape
         place = np.concatenate([start.base_position_w[0], IDENTITY, start.joint_position[0]])
         final = np.zeros((robots, self._model.nq))

@@ -1,4 +1,7 @@
-"""Endurance of the robot behind a virtual master board: ten minutes of simulated time, and of the wall clock."""
+"""Endurance of the robot behind a virtual master board.
+
+Ten minutes of simulated time, and of the wall clock.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ class SoakRig(BoardRig):
 
 @benchmark(unit="MB", at_most=1.05)
 def board_soak() -> Pairs:
-    """Memory after ten simulated minutes of walking behind the board, without a fault, against that after the first."""
+    """Memory after ten simulated minutes of walking behind the board.
+
+    Without a fault, against that after the first.
+    """
     rig = SoakRig(operator=Script((0, 1, 2, 3, 4), 120.0), recorder=Forgetful()).run()
     if rig.problems or not rig.ledger.unharmed:
         raise RuntimeError(f"ten minutes behind the board ended with {rig.problems or rig.ledger}")

@@ -1,4 +1,7 @@
-"""The robot process beside a virtual board on a cable: sensor age, punctuality, speed in lock-step."""
+"""The robot process beside a virtual board on a cable.
+
+Sensor age, punctuality, speed in lock-step.
+"""
 
 from __future__ import annotations
 
@@ -46,19 +49,28 @@ LOOPBACK = "ip link set lo up && ip route add 224.0.0.0/4 dev lo"
 
 @benchmark(unit="us", at_most=1.0)
 def board_sensor_age() -> Pairs:
-    """Median age of measurements when a command leaves, by the kernel's stamps: sensor-paced against clock-paced."""
+    """Median age of measurements when a command leaves, by the kernel's stamps.
+
+    Sensor-paced against clock-paced.
+    """
     return [(value, reference) for value, reference in _figures("ages()")]
 
 
 @benchmark(unit="us")
 def board_cycle() -> Pairs:
-    """p99 of a robot process's wake-up after its packet against a C loop's after its deadline; prints percentiles."""
+    """p99 of a robot process's wake-up after its packet against a C loop's after its deadline.
+
+    Prints percentiles.
+    """
     return [(value, reference) for value, reference in _figures("cycles()")]
 
 
 @benchmark(unit="x real time", at_least=1.0)
 def board_lock_step() -> Pairs:
-    """Simulated time per time of board and driver in lock-step, over a cable; against the wall clock's."""
+    """Simulated time per time of board and driver in lock-step, over a cable.
+
+    Against the wall clock's.
+    """
     return [(value, 1.0) for value in _figures("speeds()")]
 
 
@@ -153,7 +165,10 @@ class _Stamping(NativeBoard):
 
 
 class _MotorsOff:
-    """A robot that is only looked at: one that moves would not live through a stall of this machine."""
+    """A robot that is only looked at.
+
+    One that moves would not live through a stall of this machine.
+    """
 
     name, paces, largest_gains = "motors off", True, LARGEST_GAINS
 
@@ -206,7 +221,10 @@ def _exchange(board: NativeBoard, *, paced_by_sensor: bool) -> None:
 
 
 def _ages(recording: Path) -> np.ndarray:
-    """Age of the newest measurements at every command of a recording [s]; NaN where a command is missing."""
+    """Age of the newest measurements at every command of a recording [s].
+
+    NaN where a command is missing.
+    """
     found: dict[int, float] = {}
     newest = 0
     for record in replay(recording):
@@ -261,7 +279,10 @@ def _p99(seconds: np.ndarray) -> float:
 
 
 def in_network(*command: str) -> str:
-    """Run a command in a network of its own and return what it prints; who is root keeps real-time scheduling."""
+    """Run a command in a network of its own and return what it prints.
+
+    Who is root keeps real-time scheduling.
+    """
     unshare = ["unshare", "-n" if os.geteuid() == 0 else "-Urn"]
     script = f'{LOOPBACK} && exec "$0" "$@"'
     ran = subprocess.run(

@@ -125,7 +125,10 @@ def collect_memory() -> Pairs:
 
 @benchmark(unit="control steps/s")
 def two_workers() -> Pairs:
-    """A collection by two processes against one, starting them included; a second thread helps the one."""
+    """A collection by two processes against one, starting them included.
+
+    A second thread helps the one.
+    """
     return _workers(2, ray=False)
 
 
@@ -174,7 +177,10 @@ def million_rows(folder: Path) -> tuple[Dataset, dict[str, np.ndarray]]:
 
 
 def peak_bytes(shards: int) -> int:
-    """Collect; return the most memory of this process and all it started at once, without the files they map."""
+    """Collect; return the most memory of this process and all it started at once.
+
+    Without the files they map.
+    """
     peak, over = 0, threading.Event()
 
     def watch() -> None:

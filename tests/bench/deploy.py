@@ -49,7 +49,9 @@ def policy_overhead() -> Pairs:
 
 @benchmark(unit="us", at_most=1.0)
 def tick_work() -> Pairs:
-    """p99 of a tick's work while walking: code, decode, estimate, checks, policy, encode, sign, log; against 300 us.
+    """p99 of a tick's work while walking.
+
+    Code, decode, estimate, checks, policy, encode, sign, log; against 300 us.
 
     Left out are LCM's own reading and sending, which `lcm_latency` has, and the operator's messages.
     """
@@ -74,7 +76,10 @@ def tick_lateness_fifo() -> Pairs:
 
 @benchmark(unit="us")
 def lcm_latency() -> Pairs:
-    """Median round trip over LCM of a state and an echo's command, no controller; its p99 is the reference."""
+    """Median round trip over LCM of a state and an echo's command, no controller.
+
+    Its p99 is the reference.
+    """
     return [tuple(np.percentile(_latencies(), [50, 99]).tolist()) for _ in range(5)]
 
 
@@ -101,7 +106,10 @@ def authentication() -> Pairs:
 
 @benchmark(unit="MB", at_most=1.05)
 def soak() -> Pairs:
-    """Memory after ten minutes of walking in lock-step, without a fault, against that after the first; 5 skills."""
+    """Memory after ten minutes of walking in lock-step.
+
+    Without a fault, against that after the first; 5 skills.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "soak"
         words = [
@@ -201,7 +209,10 @@ def c_lateness(ticks: int) -> np.ndarray:
 
 
 def run_c_loop(late: np.ndarray, stop: ctypes.c_int) -> int:
-    """Fill in how late each tick is [ns], until there is no more room or somebody sets `stop`; return their number."""
+    """Fill in how late each tick is [ns], until there is no more room or somebody sets `stop`.
+
+    Return their number.
+    """
     place = late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
     return c_loop()(ctypes.c_int64(round(TICK * 1e9)), len(late), place, ctypes.byref(stop))
 
@@ -269,7 +280,10 @@ def _echo(url: str) -> None:
 
 
 def _in_child(call: str) -> list[Any]:
-    """Call a function of this module in a process of its own, with which real-time scheduling ends."""
+    """Call a function of this module in a process of its own.
+
+    With which real-time scheduling ends.
+    """
     program = f"import json; from tests.bench import deploy; print(json.dumps(deploy.{call}))"
     ran = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     return json.loads(ran.stdout.splitlines()[-1])  # PyBullet greets

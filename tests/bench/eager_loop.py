@@ -1,4 +1,7 @@
-"""Peers of the joint update: the same work written as plain PyTorch, skill by skill and member by member."""
+"""Peers of the joint update.
+
+The same work written as plain PyTorch, skill by skill and member by member.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 class EagerLoop:
-    """Every skill is a SMODICE of its own: own networks, own minibatch, own steps; then every member, one by one."""
+    """Every skill is a SMODICE of its own: own networks, own minibatch, own steps.
+
+    Then every member, one by one.
+    """
 
     def __init__(self, problem: Problem, config: TrainConfig) -> None:
         """Networks of the same widths; batches of as many transitions and initial states."""
@@ -88,7 +94,10 @@ class EagerLoop:
 
 
 class SharedEagerLoop(EagerLoop):
-    """One-hot skills beside the state, one minibatch for all skills, their losses summed: q and Adam run but once."""
+    """One-hot skills beside the state, one minibatch for all skills, their losses summed.
+
+    Q and Adam run but once.
+    """
 
     def __init__(self, problem: Problem, config: TrainConfig) -> None:
         """One network for all skills, of the same widths."""

@@ -1,4 +1,7 @@
-"""The estimator in the loop: how wrong it is, and what that costs; simulated, so the same on every machine."""
+"""The estimator in the loop: how wrong it is, and what that costs.
+
+Simulated, so the same on every machine.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From fault to damping, for every row of the fault matrices, in simulated time: the same on every machine."""
+"""From fault to damping, for every row of the fault matrices, in simulated time.
+
+The same on every machine.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from .harness import Pairs, benchmark
 
 @benchmark(unit="s", at_most=1.0)
 def fault_to_damping() -> Pairs:
-    """Simulated time from each fault to damping against the longest that is allowed; prints a table."""
+    """Simulated time from each fault to damping against the longest that is allowed.
+
+    Prints a table.
+    """
     pairs = []
     _write("fault", "outcome", "named", "damped after", "allowed")
     _write(*5 * ["---"])
@@ -25,7 +31,8 @@ def fault_to_damping() -> Pairs:
             dropped = f", {counts(rig, row.counted)} {row.counted}" if row.counted else ""
             _write(name, f"walks on{dropped}", "", "", "")
             continue
-        # A robot process that is gone is damped by its hardware; what counts is when the controller lets go.
+        # A robot process that is gone is damped by its hardware; what counts is when the controller
+        # lets go.
         took = rig.damp_told_after if name == "robot process killed" else rig.damped_after
         assert took is not None, f"{name}: never damped"
         pairs.append((took, row.within))
@@ -35,7 +42,10 @@ def fault_to_damping() -> Pairs:
 
 @benchmark(unit="s", at_most=1.0)
 def board_fault_to_damping() -> Pairs:
-    """Simulated time from each fault until no driver behind the virtual board holds a position; prints a table."""
+    """Simulated time from each fault until no driver behind the virtual board holds a position.
+
+    Prints a table.
+    """
     pairs = []
     _write("fault", "motors", "named", "after", "allowed", "re-armed, it")
     _write(*6 * ["---"])

@@ -93,7 +93,10 @@ BENCHMARKS: dict[str, Benchmark] = {}
 def benchmark(
     *, unit: str, at_least: float | None = None, at_most: float | None = None
 ) -> Callable[[Callable[[], Pairs]], Callable[[], Pairs]]:
-    """Register a benchmark under its function's name, with the direction of its target if it has one."""
+    """Register a benchmark under its function's name.
+
+    With the direction of its target if it has one.
+    """
 
     def register(measure: Callable[[], Pairs]) -> Callable[[], Pairs]:
         BENCHMARKS[measure.__name__] = Benchmark(measure, unit, at_least, at_most)

@@ -1,4 +1,7 @@
-"""What it costs to have Isaac Gym in another process. Physics stands still here: only the way there is measured."""
+"""What it costs to have Isaac Gym in another process.
+
+Physics stands still here: only the way there is measured.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ def isaac_overhead() -> Pairs:
 
 
 def through_client(simulator: IsaacSimulator, schedule: np.ndarray) -> float:
-    """Seconds of the fastest of some steps, without what every simulator does: checks, lag, kinematics of the feet."""
+    """Seconds of the fastest of some steps, without what every simulator does.
+
+    Checks, lag, kinematics of the feet.
+    """
 
     def step() -> None:
         simulator._step(schedule, None)

@@ -1,4 +1,7 @@
-"""The worker's simulation in this process: `isaac.py` starts it and asks for the time of some steps, line by line."""
+"""The worker's simulation in this process.
+
+`isaac.py` starts it and asks for the time of some steps, line by line.
+"""
 
 from __future__ import annotations
 

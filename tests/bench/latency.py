@@ -1,4 +1,7 @@
-"""From a robot's state to the joint command that answers it: the real controller over LCM, its robot played here."""
+"""From a robot's state to the joint command that answers it.
+
+The real controller over LCM, its robot played here.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,18 @@ PATIENT = ControllerConfig(
 )
 """A machine that stands still for 10 ms shall be seen in the p99, not end the walk."""
 ANSWERED = 0.5
-"""Share of states that must have an answer; where both clocks meet, two states between two ticks often have one."""
+"""Share of states that must have an answer.
+
+Where both clocks meet, two states between two ticks often have one.
+"""
 
 
 @benchmark(unit="us")
 def command_latency() -> Pairs:
-    """Median from a state published to its joint command received, the controller walking; its p99 is the reference."""
+    """Median from a state published to its joint command received, the controller walking.
+
+    Its p99 is the reference.
+    """
     program = "import json; from tests.bench import latency; print(json.dumps(latency.latencies()))"
     ran = subprocess.run(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, check=True
@@ -117,7 +126,10 @@ class _Robot:
         self._process = RobotProcess(self._robot, link, Gate())
 
     def parts(self) -> list[tuple[float, float]]:
-        """Measure with states a fifth of a tick later each time: both keep one clock, and how they meet is luck."""
+        """Measure with states a fifth of a tick later each time.
+
+        Both keep one clock, and how they meet is luck.
+        """
         patience = time.monotonic() + START
         while not self._link.answered and time.monotonic() < patience:
             self._tick()

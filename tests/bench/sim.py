@@ -1,4 +1,7 @@
-"""How fast simulators are, through the interface that everybody uses: contacts, lag, states and all."""
+"""How fast simulators are, through the interface that everybody uses.
+
+Contacts, lag, states and all.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,10 @@ def mujoco_vs_pybullet() -> Pairs:
 
 @benchmark(unit="bytes per robot", at_most=1.25)
 def mujoco_memory() -> Pairs:
-    """Memory a robot takes between 2048 and 4096 robots, against that between 512 and 2048: one if linear."""
+    """Memory a robot takes between 2048 and 4096 robots, against that between 512 and 2048.
+
+    One if linear.
+    """
     few, some, many = MEMORY_SIZES
     pairs = []
     for _ in range(5):

@@ -47,7 +47,10 @@ def test_a_stall_that_the_bare_loop_felt_is_the_machine_s() -> None:
 
 
 def test_stalls_add_up() -> None:
-    """A simulated robot that loses two milliseconds three times is behind by six; by four it still copes."""
+    """A simulated robot that loses two milliseconds three times is behind by six.
+
+    By four it still copes.
+    """
     assert blame(looks(0.002, 3), 0.25).startswith(
         "the machine: C loops stalled for 6.0 ms, 3 ticks"
     )
@@ -55,7 +58,10 @@ def test_stalls_add_up() -> None:
 
 
 def test_a_stall_is_counted_once() -> None:
-    """A loop that is late by four milliseconds is still late by three in its next tick, without another stall."""
+    """A loop that is late by four milliseconds is still late by three in its next tick.
+
+    Without another stall.
+    """
     late = np.zeros(CHUNK)
     late[:4] = 0.004, 0.003, 0.002, 0.001
     assert Look(0, 0.0, 0.1, late, 0.0, 0.0).stalled == pytest.approx(0.004)
@@ -68,7 +74,10 @@ def test_processors_do_not_add_up() -> None:
 
 
 def test_many_late_ticks_are_the_machine_s() -> None:
-    """Ten by a little more than a millisecond, one after another, as an overrun is counted; nine are not enough."""
+    """Ten by a little more than a millisecond, one after another, as an overrun is counted.
+
+    Nine are not enough.
+    """
     for ticks, who in ((10, "the machine"), (9, "ours")):
         late = np.zeros(CHUNK)
         late[:ticks] = 0.0012
@@ -115,7 +124,10 @@ def test_how_often_the_machine_was_as_bad_is_said() -> None:
 
 
 def test_a_robot_that_gave_up_in_bring_up_is_a_trip() -> None:
-    """The controller had no part in it, and tells of no fault; where it does, that one came first."""
+    """The controller had no part in it, and tells of no fault.
+
+    Where it does, that one came first.
+    """
     stalled = looks(0.012)
     given_up = {"history": [], "problems": ["bring-up failed"], "robot_gave_up_at": 0.25}
     assert [found.split(":")[0] for found in blames(stalled, given_up)] == ["the machine"]
@@ -132,7 +144,10 @@ def test_nobody_else_is_blamed_for_a_walk_without_a_trip() -> None:
 
 
 def test_a_child_s_child_is_followed() -> None:
-    """As the robot process is, which a virtual board starts; nobody is followed any more when all have ended."""
+    """As the robot process is, which a virtual board starts.
+
+    Nobody is followed any more when all have ended.
+    """
     family = subprocess.Popen(["sh", "-c", "sh -c 'sleep 60; true'; true"], start_new_session=True)
     try:
         deadline = time.monotonic() + 10

@@ -53,7 +53,10 @@ def problem(rows: int, config: TrainConfig) -> Problem:
 
 
 def trainer(rows: int, config: TrainConfig) -> Doi:
-    """Return training that could begin, with an expert made up, in a process set up as `solo-train` does it."""
+    """Return training that could begin, with an expert made up.
+
+    In a process set up as `solo-train` does it.
+    """
     torch.set_flush_denormal(True)
     torch.set_num_threads(1)
     keep_memory()
@@ -86,7 +89,10 @@ def train_default_run() -> Pairs:
 
 
 def _building_minutes(config: TrainConfig, timer: Timer) -> float:
-    """Minutes from arrays to tensors; reading a million transitions from disk takes a second more."""
+    """Minutes from arrays to tensors.
+
+    Reading a million transitions from disk takes a second more.
+    """
     data, expert = random_data(1_000_000), random_data(50 * LENGTH)
     return timer(lambda: Problem.build(data, expert, config, torch.device("cpu"))) / 60
 
@@ -94,7 +100,10 @@ def _building_minutes(config: TrainConfig, timer: Timer) -> float:
 def _extrapolated(
     work: Callable[[int], object], updates: int, timer: Timer, few: int = 100
 ) -> float:
-    """Minutes of `work` with so many updates, from one and from a few: what is done once is not multiplied."""
+    """Minutes of `work` with so many updates, from one and from a few.
+
+    What is done once is not multiplied.
+    """
     once, some = timer(lambda: work(1)), timer(lambda: work(few))
     return (once + (updates - 1) * (some - once) / (few - 1)) / 60
 
@@ -120,7 +129,10 @@ def _expert_minutes(config: TrainConfig, timer: Timer) -> float:
 
 
 def _full_pass_minutes(doi: Doi, timer: Timer) -> float:
-    """Minutes of all full passes of a run: the last one is also that of the end, which there is in any case."""
+    """Minutes of all full passes of a run.
+
+    The last one is also that of the end, which there is in any case.
+    """
     passes = max(1, len(full_steps(doi.config)))
     return (
         passes * timer(lambda: describe(doi.full_log_weights(), doi.expert.log_w, doi.problem)) / 60
@@ -128,7 +140,10 @@ def _full_pass_minutes(doi: Doi, timer: Timer) -> float:
 
 
 def _clone_minutes(doi: Doi, timer: Timer) -> float:
-    """Minutes of cloning at the end: expert and skills together, or the expert alone beside skills in the loop."""
+    """Minutes of cloning at the end.
+
+    Expert and skills together, or the expert alone beside skills in the loop.
+    """
     options = doi.config.policy
     networks = 1 if options.in_loop else doi.config.skills + 1
     log_w = doi.expert.log_w.expand(networks, -1)
@@ -142,14 +157,20 @@ def _clone_minutes(doi: Doi, timer: Timer) -> float:
 
 @benchmark(unit="s", at_most=1.3)
 def train_update_size() -> Pairs:
-    """One outer step on 1 M transitions against one on 100 000: the cost of updates does not grow with the data."""
+    """One outer step on 1 M transitions against one on 100 000.
+
+    The cost of updates does not grow with the data.
+    """
     small, large = trainer(100_000, DEFAULT), trainer(1_000_000, DEFAULT)
     return interleaved(lambda: seconds(large.step), lambda: seconds(small.step))
 
 
 @benchmark(unit="s per row", at_most=1.3)
 def train_full_pass() -> Pairs:
-    """Ratios of all of 1 M transitions against all of 100 000, per row: the cost of a full pass is linear."""
+    """Ratios of all of 1 M transitions against all of 100 000, per row.
+
+    The cost of a full pass is linear.
+    """
     small, large = trainer(100_000, DEFAULT), trainer(1_000_000, DEFAULT)
     return interleaved(
         lambda: seconds(large.full_log_weights) / 1e6,

@@ -1,4 +1,7 @@
-"""One joint update of all skills: against a plain loop over skills, and against its bare matrix products."""
+"""One joint update of all skills.
+
+Against a plain loop over skills, and against its bare matrix products.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ PAIRS = 15
 
 @benchmark(unit="s", at_least=2.0)
 def train_update() -> Pairs:
-    """Eager PyTorch loop over skills, each with its own minibatch and steps, against our outer step, two cores."""
+    """Eager PyTorch loop over skills.
+
+    Each with its own minibatch and steps, against our outer step, two cores.
+    """
     return _on_two_cores(EagerLoop)
 
 
@@ -42,7 +48,10 @@ def train_update_shared() -> Pairs:
 
 @benchmark(unit="s")
 def train_update_one_core() -> Pairs:
-    """Eager PyTorch loop over skills, each with its own minibatch and steps, against our joint update, one core."""
+    """Eager PyTorch loop over skills.
+
+    Each with its own minibatch and steps, against our joint update, one core.
+    """
     return _on_one_core(EagerLoop)
 
 
@@ -54,7 +63,10 @@ def train_update_shared_one_core() -> Pairs:
 
 @benchmark(unit="s", at_least=0.6)
 def train_matmul() -> Pairs:
-    """Bare matrix products of the same shapes, forward and backward, against our joint update, one core."""
+    """Bare matrix products of the same shapes, forward and backward, against our joint update.
+
+    One core.
+    """
     products = bare_products(trainer(ROWS, PLAIN))
     return interleaved(
         lambda: seconds(lambda: [products() for _ in range(UPDATES)]) / UPDATES,
@@ -90,7 +102,10 @@ def _on_one_core(kind: type[EagerLoop]) -> Pairs:
 
 
 def _plain_pytorch() -> ProcessPoolExecutor:
-    """A process of its own, with nothing set but the number of threads: allocator and denormals are part of ours."""
+    """A process of its own, with nothing set but the number of threads.
+
+    Allocator and denormals are part of ours.
+    """
     return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
 
@@ -108,7 +123,10 @@ def eager_loop(kind: type[EagerLoop]) -> EagerLoop:
 
 
 def _joint_update() -> Callable[[], float]:
-    """Time of one update of values, policy and discriminator of all skills, as outer steps of the paper have them."""
+    """Time of one update of values, policy and discriminator of all skills.
+
+    As outer steps of the paper have them.
+    """
     doi = trainer(ROWS, PLAIN)
     rows = doi.problem.draw(doi.config.subset, torch.Generator().manual_seed(1))
     log_w = doi.log_weights(rows)

@@ -1,4 +1,7 @@
-"""The vendor's demo program against the virtual board: a minute on the wall clock, which needs an idle machine."""
+"""The vendor's demo program against the virtual board.
+
+A minute on the wall clock, which needs an idle machine.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ ANGLES = 0.002
 
 @benchmark(unit="commands/s", at_least=0.99)
 def vendor_demo() -> Pairs:
-    """Commands of the vendor's demo program in five parts of a minute, against 1 kHz; no loss, angles to 0.002 rad."""
+    """Commands of the vendor's demo program in five parts of a minute, against 1 kHz.
+
+    No loss, angles to 0.002 rad.
+    """
     python = sdk_python()
     if python is None:
         raise SoloError(
@@ -44,7 +50,10 @@ def vendor_demo() -> Pairs:
 
 
 def check(run: DemoRun) -> None:
-    """Refuse a run in which anything was lost or an angle was wrong; say whether the machine stood still meanwhile."""
+    """Refuse a run in which anything was lost or an angle was wrong.
+
+    Say whether the machine stood still meanwhile.
+    """
     if run.ended_early or run.commands_lost or run.sensors_lost or not run.angle_error <= ANGLES:
         raise RuntimeError(
             f"{'the demo ended by itself; ' * run.ended_early}lost {run.commands_lost} commands and {run.sensors_lost} "

@@ -39,9 +39,15 @@ LOOK = 0.1
 LONGEST = SECONDS + 180.0
 """Longer than any walk with all that comes before and after it [s]."""
 BEFORE = 0.2
-"""How long before a fault its cause may lie: checks wait for 0.1 s, the robot's own for less [s]."""
+"""How long before a fault its cause may lie.
+
+Checks wait for 0.1 s, the robot's own for less [s].
+"""
 STALL = 0.005
-"""Half of the state age that is a fault: who was kept from running for so long, even in pieces, is excused [s]."""
+"""Half of the state age that is a fault.
+
+Who was kept from running for so long, even in pieces, is excused [s].
+"""
 PIECE = 0.0005
 """A shorter delay of the bare loop is its timer's, not a stall [s]."""
 USUAL = 0.9
@@ -53,7 +59,10 @@ TABLE = (
     "|---|---|---|---|---|---|---|\n"
 )
 MOST_URGENT = max(PRIORITY, BOARD_PRIORITY) + 1
-"""Above everything of ours, a virtual board included: what makes a loop late then is the machine."""
+"""Above everything of ours, a virtual board included.
+
+What makes a loop late then is the machine.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,9 @@ class Sample:
 
 
 class Beside:
-    """A bare C loop on every processor, more urgent than all of ours: only the machine makes it late.
+    """A bare C loop on every processor, more urgent than all of ours.
+
+    Only the machine makes it late.
 
     Nothing else is done at that priority, nor between its ticks: an observer in Python would hold up what it observes.
     """
@@ -181,7 +192,10 @@ def descendants(pid: int) -> list[int]:
 
 
 def blames(looks: list[Look], summary: dict[str, Any]) -> list[str]:
-    """Blame somebody for every trip of a run, in bring-up too; say so of a run that ended badly without one."""
+    """Blame somebody for every trip of a run, in bring-up too.
+
+    Say so of a run that ended badly without one.
+    """
     trips = [
         entry["time"]
         for entry in summary["history"]
@@ -229,12 +243,18 @@ def judge(looks: list[Look], when: float) -> tuple[str, str]:
 
 @benchmark(unit="us")
 def wall_walks() -> Pairs:
-    """p99 of ticks' lateness on the wall clock, two minutes of each skill, against C loops beside; blames each trip."""
+    """p99 of ticks' lateness on the wall clock, two minutes of each skill, against C loops beside.
+
+    Blames each trip.
+    """
     return wall("pybullet")
 
 
 def wall(robot: str) -> Pairs:
-    """Spend two minutes with each skill, with a new walk after every trip; print how each walk ended."""
+    """Spend two minutes with each skill, with a new walk after every trip.
+
+    Print how each walk ended.
+    """
     sys.stdout.write(TABLE)
     pairs, guilty, walked = [], Counter[str](), 0.0
     for skill in SKILLS:

@@ -40,7 +40,10 @@ SETTINGS = {
 
 @pytest.fixture
 def started(here: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Arguments of every run that is started; runs are made in this process, which spares the imports."""
+    """Arguments of every run that is started.
+
+    Runs are made in this process, which spares the imports.
+    """
     calls: list[list[str]] = []
 
     def run(words: list[str], *, stdout: TextIO, **_: object) -> subprocess.CompletedProcess[str]:
@@ -277,7 +280,10 @@ def test_a_run_of_other_settings_is_not_taken_for_this_one(
 def test_a_run_of_other_defaults_is_not_taken_for_this_one(
     started: list[list[str]], monkeypatch: pytest.MonkeyPatch, sweep: Command
 ) -> None:
-    """What a variant does not set may have changed since the run was trained; the table would mix both."""
+    """What a variant does not set may have changed since the run was trained.
+
+    The table would mix both.
+    """
     path = Path("variants.yaml")
     path.write_text(
         yaml.safe_dump(
@@ -297,7 +303,10 @@ def test_a_run_of_other_defaults_is_not_taken_for_this_one(
 def test_settings_that_are_newer_or_older_than_a_run(
     started: list[list[str]], sweep: Command
 ) -> None:
-    """A new one has the value of now, as when a run is continued; one that is gone cannot be kept to."""
+    """A new one has the value of now, as when a run is continued.
+
+    One that is gone cannot be kept to.
+    """
     words = ("--variants", variants(doi={}), "--seeds", 1, "--out", "out")
     assert sweep(*words)[0] == 0
     path = Path("out/doi-eps2-seed1/config.yaml")

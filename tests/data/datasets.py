@@ -93,7 +93,10 @@ def write_dataset(
 def made_up_transitions(
     lengths: Sequence[int] = (3, 1, 4), *, terminal: Sequence[int] = (1,)
 ) -> Transitions:
-    """Trajectories of these lengths; those numbered in `terminal` end by a terminal, the others are cut."""
+    """Trajectories of these lengths.
+
+    Those numbered in `terminal` end by a terminal, the others are cut.
+    """
     rng, ends = np.random.default_rng(0), np.cumsum(lengths) - 1
     rows = int(ends[-1]) + 1
     observations = rng.normal(size=(rows, OBSERVATIONS)).astype(np.float32)

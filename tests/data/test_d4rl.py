@@ -23,7 +23,10 @@ STATES = np.arange(ROWS, dtype=np.float32)[:, None] * [1.0, 10.0]  # row i is (i
 
 
 def write_file(path: Path, *, compression: str | None = None, **changes: object) -> Path:
-    """A file as D4RL's own scripts write it, without `timeouts`; a change of None removes an array."""
+    """A file as D4RL's own scripts write it, without `timeouts`.
+
+    A change of None removes an array.
+    """
     content: dict[str, object] = {
         "observations": STATES.astype(np.float32),
         "actions": np.ones((ROWS, 3), dtype=np.float32),
@@ -81,7 +84,10 @@ def test_a_full_disk_is_a_clear_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("compression", [None, "gzip"])
 def test_stored_successors_are_taken_as_they_are(tmp_path: Path, compression: str | None) -> None:
-    """Nothing is dropped, also at a time-out, whose successor is in the file; metadata and infos are passed over."""
+    """Nothing is dropped, also at a time-out, whose successor is in the file.
+
+    Metadata and infos are passed over.
+    """
     path = write_file(
         tmp_path / "d4rl.hdf5",
         compression=compression,
@@ -110,7 +116,10 @@ def test_without_successors_the_next_row_is_taken_and_cut_ends_are_dropped(tmp_p
 
 
 def test_without_successors_a_terminal_row_is_kept(tmp_path: Path) -> None:
-    """Its successor is masked by the flag and never comes from the next episode; here also at the file's border."""
+    """Its successor is masked by the flag and never comes from the next episode.
+
+    Here also at the file's border.
+    """
     data = read_d4rl(write_file(tmp_path / "d4rl.hdf5", timeouts=at(), terminals=at(2, 5)))
     assert data.observations[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
     assert data.next_observations[:, 0].tolist() == [1, 2, 2, 4, 5, 5]
@@ -157,7 +166,10 @@ def test_without_timeouts_episodes_are_cut_at_their_length_counted_from_the_last
 def test_every_transition_stays_within_its_trajectory(
     tmp_path_factory: pytest.TempPathFactory, flags: list[str]
 ) -> None:
-    """Whatever the flags: a kept row's successor is the row after it, or masked; only ends that were cut are lost."""
+    """Whatever the flags: a kept row's successor is the row after it, or masked.
+
+    Only ends that were cut are lost.
+    """
     rows = len(flags)
     states = np.arange(rows, dtype=np.float32)[:, None]
     terminals, timeouts = (

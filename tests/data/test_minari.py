@@ -20,7 +20,10 @@ from .datasets import assert_same, made_up_transitions
 
 
 def write_package_like(path: Path, steps: tuple[int, ...] = (3, 2)) -> Path:
-    """A dataset as minari 0.5.4 writes it: chunked arrays that can grow, an `infos` group, float64 rewards."""
+    """A dataset as minari 0.5.4 writes it.
+
+    Chunked arrays that can grow, an `infos` group, float64 rewards.
+    """
     folder = path / "data"
     folder.mkdir(parents=True)
     with h5py.File(folder / DATA_FILE, "w") as file:
@@ -83,7 +86,10 @@ def test_the_data_folder_itself_may_be_named(tmp_path: Path) -> None:
 
 
 def test_an_episode_that_was_cut_without_saying_so_is_cut(tmp_path: Path) -> None:
-    """A collector that was stopped in the middle sets no flag; the next episode is another trajectory all the same."""
+    """A collector that was stopped in the middle sets no flag.
+
+    The next episode is another trajectory all the same.
+    """
     path = write_package_like(tmp_path / "y-v0")
     edit(path, lambda file: file["episode_0/truncations"].write_direct(np.zeros(3, dtype=bool)))
     data = read_minari(path)
@@ -99,7 +105,10 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_it_is_written_as_the_package_expects(tmp_path: Path) -> None:
-    """The documented layout: groups with attributes, an `infos` group, spaces as JSON inside JSON."""
+    """The documented layout.
+
+    Groups with attributes, an `infos` group, spaces as JSON inside JSON.
+    """
     write_minari(tmp_path / "made-up-v0", made_up_transitions((3, 1)), "made-up-v0")
     metadata = json.loads((tmp_path / "made-up-v0" / "data" / METADATA_FILE).read_text())
     assert {

@@ -45,7 +45,10 @@ def test_names_are_unique() -> None:
 
 @pytest.mark.parametrize("field", ALL, ids=lambda field: field.name)
 def test_types_are_the_same_on_every_machine_and_everything_is_explained(field: Field) -> None:
-    """Byte order is written down, since memory maps do not convert; a stranger reads the meaning on the card."""
+    """Byte order is written down, since memory maps do not convert.
+
+    A stranger reads the meaning on the card.
+    """
     assert field.dtype[0] in "<|"
     assert np.dtype(field.dtype).str == field.dtype
     assert field.meaning

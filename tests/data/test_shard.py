@@ -45,7 +45,10 @@ def test_what_is_written_is_read_back_to_the_last_bit(
 
 
 def test_arrays_are_views_into_the_file_at_the_place_hdf5_says(shard: Path) -> None:
-    """One memory map behind all of them, read-only and aligned: nothing is loaded before it is looked at."""
+    """One memory map behind all of them, read-only and aligned.
+
+    Nothing is loaded before it is looked at.
+    """
     mapped = map_shard(shard, FIELDS)
     whole = mapped["observations"].base
     assert isinstance(whole, np.memmap)
@@ -133,7 +136,10 @@ def test_a_mistake_in_the_program_is_not_reported_as_a_full_disk(tmp_path: Path)
 def test_a_file_that_cannot_grow_is_one_clear_line(
     tmp_path: Path, size: int, arrays: dict[str, np.ndarray]
 ) -> None:
-    """Wherever in the file the space ends, also while HDF5 closes it, the old file stays as it was."""
+    """Wherever in the file the space ends.
+
+    Also while HDF5 closes it, the old file stays as it was.
+    """
     path = tmp_path / "shard.h5"
     path.write_text("old")
     with (
@@ -149,7 +155,10 @@ def test_a_file_that_cannot_grow_is_one_clear_line(
 def test_a_full_disk_is_one_clear_line_and_what_was_written_stays_readable(
     tmp_path: Path, arrays: dict[str, np.ndarray]
 ) -> None:
-    """A real one of 64 kB: the second file does not fit, the first is whole, and no space is lost to a remainder."""
+    """A real one of 64 kB.
+
+    The second file does not fit, the first is whole, and no space is lost to a remainder.
+    """
     large = {name: np.repeat(array, 60, axis=0) for name, array in arrays.items()}
     with small_disk(tmp_path, "64k"):
         write_shard(tmp_path / "one.h5", arrays)
@@ -220,7 +229,10 @@ def test_a_missing_field_is_named_with_what_was_found(
 def test_a_field_of_another_type_is_refused(
     tmp_path: Path, arrays: dict[str, np.ndarray], dtype: str
 ) -> None:
-    """A memory map would show nonsense; the other byte order has the same size and would not even fail."""
+    """A memory map would show nonsense.
+
+    The other byte order has the same size and would not even fail.
+    """
     arrays["rewards"] = arrays["rewards"].astype(dtype)
     write_shard(tmp_path / "other.h5", arrays)
     with pytest.raises(
@@ -266,7 +278,10 @@ def test_fields_of_unequal_length_are_refused(
 
 
 def test_damage_anywhere_is_refused_or_leaves_the_shapes_alone(shard: Path) -> None:
-    """Single bytes flipped all over the file: a clear error or arrays of the right shape, never anything else."""
+    """Single bytes flipped all over the file.
+
+    A clear error or arrays of the right shape, never anything else.
+    """
     content, rng = shard.read_bytes(), np.random.default_rng(0)
     shapes = {name: array.shape for name, array in map_shard(shard, FIELDS).items()}
     refused = 0

@@ -1,4 +1,7 @@
-"""The fault matrix behind the virtual master board: what is done to a walking robot, and what must come of it."""
+"""The fault matrix behind the virtual master board.
+
+What is done to a walking robot, and what must come of it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ class BoardRow:
     within: float = inf
     """Longest time from the fault until motors are damped or off [s]."""
     rearms: bool = False
-    """Whether the robot moves again once re-armed: not if the board wants a new session, which is a person's act."""
+    """Whether the robot moves again once re-armed.
+
+    Not if the board wants a new session, which is a person's act.
+    """
     bounded: bool = True
     """Whether torques stay within what the PC asked for at most."""
 
@@ -160,4 +166,7 @@ BOARD_ROWS: dict[str, BoardRow] = {
     "commands forged with another key": BoardRow(ROWS["forged with another key"].inject),
     "commands replayed after 5, 30, 300 ms": BoardRow(ROWS["replayed after 5, 30, 300 ms"].inject),
 }
-"""What happens to a robot that walks; `python -m tests.bench board_fault_to_damping` prints how long damping takes."""
+"""What happens to a robot that walks.
+
+`python -m tests.bench board_fault_to_damping` prints how long damping takes.
+"""

@@ -1,4 +1,7 @@
-"""The rig of `world`, with the real robot's driver and a virtual master board that keeps its own time, simulated."""
+"""The rig of `world`.
+
+With the real robot's driver and a virtual master board that keeps its own time, simulated.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,10 @@ class WatchedBody(Body):
 
 
 class Cable:
-    """Between a PC and a board that ticks by itself, as `serve_by_clock` does on a real cable; a `BoardLink`."""
+    """Between a PC and a board that ticks by itself, as `serve_by_clock` does on a real cable.
+
+    A `BoardLink`.
+    """
 
     malformed = 0
 
@@ -130,7 +136,10 @@ class BoardRig(Rig):
     def __init__(
         self, inject: Callable[[Any], None] | None = None, *, protocol: int = 4, **options: Any
     ) -> None:
-        """Call `inject` once, a moment into a state, and watch what comes of it; options are those of `Rig`."""
+        """Call `inject` once, a moment into a state, and watch what comes of it.
+
+        Options are those of `Rig`.
+        """
         self._protocol = protocol
         self.alive, self._stalled_until = True, 0.0
         self._plans: list[tuple[float, Callable[[], None]]] = []
@@ -161,7 +170,10 @@ class BoardRig(Rig):
 
     @property
     def damped_after(self) -> float | None:
-        """Time from the fault until no driver held a position any more [s]; None if one did until re-armed."""
+        """Time from the fault until no driver held a position any more [s].
+
+        None if one did until re-armed.
+        """
         assert self.injected is not None
         when, powered = [
             change for change in self.ledger.powered if change[0] < (self._rearmed or inf)
@@ -180,7 +192,10 @@ class BoardRig(Rig):
         return not self.board.body.drivers.any_enabled
 
     def _over(self) -> bool:
-        """Whether nothing more will happen; a robot with a fault is re-armed first, to see what comes of it."""
+        """Whether nothing more will happen.
+
+        A robot with a fault is re-armed first, to see what comes of it.
+        """
         now = self.clock.now_ns() * 1e-9
         if self._rearmed is not None:
             return self.moves_again or now > self._rearmed + AGAIN

@@ -1,4 +1,7 @@
-"""solo-deploy as a user starts it: a process group of its own, its own port, and an ear at its messages."""
+"""solo-deploy as a user starts it.
+
+A process group of its own, its own port, and an ear at its messages.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,10 @@ class Deployment:
         return self.child(module)
 
     def press(self, key: str, state: int) -> None:
-        """Press a key until the controller is in a state, or in a fault, in which a machine that stalls may end."""
+        """Press a key until the controller is in a state, or in a fault.
+
+        In which a machine that stalls may end.
+        """
         deadline = time.monotonic() + PATIENCE
         while STATUS not in self.heard or self.heard[STATUS].state not in (
             state,
@@ -135,7 +141,10 @@ class Deployment:
         os.killpg(self._process.pid, number)
 
     def close_terminal(self) -> None:
-        """Close the window, as a connection that is lost does: the terminal is gone, and every process is told."""
+        """Close the window, as a connection that is lost does.
+
+        The terminal is gone, and every process is told.
+        """
         os.close(self._keys)
         self._keys = os.open(os.devnull, os.O_WRONLY)  # for whoever still presses or closes
         os.killpg(self._process.pid, signal.SIGHUP)

@@ -1,4 +1,7 @@
-"""The fault matrix: what is done to a walking robot, and what must come of it. Shared by tests and benchmark."""
+"""The fault matrix: what is done to a walking robot, and what must come of it.
+
+Shared by tests and benchmark.
+"""
 
 from __future__ import annotations
 
@@ -248,11 +251,17 @@ ROWS: dict[str, Row] = {
         _sensing(ready=lambda s: np.arange(12) != 4), frozenset({C.MOTOR_NOT_READY}), 0.002
     ),
 }
-"""What happens to a robot that walks; `python -m tests.bench fault_to_damping` prints how long damping takes."""
+"""What happens to a robot that walks.
+
+`python -m tests.bench fault_to_damping` prints how long damping takes.
+"""
 
 
 def named(rig: Rig) -> set[Cause]:
-    """Causes that controller and robot named, but for their word that the other one did or that it was all over."""
+    """Causes that controller and robot named.
+
+    But for their word that the other one did or that it was all over.
+    """
     found = {
         fault.cause for fault in (rig.controller.fault, rig.process.gate.fault) if fault is not None
     }

@@ -18,7 +18,10 @@ class Ledger:
     def __init__(
         self, torque_limit: float = TRAINING.torque + 1e-9, soft_stop: float = SOFT_STOP
     ) -> None:
-        """Begin with nothing; a motor may give `torque_limit` [N m], a fall press a joint `soft_stop` into its stop."""
+        """Begin with nothing.
+
+        A motor may give `torque_limit` [N m], a fall press a joint `soft_stop` into its stop.
+        """
         self.powered: list[tuple[float, bool]] = []
         """Times at which motors began to hold positions or to be damped [s]."""
         self.torque = self.beyond_stop = 0.0

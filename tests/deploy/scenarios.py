@@ -1,4 +1,6 @@
-"""What is done to the processes of a deployment on the virtual board: `python -m tests.deploy.scenarios NAME FOLDER`.
+"""What is done to the processes of a deployment on the virtual board.
+
+`python -m tests.deploy.scenarios NAME FOLDER`.
 
 Runs inside a network namespace of its own, where it may make cables and pull them out; the exit code is the command's.
 """
@@ -47,7 +49,10 @@ def cable_out(out: Path) -> int:
 
 
 def ctrl_c_in_bring_up(out: Path) -> int:
-    """Press Ctrl-C as soon as both tell anything, so that there is a log: the robot is far from calibrated then."""
+    """Press Ctrl-C as soon as both tell anything, so that there is a log.
+
+    The robot is far from calibrated then.
+    """
     with Deployment(out, *ENDLESS) as run:
         run.listen(lambda heard: STATE in heard and STATUS in heard)
         run.interrupt()
@@ -63,7 +68,10 @@ def ctrl_c_walking(out: Path) -> int:
 
 
 def route_gone(out: Path) -> int:
-    """Take away the route of all messages while the robot walks, as when a card of the PC goes down."""
+    """Take away the route of all messages while the robot walks.
+
+    As when a card of the PC goes down.
+    """
     with Deployment(out, "--mock", "--seconds", "1000", "--controller.stand-seconds", "0.2") as run:
         # On the wall clock a machine that stalls may have found a fault before.
         run.listen(

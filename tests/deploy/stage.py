@@ -37,7 +37,10 @@ def shipped() -> Bundle:
 
 
 def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # any field
-    """What a level robot shows that lies at rest, with changes; no two times show quite the same."""
+    """What a level robot shows that lies at rest, with changes.
+
+    No two times show quite the same.
+    """
     wobble = 1e-4 * np.sin(
         1e4 * time + np.arange(NUM_JOINTS)
     )  # real sensors never show the very same twice

@@ -14,7 +14,11 @@ from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, Mode, Request, bl
 
 from .world import WRONG_KEY
 
-PERIOD_MS = 5
+PERIOD_MS = 20
+"""Pause between messages [ms].
+
+A faster sender fills the socket of a process that a busy host keeps waiting.
+"""
 NETWORK = "address add 10.9.9.2/24 dev lan1;link set lan1 up;link set lo up;route add 224.0.0.0/4 dev lan1"
 
 

@@ -1,4 +1,7 @@
-"""Robot and controller in one process, over a wire that may be bad, in simulated time: the same numbers every time."""
+"""Robot and controller in one process, over a wire that may be bad, in simulated time.
+
+The same numbers every time.
+"""
 
 from __future__ import annotations
 
@@ -318,7 +321,10 @@ class Rig:
 
     @property
     def damped_after(self) -> float | None:
-        """Time from the fault to damping, for good [s]; None if motors were never damped after it."""
+        """Time from the fault to damping, for good [s].
+
+        None if motors were never damped after it.
+        """
         assert self.injected is not None
         when, powered = self.ledger.powered[-1]
         return None if powered else when - self.injected

@@ -1,4 +1,7 @@
-"""Reading of the repository's Markdown pages: links, headings, code blocks, symbols of linked code."""
+"""Reading of the repository's Markdown pages.
+
+Links, headings, code blocks, symbols of linked code.
+"""
 
 from __future__ import annotations
 

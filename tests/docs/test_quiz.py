@@ -1,4 +1,7 @@
-"""The quiz of CONTRIBUTING.md has twenty questions, each with a symbol of a module as its answer."""
+"""The quiz of CONTRIBUTING.md has twenty questions.
+
+Each with a symbol of a module as its answer.
+"""
 
 from __future__ import annotations
 

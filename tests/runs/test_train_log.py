@@ -88,7 +88,10 @@ def test_every_outer_step_is_in_the_metrics(
 def test_losses_of_updates_become_a_curve_of_each_stage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A hundred means; outer steps are in the metrics already. A stage that is run again has its curve once."""
+    """A hundred means; outer steps are in the metrics already.
+
+    A stage that is run again has its curve once.
+    """
     for _ in range(2):
         show(tmp_path, capsys)
     assert sorted(folder.name for folder in (tmp_path / "updates").iterdir()) == [

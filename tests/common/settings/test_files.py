@@ -179,7 +179,10 @@ outers = st.builds(
 def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, written: Outer
 ) -> None:
-    """Any values, small and large numbers, names that look like numbers: the resolved copy is the run."""
+    """Any values, small and large numbers, names that look like numbers.
+
+    The resolved copy is the run.
+    """
     path = tmp_path_factory.mktemp("config") / "settings.yaml"
     config.write(written, path)
     assert config.read(Outer, path) == written

@@ -1,4 +1,7 @@
-"""Configurations that come with this project: every file in configs/, and the default of solo-pretrain."""
+"""Configurations that come with this project.
+
+Every file in configs/, and the default of solo-pretrain.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ SHIPPED = sorted({*(ROOT / "configs").rglob("*.yaml")} - {*SWEEPS})
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_shipped_file_loads_and_changes_something(path: Path) -> None:
-    """A setting that was renamed in the code must be renamed in the files; restated defaults would go stale."""
+    """A setting that was renamed in the code must be renamed in the files.
+
+    Restated defaults would go stale.
+    """
     kind = KINDS.get(path.parent.name)
     if kind is None:
         pytest.skip(f"no configuration class is known here for {path.parent.name}")

@@ -1,4 +1,7 @@
-"""Time, signals and the system's favours: ticks at their deadlines, stops that are heard, refusals that are told."""
+"""Time, signals and the system's favours.
+
+Ticks at their deadlines, stops that are heard, refusals that are told.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ MS = 1_000_000
 
 
 class Stalling(Clock):
-    """Time that passes only by sleeping and by stalls that a test plants: tick number to nanoseconds."""
+    """Time that passes only by sleeping and by stalls that a test plants.
+
+    Tick number to nanoseconds.
+    """
 
     def __init__(self, stalls: dict[int, int] | None = None, start: int = 7) -> None:
         """Begin anywhere."""
@@ -184,7 +190,10 @@ def test_signals_ask_to_stop(number: signal.Signals) -> None:
 @pytest.mark.usefixtures("signals_again")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_command_is_interrupted_once(number: signal.Signals) -> None:
-    """By any of the signals; what comes while it ends is not heard, and later the signals are as before."""
+    """By any of the signals.
+
+    What comes while it ends is not heard, and later the signals are as before.
+    """
     before = signal.getsignal(number)
     with Interrupts():
         with pytest.raises(KeyboardInterrupt):
@@ -223,7 +232,10 @@ os.write({end}, b"given back")
     ids=["command", "process"],
 )  # fmt: skip
 def test_the_terminal_is_given_back_from_the_background(take: str, use: str) -> None:
-    """The first use of it is a request to end; what the end does with it is neither refused nor tried for ever."""
+    """The first use of it is a request to end.
+
+    What the end does with it is neither refused nor tried for ever.
+    """
     heard, told = os.pipe()
     program = BACKGROUND.format(take=take, use=use, end=told)
     subprocess.run(

@@ -1,4 +1,7 @@
-"""The delay that is added on the way to the motors: how long a command waits, and how old what acts can be."""
+"""The delay that is added on the way to the motors.
+
+How long a command waits, and how old what acts can be.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ def test_after_a_stall_the_newest_acts_at_once(stall: float, acts: float) -> Non
 
 
 def test_a_clock_that_stands_still_fills_no_memory() -> None:
-    """The oldest acts when too many wait: later than it should, but before those that came later."""
+    """The oldest acts when too many wait.
+
+    Later than it should, but before those that came later.
+    """
     lag = LatencyPadding(MOTOR_LAG, damping_command())
     found = [lag.push(holding(k + 1), 1.0, 1.0)[0].kp for k in range(200)]
     assert found[MOST_WAITING - 1 : MOST_WAITING + 3] == [0.0, 1.0, 2.0, 3.0]
@@ -87,7 +93,10 @@ CALLS = st.lists(
 def test_what_acts_is_never_older_than_lag_and_expiry(
     calls: list[tuple[float, bool, float]],
 ) -> None:
-    """Whatever a controller says, however late this process is: what acts came within 15 ms, 20 ms and a tick."""
+    """Whatever a controller says, however late this process is.
+
+    What acts came within 15 ms, 20 ms and a tick.
+    """
     lag, now, kp, came, observed = (
         LatencyPadding(MOTOR_LAG, damping_command()),
         0.0,

@@ -108,7 +108,10 @@ def test_numbers_of_states_stay() -> None:
 
 
 def test_the_diagram_shows_exactly_the_table() -> None:
-    """An arrow for each entry and none besides; what is possible from everywhere is said once, not drawn."""
+    """An arrow for each entry and none besides.
+
+    What is possible from everywhere is said once, not drawn.
+    """
     lines = diagram().splitlines()
     assert lines[:2] == ["stateDiagram-v2", "    [*] --> IDLE"]
     arrows = [re.fullmatch(r"    (\w+) --> (\w+): (\w+)", line) for line in lines[2:-2]]

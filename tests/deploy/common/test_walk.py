@@ -1,4 +1,7 @@
-"""The five skills that come with the package walk in PyBullet, with the estimator in the loop, in one process."""
+"""The five skills that come with the package walk in PyBullet, with the estimator in the loop.
+
+In one process.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,9 @@ def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
 
 @pytest.mark.parametrize("skill", range(5))
 def test_every_shipped_skill_walks_with_the_estimator(skill: int) -> None:
-    """At 80 % of 1 m/s or more without a fall or a fault, its velocity known to 0.1 m/s, at the delay of training.
+    """At 80 % of 1 m/s or more without a fall or a fault, its velocity known to 0.1 m/s.
+
+    At the delay of training.
 
     Knowing the truth instead of the estimate would make it hardly faster.
     """

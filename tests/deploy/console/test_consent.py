@@ -41,7 +41,10 @@ def test_enter_begins(terminal: int, keys: bytes) -> None:
     "keys", [b"n\n", b"y\n", b" \n", b"q\n", b"\x04", b"enter\n", "\u0663\n".encode()]
 )
 def test_anything_else_does_not(terminal: int, keys: bytes) -> None:
-    """Not even yes: who does not read the question shall not begin; the end of the input is no answer."""
+    """Not even yes: who does not read the question shall not begin.
+
+    The end of the input is no answer.
+    """
     with pytest.raises(SoloError, match="nothing was started, nothing has moved"):
         answering(terminal, keys)
 

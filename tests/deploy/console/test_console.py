@@ -1,4 +1,7 @@
-"""The operator's side: wishes are signed and sent in order; silence is noticed; the console survives anything."""
+"""The operator's side: wishes are signed and sent in order; silence is noticed.
+
+The console survives anything.
+"""
 
 from __future__ import annotations
 
@@ -187,7 +190,10 @@ def test_the_console_names_the_robot_s_own_cause() -> None:
     [(7, 0), (-128, 0), (ControllerState.FAULT, 99), (ControllerState.FAULT, -1)],
 )
 def test_the_console_survives_any_status(state: int, fault: int) -> None:
-    """Another version may have sent it: a state that does not exist is not shown, such a cause is unknown."""
+    """Another version may have sent it.
+
+    A state that does not exist is not shown, such a cause is unknown.
+    """
     shown: list[str] = []
     operate(Keys(), FakeLink(state=state, fault=fault), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
     assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (
@@ -206,7 +212,10 @@ class Clock:
 
 
 def test_an_old_status_changes_nothing() -> None:
-    """Kept by somebody who sends it again, out of order, or of a time to come: the script would go on by it."""
+    """Kept by somebody who sends it again, out of order, or of a time to come.
+
+    The script would go on by it.
+    """
     clock, wire = Clock(), Wire(World())
     controller, console = WireLink(wire), WireLink(wire)
     shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]  # all that is used of a clock

@@ -71,7 +71,10 @@ def test_buttons_are_wishes_when_they_go_down() -> None:
 
 
 def test_the_dead_mans_button_must_be_held() -> None:
-    """Without it only a stop gets through, at first in silence; with it everything; let go, it damps all the time."""
+    """Without it only a stop gets through, at first in silence; with it everything.
+
+    Let go, it damps all the time.
+    """
     pad = FakePad([])
     gamepad = Gamepad(pad, dead_man=True)
     assert gamepad.read(0.0, None) == ([], False)
@@ -104,7 +107,10 @@ def test_letting_go_for_a_moment_is_letting_go() -> None:
 
 
 def test_letting_go_counts_although_nobody_was_told() -> None:
-    """The kernel drops events that are not read in time; held again, only a press that is told counts."""
+    """The kernel drops events that are not read in time.
+
+    Held again, only a press that is told counts.
+    """
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
     assert gamepad.read(0.0, None) == ([], True)

@@ -89,7 +89,10 @@ ESCAPES = {
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_a_key_without_a_letter_asks_for_nothing(name: str, terminal: int) -> None:
-    """Neither whole nor in pieces; what is typed before and after it counts, and a space damps whatever is cut off."""
+    """Neither whole nor in pieces.
+
+    What is typed before and after it counts, and a space damps whatever is cut off.
+    """
     whole = ESCAPES[name]
     for cut in range(1, len(whole) + 1):
         for after, asked in ((" x", [Request.DAMP, Request.STOP]), ("", [])):

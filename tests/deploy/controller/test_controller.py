@@ -1,4 +1,7 @@
-"""The controller with a robot that follows: standing up, walking, changing skills, stopping, lying down."""
+"""The controller with a robot that follows.
+
+Standing up, walking, changing skills, stopping, lying down.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def test_the_mock_robot_stands_walks_stops_and_lies_down() -> None:
 
 
 def test_walking_can_end_on_the_ground_at_once() -> None:
-    """A person who asks for lying down need not ask for stopping before; feet come to rest first."""
+    """A person who asks for lying down need not ask for stopping before.
+
+    Feet come to rest first.
+    """
     stage = Stage()
     stage.walking()
     stage.run(300)
@@ -95,7 +101,10 @@ def test_standing_up_starts_where_the_joints_are() -> None:
 
 
 def test_joints_beyond_their_limits_are_fetched_from_inside() -> None:
-    """A robot on its belly may have folded its knees too far; no target is ever beyond the limits of training."""
+    """A robot on its belly may have folded its knees too far.
+
+    No target is ever beyond the limits of training.
+    """
     stage = Stage()
     stage.position = np.sign(LYING) * (TRAINING.position + 0.15)
     stage.ready()
@@ -118,7 +127,10 @@ def test_lying_down_may_be_taken_back() -> None:
 
 
 def test_the_policy_is_asked_every_twentieth_tick() -> None:
-    """Beginning with the first; its target is held in between, with the gains and the time of its state."""
+    """Beginning with the first.
+
+    Its target is held in between, with the gains and the time of its state.
+    """
     bundle = Counting(shipped())
     stage = Stage(bundle, skill=2)  # type: ignore[arg-type]
     stage.ready()
@@ -143,7 +155,10 @@ def test_the_policy_is_asked_every_twentieth_tick() -> None:
 
 
 def test_a_skill_that_changes_hands_over_while_walking() -> None:
-    """Within 0.3 s; the command says which one has the robot, one that does not exist is not taken."""
+    """Within 0.3 s; the command says which one has the robot.
+
+    One that does not exist is not taken.
+    """
     stage = Stage(skill=1)
     stage.walking()
     stage.run(200)
@@ -189,7 +204,10 @@ def test_the_next_walk_starts_afresh() -> None:
 
 
 def test_a_robot_that_still_sinks_does_not_stand_up() -> None:
-    """Its joints would be found elsewhere than they are a moment later; a wish later on is granted."""
+    """Its joints would be found elsewhere than they are a moment later.
+
+    A wish later on is granted.
+    """
     stage = Stage()
     stage.tick()
     stage.tick(Request.STAND, joint_velocity=np.full(NUM_JOINTS, 0.51))

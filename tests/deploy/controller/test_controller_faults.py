@@ -1,4 +1,7 @@
-"""What makes the controller damp: each cause at its threshold, in the very next command, until a person re-arms."""
+"""What makes the controller damp.
+
+Each cause at its threshold, in the very next command, until a person re-arms.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,10 @@ def walking() -> Stage:
 def test_limits_are_watched_while_motors_hold(
     changes: dict[str, Any], cause: Cause, joint: int
 ) -> None:
-    """A robot that lies damped may be turned by hand; one that stands is damped in the same tick."""
+    """A robot that lies damped may be turned by hand.
+
+    One that stands is damped in the same tick.
+    """
     stage = Stage()
     stage.tick(**changes)
     stage.tick()
@@ -133,7 +139,10 @@ def test_a_robot_with_a_fault_is_not_switched_on() -> None:
 
 
 def test_another_robot_process_is_a_fault(ready: Stage) -> None:
-    """Its motors may be anywhere; what was known of the old one is forgotten, so that re-arming works."""
+    """Its motors may be anywhere.
+
+    What was known of the old one is forgotten, so that re-arming works.
+    """
     ready.session, ready.sequence = 8, 0
     ready.tick()
     damped(ready, Cause.ROBOT_RESTARTED)
@@ -176,7 +185,10 @@ def test_lost_states_are_forgotten_after_a_hundred(ready: Stage) -> None:
 
 
 def test_old_states_are_dropped(ready: Stage) -> None:
-    """One that another overtook, or that somebody sends again, changes nothing, whatever is in it."""
+    """One that another overtook, or that somebody sends again, changes nothing.
+
+    Whatever is in it.
+    """
     controller, newest = ready.controller, ready.sequence
     old = ready.message(joint_velocity=np.full(NUM_JOINTS, np.nan))
     for sequence in (newest, newest - 5, 0, -1):
@@ -322,7 +334,10 @@ def test_the_first_fault_is_the_one_that_is_kept(ready: Stage) -> None:
 
 
 def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
-    """Both hear it at the same time: the robot's next state still shows its fault, and that must not need a second."""
+    """Both hear it at the same time.
+
+    The robot's next state still shows its fault, and that must not need a second.
+    """
     ready.fault = Cause.HARDWARE
     ready.tick()
     damped(ready, Cause.ROBOT_FAULT)
@@ -375,7 +390,10 @@ def _chatter(stage: Stage) -> None:
 def test_after_rearming_nothing_is_left_of_what_was_counted(
     ready: Stage, bring_about: Callable[[Stage], None], cause: Cause
 ) -> None:
-    """The next standing up would else be a fault in its first tick, however often a person tries."""
+    """The next standing up would else be a fault in its first tick.
+
+    However often a person tries.
+    """
     bring_about(ready)
     damped(ready, cause)
     ready.tick(Request.REARM)

@@ -30,7 +30,10 @@ class StoppedError(Exception):
 def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
     operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Threads and processes inherit urgency from who starts them: the first subscription starts LCM's reader."""
+    """Threads and processes inherit urgency from who starts them.
+
+    The first subscription starts LCM's reader.
+    """
     order: list[object] = []
 
     class Recorder:

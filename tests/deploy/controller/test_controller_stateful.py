@@ -23,7 +23,9 @@ BRISK = ControllerConfig(
     power_seconds=0.02, stand_seconds=0.05, stop_seconds=0.06, sit_seconds=0.05
 )
 FASTEST = 0.06
-"""No joint has further to go than 1.6 rad between lying and standing: 15/8 of the mean speed of so brisk a motion,
+"""No joint has further to go than 1.6 rad between lying and standing.
+
+15/8 of the mean speed of so brisk a motion,
 per tick [rad]."""
 ODD = {
     "a number that is none": {"angular_velocity_b": np.array([0.0, np.nan, 0.0])},

@@ -164,7 +164,10 @@ def test_read_only_asks_nothing_of_the_controller() -> None:
 
 
 def test_late_ticks_become_a_fault() -> None:
-    """A loop that is late too often damps a robot that stands; the stalls are injected, not waited for."""
+    """A loop that is late too often damps a robot that stands.
+
+    The stalls are injected, not waited for.
+    """
 
     def stall(rig: Rig) -> None:
         original = rig.loop._tick
@@ -185,7 +188,10 @@ def test_late_ticks_become_a_fault() -> None:
 
 
 def test_stalls_count_with_every_tick_they_leave_out() -> None:
-    """Nine milliseconds, three times in a tenth of a second, are three late ticks, but a quarter of all."""
+    """Nine milliseconds, three times in a tenth of a second, are three late ticks.
+
+    But a quarter of all.
+    """
 
     def stall(rig: Rig) -> None:
         original, begun = rig.loop._tick, rig.loop.report.ticks
@@ -219,7 +225,10 @@ def test_one_stall_is_borne(seconds: float) -> None:
 def test_a_mistake_in_the_program_is_named_with_its_place(
     lockstep: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the report, which has all else as well, and for the recorder; the program still ends by it."""
+    """In the report, which has all else as well, and for the recorder.
+
+    The program still ends by it.
+    """
     talk = Talk()
     talk.states = states(5)
     loop, recorder = make(talk, **({} if lockstep else {"clock": World()}))

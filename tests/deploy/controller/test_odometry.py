@@ -57,7 +57,10 @@ def test_the_first_second_says_nothing_of_the_velocity() -> None:
 
 
 def test_a_fall_is_counted_though_it_ends_the_walk() -> None:
-    """In the very tick in which the controller damps; lying there afterwards is none, nor is sitting down tilted."""
+    """In the very tick in which the controller damps.
+
+    Lying there afterwards is none, nor is sitting down tilted.
+    """
     walk = Odometry()
     walk.update(ControllerState.WALK, sensors(), estimate(), 1.0)
     for state in (

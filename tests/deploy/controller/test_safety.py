@@ -1,4 +1,7 @@
-"""The controller's checks: just below every threshold nothing, just above a fault that names joint and number."""
+"""The controller's checks.
+
+Just below every threshold nothing, just above a fault that names joint and number.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ def moving(
 
 
 def test_thresholds_are_these() -> None:
-    """Written here a second time: who changes one changes what is safe, and the table in the documentation."""
+    """Written here a second time.
+
+    Who changes one changes what is safe, and the table in the documentation.
+    """
     assert asdict(CONFIG) == {
         "tilt": 1.0, "tilt_disagreement": 0.35, "torque_step": 2.0, "target_step": 1.5, "envelope": 1.5,
         "patience": 0.1, "state_age": 0.010, "frozen": 0.020, "bad_share": 20, "gap_share": 35, "operator_age": 0.5,
@@ -117,7 +123,10 @@ def test_the_first_torque_after_switching_on_is_no_jump() -> None:
 
 
 def test_chatter_before_a_fault_is_forgotten_on_switching_on() -> None:
-    """A robot that was re-armed would else be damped again at once, however often a person tries."""
+    """A robot that was re-armed would else be damped again at once.
+
+    However often a person tries.
+    """
     safety = powered()
     assert chatter(safety, 30, 2.25)[-1] is not None
     safety.on_power(sensors(joint_position=ZERO))
@@ -183,7 +192,10 @@ def test_imu_and_estimator_may_disagree_for_a_moment() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_disagreement_is_the_angle_between_both_directions_of_gravity(seed: int) -> None:
-    """For any attitude of the IMU and any of the estimator; yaw, of which neither knows, does not count."""
+    """For any attitude of the IMU and any of the estimator.
+
+    Yaw, of which neither knows, does not count.
+    """
     shown, believed = np.random.default_rng(seed).uniform(-0.7, 0.7, (2, 3))
     gravity = estimate(*believed[:2]).gravity_b
     angle = acos(projected_gravity(from_rpy(*shown)) @ gravity)

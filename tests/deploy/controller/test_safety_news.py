@@ -40,7 +40,10 @@ def test_no_patience_is_none() -> None:
 
 
 def test_a_share_counts_the_last_hundred() -> None:
-    """Twenty bad ones are borne and twenty-one are not, until one of them is a hundred ticks ago."""
+    """Twenty bad ones are borne and twenty-one are not.
+
+    Until one of them is a hundred ticks ago.
+    """
     share = RollingCount(20)
     assert not any(share.exceeded(1) for _ in range(20))
     assert share.exceeded(1)
@@ -111,7 +114,10 @@ def test_the_least_change_is_news(name: str) -> None:
 
 
 def test_positions_alone_are_no_news() -> None:
-    """Encoders are counted by the motor boards: what repeats rates and gyroscope is an old message."""
+    """Encoders are counted by the motor boards.
+
+    What repeats rates and gyroscope is an old message.
+    """
     safety, still = Safety(CONFIG), sensors()
     found = [
         safety.check_news(

@@ -132,7 +132,10 @@ def test_asking_again_for_the_skill_that_is_coming_changes_nothing() -> None:
 
 
 def test_real_skills_hand_over_without_a_jump() -> None:
-    """Of a robot that stands: each step goes a fifteenth of the way, plus what the skills themselves move."""
+    """Of a robot that stands.
+
+    Each step goes a fifteenth of the way, plus what the skills themselves move.
+    """
     bundle = shipped()
     for old, new in ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0)):
         one = SkillRunner(bundle, old)

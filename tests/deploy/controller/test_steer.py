@@ -1,4 +1,7 @@
-"""The steerable expert that comes with the package goes where it is told, in PyBullet, velocity estimated."""
+"""The steerable expert that comes with the package goes where it is told.
+
+In PyBullet, velocity estimated.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ STANDING, WALKING, SETTLED, END = 900, 1750, 3250, 5250
 
 @pytest.mark.parametrize(("ahead", "turn"), [(0.5, 0.5), (0.8, -0.5)])
 def test_it_walks_ahead_and_turns_as_told(ahead: float, turn: float) -> None:
-    """Within a tenth and a seventh: the slower it goes, the more it adds, and turns come out a little wide."""
+    """Within a tenth and a seventh.
+
+    The slower it goes, the more it adds, and turns come out a little wide.
+    """
     robot, controller = (
         BulletSolo(),
         Controller(Bundle(STEERABLE), 0, ControllerConfig(stand_seconds=0.8)),

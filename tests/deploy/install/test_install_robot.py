@@ -1,4 +1,7 @@
-"""The environment of a robot's computer: what is refused, what is pinned, and that nothing half-made stays."""
+"""The environment of a robot's computer.
+
+What is refused, what is pinned, and that nothing half-made stays.
+"""
 
 from __future__ import annotations
 

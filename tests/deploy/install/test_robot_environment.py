@@ -121,7 +121,10 @@ def environment() -> Path:
 
 
 def test_the_environment_alone_deploys(environment: Path, tmp_path: Path) -> None:
-    """Its own solo-deploy runs controller, skill and robot process, here a mock; there is no torch to load."""
+    """Its own solo-deploy runs controller, skill and robot process, here a mock.
+
+    There is no torch to load.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("", 0))
         url = f"udpm://239.255.76.67:{probe.getsockname()[1]}?ttl=0"

@@ -1,4 +1,7 @@
-"""solo-deploy from the command line: two processes, real messages, in lock-step wherever a number is asserted."""
+"""solo-deploy from the command line.
+
+Two processes, real messages, in lock-step wherever a number is asserted.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from tests.deploy.deployment import QUICK, Deployment
 
 
 def test_a_dry_run_walks_and_switches_skills(tmp_path: Path) -> None:
-    """What a user does first: stand up, walk with skill 2, then with 3, lie down, exit with 0 and a report."""
+    """What a user does first.
+
+    Stand up, walk with skill 2, then with 3, lie down, exit with 0 and a report.
+    """
     with Deployment(
         tmp_path / "run", *QUICK, "--skill", "2", "--then", "3", "--seconds", "0.9"
     ) as run:
@@ -45,7 +51,10 @@ def test_a_dry_run_walks_and_switches_skills(tmp_path: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
-    """Lock-step means that not one bit depends on the machine's mood, even with two runs side by side."""
+    """Lock-step means that not one bit depends on the machine's mood.
+
+    Even with two runs side by side.
+    """
     arguments = (
         *QUICK,
         "--skill",

@@ -1,4 +1,7 @@
-"""Everything that may happen to a walking robot: it is damped in time and says why, or walks on, never harmed."""
+"""Everything that may happen to a walking robot.
+
+It is damped in time and says why, or walks on, never harmed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from tests.deploy.world import Eager, Rig
 
 @pytest.mark.parametrize("name", ROWS)
 def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
-    """Every row of the matrix, in simulated time: cause, time to damping, exit code, log, limits."""
+    """Every row of the matrix, in simulated time.
+
+    Cause, time to damping, exit code, log, limits.
+    """
     row = ROWS[name]
     rig = Rig(row.inject).run()
     assert rig.ledger.unharmed
@@ -45,7 +51,10 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
 
 
 def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
-    """The rig is worth its name: a whole script over a wire that loses one packet in ten ends with exit code 0."""
+    """The rig is worth its name.
+
+    A whole script over a wire that loses one packet in ten ends with exit code 0.
+    """
     script = Script((2,), 0.6, settle=1.0)  # until it has come to rest
     rig = Rig(
         ROWS["10 % of packets lost"].inject,
@@ -95,7 +104,10 @@ def test_ctrl_c_damps_at_once_in_every_state(state: ControllerState) -> None:
 
 
 def test_setting_the_date_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A time server may step the date while the robot walks; nothing but log entries looks at it."""
+    """A time server may step the date while the robot walks.
+
+    Nothing but log entries looks at it.
+    """
 
     def step(_: Rig) -> None:
         monkeypatch.setattr(time, "time", lambda: 0.0)
@@ -116,7 +128,10 @@ def test_who_only_watches_never_commands() -> None:
 
 
 def test_the_rig_repeats_itself() -> None:
-    """A test that fails here fails everywhere: not one bit differs between two runs with the same faults."""
+    """A test that fails here fails everywhere.
+
+    Not one bit differs between two runs with the same faults.
+    """
     first, second = (
         [
             data

@@ -1,4 +1,7 @@
-"""Processes killed, frozen and interrupted: motors damped, a reason told, exit code 1, the log there."""
+"""Processes killed, frozen and interrupted.
+
+Motors damped, a reason told, exit code 1, the log there.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ def bounded(run: Deployment) -> bool:
 
 
 def test_a_killed_controller(tmp_path: Path) -> None:
-    """Nobody commands any more: the robot damps, and the log is written by the process that survives."""
+    """Nobody commands any more.
+
+    The robot damps, and the log is written by the process that survives.
+    """
     with Deployment(tmp_path / "run", *WALKING) as run:
         run.listen_until_state(ControllerState.WALK)
         os.kill(run.child("deploy.controller.controller_process"), signal.SIGKILL)
@@ -76,7 +82,10 @@ def test_a_killed_robot_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keys", ["", "s"], ids=["idle", "ready"])
 def test_a_robot_process_killed_while_a_person_drives(keys: str, tmp_path: Path) -> None:
-    """Nobody waits for a key then: everything ends by itself, and says who is missing, also when nothing moved."""
+    """Nobody waits for a key then.
+
+    Everything ends by itself, and says who is missing, also when nothing moved.
+    """
     with Deployment(
         tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
     ) as run:
@@ -140,9 +149,13 @@ def test_a_full_disk(tmp_path: Path) -> None:
     ids=["idle", "stand", "walk", "sit"],
 )
 def test_ctrl_c(state: ControllerState, arguments: tuple[str, ...], tmp_path: Path) -> None:
-    """Every state in which somebody may lose their nerve; each is held by the arguments until the key is pressed."""
+    """Every state in which somebody may lose their nerve.
+
+    Each is held by the arguments until the key is pressed.
+    """
     with Deployment(tmp_path / "run", *arguments) as run:
-        # On the wall clock, which idling needs, a machine that stalls may lose states and have found a fault before.
+        # On the wall clock, which idling needs, a machine that stalls may lose states and have
+        # found a fault before.
         run.listen(
             lambda heard: STATUS in heard and heard[STATUS].state in (state, ControllerState.FAULT)
         )
@@ -177,7 +190,10 @@ def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
     ids=["ready", "damp"],
 )
 def test_ctrl_c_while_a_person_drives(keys: str, state: ControllerState, tmp_path: Path) -> None:
-    """States that last as long as somebody wishes; a person may end whenever they like, so it is no problem."""
+    """States that last as long as somebody wishes.
+
+    A person may end whenever they like, so it is no problem.
+    """
     arguments = ("--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2")
     with Deployment(tmp_path / "run", *arguments) as run:
         for key, reached in zip(keys, (ControllerState.READY, state), strict=False):
@@ -196,7 +212,10 @@ def test_ctrl_c_while_a_person_drives(keys: str, state: ControllerState, tmp_pat
 
 
 def test_q_lies_down_and_ends(tmp_path: Path) -> None:
-    """The operator's side believes the controller's signed status: it ends when motors hold nothing any more."""
+    """The operator's side believes the controller's signed status.
+
+    It ends when motors hold nothing any more.
+    """
     arguments = ("--controller.stand-seconds", "0.2", "--controller.sit-seconds", "0.2")
     with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard", *arguments) as run:
         run.press("s", ControllerState.READY)
@@ -213,7 +232,10 @@ def test_q_lies_down_and_ends(tmp_path: Path) -> None:
 
 
 def test_the_end_of_its_terminal_ends_the_command(tmp_path: Path) -> None:
-    """Told once or twice, and it alone: the robot is damped, the report is there, the run's key is gone."""
+    """Told once or twice, and it alone.
+
+    The robot is damped, the report is there, the run's key is gone.
+    """
     with Deployment(tmp_path / "run", *WALKING) as run:
         run.listen_until_state(ControllerState.WALK)
         for _ in range(2):

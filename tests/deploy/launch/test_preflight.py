@@ -68,7 +68,10 @@ def test_a_walk_has_a_length(seconds: float) -> None:
 
 
 def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
-    """Before anything starts, with the least time: at the end it would be said that the robot did not walk."""
+    """Before anything starts, with the least time.
+
+    At the end it would be said that the robot did not walk.
+    """
     assert refusal(seconds=0.5) == (
         "--seconds 0.5: too short to tell whether the robot walks. Expected at least 1.5 s with each of 1 skill(s), or "
         "--mock, whose walk is not judged."
@@ -154,7 +157,10 @@ def test_skills_of_one_command_take_no_other() -> None:
 
 
 def test_velocities_beyond_training_are_refused(judged: Path) -> None:
-    """In any of the three numbers, above and below, or none at all; the ends themselves are good."""
+    """In any of the three numbers, above and below, or none at all.
+
+    The ends themselves are good.
+    """
     limits = check(replace(GOOD, bundle=judged)).contract.command_range
     for end in ("low", "high"):
         check(replace(GOOD, bundle=judged, velocity=limits[end]))
@@ -235,7 +241,10 @@ def test_gains_that_cannot_reach_the_motors_are_refused(
 
 @pytest.mark.usefixtures("terminal")
 def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
-    """An old one is told; one of tomorrow or with made-up offsets is refused, for the virtual board as well."""
+    """An old one is told.
+
+    One of tomorrow or with made-up offsets is refused, for the virtual board as well.
+    """
     path, today = tmp_path / "robot.json", date.today()
     config = replace(GOOD, robot="real", interface="e0", calibration=path)
     save(replace(CALIBRATION, measured=today), path)
@@ -251,7 +260,10 @@ def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
 
 
 def test_a_real_walk_by_script_is_long_enough_to_be_judged(tmp_path: Path, terminal: None) -> None:
-    """It is judged at its end, like a simulated one; people's walks may be as short as they like."""
+    """It is judged at its end, like a simulated one.
+
+    People's walks may be as short as they like.
+    """
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
     real: dict[str, Any] = {
         "robot": "real",

@@ -1,4 +1,7 @@
-"""What people set of the controller: no number switches a check off, and a real robot has no looser ones."""
+"""What people set of the controller.
+
+No number switches a check off, and a real robot has no looser ones.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def test_no_threshold_switches_a_check_off(name: str, value: float) -> None:
 
 @pytest.mark.parametrize("name", THRESHOLDS)
 def test_a_real_robot_has_no_looser_thresholds(name: str) -> None:
-    """Each, by its flag, with the limit; stricter ones are anybody's right, and simulations may try."""
+    """Each, by its flag, with the limit.
+
+    Stricter ones are anybody's right, and simulations may try.
+    """
     usual = getattr(SafetyConfig(), name)
     looser = usual + 1
     with pytest.raises(SoloError) as error:
@@ -89,7 +95,10 @@ def test_a_real_robot_has_no_looser_thresholds(name: str) -> None:
 def test_a_real_robot_moves_no_faster_than_usual(
     name: str, wrong: float, good: float, word: str
 ) -> None:
-    """A person who shortens standing up has a robot that leaps up; slower is anybody's right, and simulations may."""
+    """A person who shortens standing up has a robot that leaps up.
+
+    Slower is anybody's right, and simulations may.
+    """
     usual = getattr(ControllerConfig(), name)
     with pytest.raises(SoloError) as error:
         check_thresholds(moving(REAL, name, wrong))

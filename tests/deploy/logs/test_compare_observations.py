@@ -43,7 +43,10 @@ def logged(folder: Path, channel: str) -> list[Any]:
 
 
 def test_the_log_holds_every_input_of_the_policy(folder: Path) -> None:
-    """One for each policy step and none besides, in the layout that bundles promise, of the state acted on."""
+    """One for each policy step and none besides.
+
+    In the layout that bundles promise, of the state acted on.
+    """
     seen, commands = (
         logged(folder, OBSERVATION),
         {command.sequence: command for command in logged(folder, COMMAND)},

@@ -1,4 +1,7 @@
-"""Who may move the robot: codes that only a key makes, keys that only their owner reads, messages that are new."""
+"""Who may move the robot.
+
+Codes that only a key makes, keys that only their owner reads, messages that are new.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +165,10 @@ def test_freshness_takes_each_message_once_and_in_order() -> None:
     ],
 )
 def test_freshness_refuses_other_times(time_ms: int, expires_ms: int) -> None:
-    """Only what was sent before now and expires after now is taken; what is refused does not hold up the next."""
+    """Only what was sent before now and expires after now is taken.
+
+    What is refused does not hold up the next.
+    """
     fresh, now = ReplayFilter(), 100_000_000
     assert not fresh.accept(Operator(time_ms, expires_ms), now)
     assert fresh.accept(Operator(50, 101), now)

@@ -24,7 +24,10 @@ MESSAGES = Path(generated.__file__).parents[1]
 
 
 def test_regeneration_is_identical(tmp_path: Path) -> None:
-    """What is committed is what lcm-gen makes of the .lcm files, byte for byte: nobody edited a class by hand."""
+    """What is committed is what lcm-gen makes of the .lcm files, byte for byte.
+
+    Nobody edited a class by hand.
+    """
     program = shutil.which("lcm-gen", path=str(Path(sys.executable).parent))
     assert program, "the lcm package brings lcm-gen"
     sources = sorted(str(path) for path in MESSAGES.glob("*.lcm"))
@@ -68,7 +71,10 @@ def test_stubs_declare_the_fields_of_the_generated_classes(channel: str) -> None
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_every_message_has_one_size_and_says_who_sent_it_when(channel: str) -> None:
-    """No field of variable length: a length is checked before anything is read. Every message can be ordered."""
+    """No field of variable length: a length is checked before anything is read.
+
+    Every message can be ordered.
+    """
     kind = CHANNELS[channel]
     assert set(kind.__slots__) >= {"sequence", "time_ns", "session"}
     assert "string" not in kind.__typenames__
@@ -125,7 +131,10 @@ numbers = st.floats(width=64)
     st.lists(numbers, min_size=47, max_size=47), st.integers(0, 2**24 - 1), st.integers(0, 2**53)
 )
 def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) -> None:
-    """What the robot measured is what the controller sees, bit for bit, NaN and infinity among it; errors as flags."""
+    """What the robot measured is what the controller sees, bit for bit, NaN and infinity among it.
+
+    Errors as flags.
+    """
     row = np.array(values)
     sensors = Sensors(
         time=time_us * 1e-6, joint_position=row[:12], joint_velocity=row[12:24], joint_torque=row[24:36],

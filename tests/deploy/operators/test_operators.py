@@ -1,4 +1,7 @@
-"""Scripts follow the controller's states; people are heard in order, once, and only while their words are fresh."""
+"""Scripts follow the controller's states.
+
+People are heard in order, once, and only while their words are fresh.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from tests.deploy.stage import QUICK, Stage, Wire, shipped
 def wishes(
     script: Script, state: ControllerState, start: float, seconds: float
 ) -> list[OperatorRequest]:
-    """What a script asks for in a state that lasts, ten times a second; wishes for nothing left out."""
+    """What a script asks for in a state that lasts, ten times a second.
+
+    Wishes for nothing left out.
+    """
     found = [script.next_request(state, start + k / 10) for k in range(round(10 * seconds) + 1)]
     return [wish for wish in found if wish.request is not Request.NOTHING]
 

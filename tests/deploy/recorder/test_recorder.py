@@ -53,7 +53,10 @@ def ring() -> Any:  # a generator
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 25, 100])
 def test_a_ring_keeps_the_newest(count: int, ring: Ring) -> None:
-    """Full or not, wrapped once or often: the newest in order, but for the one that a dying loop may have begun."""
+    """Full or not, wrapped once or often.
+
+    The newest in order, but for the one that a dying loop may have begun.
+    """
     for number in range(count):
         ring.put(STATE if number % 2 else COMMAND, body(number))
     found = ring.events()
@@ -73,7 +76,10 @@ def test_a_ring_takes_the_largest_message(ring: Ring) -> None:
 def test_a_ring_that_is_written_while_it_is_read_stays_whole(
     ring: Ring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The writer reads while the loop goes on: what is written over meanwhile is left out, not mixed in."""
+    """The writer reads while the loop goes on.
+
+    What is written over meanwhile is left out, not mixed in.
+    """
     for number in range(10):
         ring.put(STATE, body(number))
     slow = struct.Struct("<qii")
@@ -163,7 +169,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_loop_still_gets_its_log(tmp_path: Path) -> None:
-    """The kill that no program can catch: the writer notices, writes all that was put, and frees the memory."""
+    """The kill that no program can catch.
+
+    The writer notices, writes all that was put, and frees the memory.
+    """
     result = subprocess.run(
         [sys.executable, "-c", LOOP, str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -213,7 +222,10 @@ def test_memory_that_somebody_has_freed_is_not_freed_again() -> None:
 def test_a_full_disk_is_told_and_control_goes_on(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each log that does not fit is named; nothing half-written stays, and the loop notices nothing."""
+    """Each log that does not fit is named.
+
+    Nothing half-written stays, and the loop notices nothing.
+    """
     with small_disk(tmp_path, "64k"):
         recorder = Recorder(tmp_path)
         name = recorder._ring.name

@@ -145,7 +145,10 @@ class Talking(Counting):
 def test_an_output_that_nobody_reads_for_a_second_stops(
     read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever looked was stopped, and could not press a key; one who only takes a while is waited for."""
+    """Whoever looked was stopped, and could not press a key.
+
+    One who only takes a while is waited for.
+    """
     ends = Ends()
     job = Talking(5000, ends, read=read)
     monkeypatch.setattr("deploy.service.bench_process.time.monotonic", lambda: job.now)

@@ -87,7 +87,10 @@ def test_gains_that_the_protocol_cannot_carry_are_no_go() -> None:
 
 
 def test_firmware_that_does_not_tell_its_voltage_can_go() -> None:
-    """Nor can a clock be judged that does not exist; what a person is asked for still has to be answered."""
+    """Nor can a clock be judged that does not exist.
+
+    What a person is asked for still has to be answered.
+    """
     old = {**GOOD, "protocol": 3, "voltage": float("nan"), "current": float("nan")}
     rows = list(judge(old, CONTRACT, simulated_time=True))
     skipped = [row.name for row in rows if row.verdict is Verdict.NOT_APPLICABLE]

@@ -111,7 +111,10 @@ def _whole(record: np.void) -> bool:
 
 
 def _command_gives_back(packet: p.CommandPacket, payload: bytes) -> bool:
-    """Whether fields are the same to a count: encoders truncate, refuse a saturation of 0 and set modes themselves."""
+    """Whether fields are the same to a count.
+
+    Encoders truncate, refuse a saturation of 0 and set modes themselves.
+    """
     before = np.frombuffer(payload, p.COMMAND)[0].copy()
     _clip(before["drivers"])
     motors, limits = packet.motors, p.LIMITS[3]

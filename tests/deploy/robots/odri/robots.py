@@ -55,7 +55,10 @@ class Session:
         self.last: SensorPacket | None = None
 
     def run(self, ticks: int, command: MotorCommand) -> SensorPacket | None:
-        """Send a command many times; return the last measurements, or nothing if the last tick brought none."""
+        """Send a command many times.
+
+        Return the last measurements, or nothing if the last tick brought none.
+        """
         packet = None
         for _ in range(ticks):
             self.driver.send(command)
@@ -63,7 +66,10 @@ class Session:
         return packet
 
     def idle(self, ticks: int) -> None:
-        """Let time pass on the board while the PC is silent; packets it sends meanwhile are lost."""
+        """Let time pass on the board while the PC is silent.
+
+        Packets it sends meanwhile are lost.
+        """
         for _ in range(ticks):
             self.board.tick()
 
@@ -85,7 +91,10 @@ class Simulated(Clock):
 
 
 class Waiting(NativeBoard):
-    """A driver on a clock that a test brings: waiting in vain lasts as long as it was told to, and none need come."""
+    """A driver on a clock that a test brings.
+
+    Waiting in vain lasts as long as it was told to, and none need come.
+    """
 
     silent = False
 

@@ -1,4 +1,7 @@
-"""A session with a board: its clock goes on when the board does not, and it counts what the cable loses."""
+"""A session with a board.
+
+Its clock goes on when the board does not, and it counts what the cable loses.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ def exchange(session: BoardSession, times: int) -> None:
 def test_time_goes_on_when_a_board_in_lock_step_is_silent(
     session: BoardSession, lock_step: LockStep
 ) -> None:
-    """Or nobody would find out; it is waited for a few times, and goes on without a jump when it is back."""
+    """Or nobody would find out.
+
+    It is waited for a few times, and goes on without a jump when it is back.
+    """
     begun = session.time
     lock_step.board.stalled = True
     waits = []

@@ -1,4 +1,7 @@
-"""Calibration on a virtual board: measured twice, compared, and damped whenever anything goes wrong."""
+"""Calibration on a virtual board.
+
+Measured twice, compared, and damped whenever anything goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,10 @@ def test_offsets_are_this_robots(done: Bench) -> None:
 
 
 def test_a_person_is_asked_before_every_movement(done: Bench) -> None:
-    """To put the joints to zero, whether the legs look alike, and once more to zero; motors end off."""
+    """To put the joints to zero, whether the legs look alike, and once more to zero.
+
+    Motors end off.
+    """
     assert done.questions == [PLACE_WORDS[0], SHOW_WORDS, PLACE_WORDS[1]]
     changes = np.flatnonzero(np.diff(np.array(done.enabled).astype(int)))
     assert len(changes) == 4  # on and off, twice
@@ -104,7 +110,10 @@ def test_thighs_and_shanks_pass_more_than_one_index(done: Bench) -> None:
 
 
 def test_a_wrong_index_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time a thigh is put one turn of its motor away: offsets would be the same, angles 40 degrees wrong."""
+    """The second time a thigh is put one turn of its motor away.
+
+    Offsets would be the same, angles 40 degrees wrong.
+    """
     monkeypatch.setattr(bring_up, "FOLD_TIME", 0.3)
     monkeypatch.setattr(calibrator, "RELAX_TIME", 0.2)
     bench = Bench(SECOND + PITCH * (np.arange(12) == 4))
@@ -151,7 +160,10 @@ def test_a_stop_damps_motors_that_are_on() -> None:
 
 
 def test_motors_that_were_not_on_yet_are_not_switched_on_by_a_failure() -> None:
-    """A person has said yes, the pose is being read: switching motors on to damp them would move them."""
+    """A person has said yes, the pose is being read.
+
+    Switching motors on to damp them would move them.
+    """
     bench = Bench()
     bench.run(until=Phase.MEASURE)
     bench.run(20)

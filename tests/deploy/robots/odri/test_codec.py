@@ -56,7 +56,10 @@ def test_every_field_lies_where_the_table_says(protocol: int) -> None:
 def test_commands_survive_within_one_unit(
     protocol: int, data: st.DataObject, session: int, index: int
 ) -> None:
-    """Values are cut off towards zero, never rounded up: a gain on the wire is not larger than the one asked for."""
+    """Values are cut off towards zero, never rounded up.
+
+    A gain on the wire is not larger than the one asked for.
+    """
     sent = data.draw(commands(protocol))
     back = codec.decode_command(codec.encode_command(sent, session, index, protocol))
     assert isinstance(back, CommandPacket)
@@ -134,7 +137,10 @@ def test_measurements_survive_within_half_a_unit(protocol: int, measured: Sensor
 
 @given(protocol=words, session=words, drivers=st.integers(0, 255))
 def test_sessions_survive(protocol: int, session: int, drivers: int) -> None:
-    """A board of version 4 says which version it speaks; one of version 3 is known by the length."""
+    """A board of version 4 says which version it speaks.
+
+    One of version 3 is known by the length.
+    """
     assert codec.decode_init(codec.encode_init(Init(protocol, session))) == Init(protocol, session)
     assert codec.decode_ack(codec.encode_ack(Ack(protocol, session, drivers), 4)) == Ack(
         protocol, session, drivers
@@ -158,7 +164,10 @@ def test_sessions_survive(protocol: int, session: int, drivers: int) -> None:
 def test_units_and_limits_at_the_joint(
     name: str, lsb: float, largest: float | tuple[float, float]
 ) -> None:
-    """What was measured on the vendor's wire: radians, newton metres and gains of a joint; saturation in amperes."""
+    """What was measured on the vendor's wire: radians, newton metres and gains of a joint.
+
+    Saturation in amperes.
+    """
     gear, ampere = motors.GEAR_RATIO, TORQUE_PER_AMPERE
     gain = motors.GAIN_PER_AMPERE
     scale = {

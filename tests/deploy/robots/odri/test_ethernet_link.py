@@ -202,7 +202,10 @@ def test_a_recording_that_is_missing_is_named(
 
 
 def test_a_recording_goes_into_viewers(tmp_path: Path) -> None:
-    """Every packet under a topic of its kind, with its numbers; what no decoder accepts is there, too."""
+    """Every packet under a topic of its kind, with its numbers.
+
+    What no decoder accepts is there, too.
+    """
     written(tmp_path / "wire.pcap")
     assert write(entries(tmp_path / "wire.pcap"), tmp_path / "wire.mcap") == len(FRAMES)
     with (tmp_path / "wire.mcap").open("rb") as file:

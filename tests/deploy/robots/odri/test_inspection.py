@@ -94,7 +94,10 @@ def wrong(rows: dict[str, CheckRow]) -> set[str]:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_a_good_robot_goes(protocol: int) -> None:
-    """What was not checked is said to be so, and what means nothing: time in lock-step, the battery in protocol 3."""
+    """What was not checked is said to be so, and what means nothing.
+
+    Time in lock-step, the battery in protocol 3.
+    """
     rows = rows_of(inspect(BodyConfig(), protocol=protocol))
     assert wrong(rows) == set()
     assert named(rows, Verdict.NOT_CHECKED) == HANDS

@@ -29,7 +29,10 @@ ON = np.ones(NUM_JOINTS, dtype=bool)
 
 
 def test_every_joint_has_its_own_motor() -> None:
-    """Each number once, on the wiring of the vendor's file: joint 1 (FL_HFE) is motor 3, turned round."""
+    """Each number once, on the wiring of the vendor's file.
+
+    Joint 1 (FL_HFE) is motor 3, turned round.
+    """
     assert sorted(number for number, _ in motors.MOTORS.values()) == list(range(12))
     assert [motors.MOTORS[name][0] for name in JOINT_NAMES] == [
         0,
@@ -125,7 +128,10 @@ def test_the_fast_quaternion_is_the_same_one() -> None:
 
 
 def test_a_joint_is_ready_if_its_motor_is_and_its_driver_has_no_error() -> None:
-    """Motor 3 (FL_HFE) is not ready; driver 5 (right hind leg) has an error, though its motors say they are ready."""
+    """Motor 3 (FL_HFE) is not ready.
+
+    Driver 5 (right hind leg) has an error, though its motors say they are ready.
+    """
     ready, error = np.ones(12, dtype=bool), np.zeros(6, dtype=np.intp)
     ready[3], error[5] = False, 9
     packet = sensor(ready=ready, error=error)

@@ -1,4 +1,7 @@
-"""The whole robot on a virtual board: calibrated, put down, standing; and every way in which that can fail."""
+"""The whole robot on a virtual board: calibrated, put down, standing.
+
+And every way in which that can fail.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ def calibrated(request: pytest.FixtureRequest) -> Run:
 
 
 def test_calibrated_angles_are_true(calibrated: Run) -> None:
-    """Within 2 mrad of the simulated truth on all joints, in the folded pose, whatever the start."""
+    """Within 2 mrad of the simulated truth on all joints, in the folded pose.
+
+    Whatever the start.
+    """
     assert calibrated.robot.is_calibrated
     np.testing.assert_allclose(calibrated.positions[-1], calibrated.truth, atol=0.002)
     np.testing.assert_allclose(calibrated.truth, FOLDED_POSE, atol=0.1)
@@ -75,7 +81,10 @@ def test_bring_up_was_gentle(calibrated: Run) -> None:
 
 
 def test_it_stands_where_it_is_put(calibrated: Run) -> None:
-    """Let down by the crane on the board's drivers alone, at training's gains, level and at standing height."""
+    """Let down by the crane on the board's drivers alone.
+
+    At training's gains, level and at standing height.
+    """
     for _ in range(2500):
         calibrated.tick(JointCommand(position=FOLDED_POSE, kp=SETUP.kp, kd=SETUP.kd))
     assert calibrated.board.body.plant.crane.released
@@ -95,7 +104,10 @@ def test_it_stands_where_it_is_put(calibrated: Run) -> None:
 
 
 def test_a_gain_beyond_the_wire_never_leaves(calibrated: Run) -> None:
-    """The robot's process has refused it before, by `largest_gains`; a mistake there is still no clamped gain."""
+    """The robot's process has refused it before, by `largest_gains`.
+
+    A mistake there is still no clamped gain.
+    """
     largest, _ = calibrated.robot.largest_gains
     assert largest == pytest.approx({3: 10.31, 4: 5.157}[calibrated.board.protocol], abs=0.005)
     calibrated.robot.sense()
@@ -109,7 +121,10 @@ def test_a_gain_beyond_the_wire_never_leaves(calibrated: Run) -> None:
 
 
 def test_a_dead_driver_is_named_and_its_joints_are_not_ready(calibrated: Run) -> None:
-    """Driver 2 has the knee and thigh of the front right leg; they keep what was last measured, the others go on."""
+    """Driver 2 has the knee and thigh of the front right leg.
+
+    They keep what was last measured, the others go on.
+    """
     SWITCHES["dead-driver"].act(calibrated.lock_step, 2)
     stand(calibrated, 0.003)
     assert calibrated.sensors is not None
@@ -156,7 +171,10 @@ def fail(run: Run) -> str:
 
 
 def test_a_joint_far_from_zero_is_found_out() -> None:
-    """Here its index is 40 degrees off: with the vendor's calibration all angles would be wrong, silently."""
+    """Here its index is 40 degrees off.
+
+    With the vendor's calibration all angles would be wrong, silently.
+    """
     start = START.copy()
     start[4] = 0.31
     cause = fail(Run(4, BodyConfig(start_pose=start)))
@@ -176,7 +194,10 @@ def test_an_index_is_found_on_either_side() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_second_session_without_power_off_is_calibrated_as_well() -> None:
-    """Motors still know their index and do not search again, but the robot must be put to zero once more."""
+    """Motors still know their index and do not search again.
+
+    But the robot must be put to zero once more.
+    """
     first = Run(4, BodyConfig(start_pose=START))
     while first.robot.stage != Stage.FOLD.value:
         first.tick()
@@ -216,7 +237,10 @@ def test_faults_during_bring_up_end_it(switch: str, value: float, tick: int, cau
 
 
 def test_a_board_that_takes_no_commands_during_bring_up_ends_it() -> None:
-    """It switches the motors off, and goes on telling: who does not look at what it confirms would not notice."""
+    """It switches the motors off, and goes on telling.
+
+    Who does not look at what it confirms would not notice.
+    """
     run = Run(4, BodyConfig(start_pose=START))
     for _ in range(700):
         run.tick()
@@ -286,7 +310,10 @@ def test_a_stall_of_the_pc_during_bring_up_ends_it() -> None:
 
 
 def test_joints_are_not_held_while_their_coordinates_change() -> None:
-    """A position target would be wrong by the distance from power-up to index: legs are damped, hips still held."""
+    """A position target would be wrong by the distance from power-up to index.
+
+    Legs are damped, hips still held.
+    """
     run = Run(4, BodyConfig(start_pose=START))
     while run.robot.stage != Stage.SETTLE.value:
         run.tick()
@@ -303,7 +330,10 @@ def test_joints_are_not_held_while_their_coordinates_change() -> None:
 
 @pytest.mark.parametrize("ticks", [0, 30])
 def test_a_stop_before_the_board_has_answered_is_not_forgotten(ticks: int) -> None:
-    """Or legs would move after a person has damped them: bring-up never begins, and whoever waits is told why."""
+    """Or legs would move after a person has damped them.
+
+    Bring-up never begins, and whoever waits is told why.
+    """
     run = Run(4, BodyConfig(start_pose=START))
     for _ in range(ticks):
         run.tick()

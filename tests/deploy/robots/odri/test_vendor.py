@@ -1,4 +1,7 @@
-"""The vendor's library takes the virtual board for a real one: it initialises, calibrates and holds a pose."""
+"""The vendor's library takes the virtual board for a real one.
+
+It initialises, calibrates and holds a pose.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ def test_the_vendors_bring_up_runs_against_the_virtual_board(tmp_path: Path) -> 
     np.testing.assert_allclose(measured["positions"], true_angles, atol=0.002)
     np.testing.assert_allclose(true_angles, STAND, atol=0.1)
     assert not measured["has_error"]
-    # The library counts measurements that a board in lock-step repeats to a late PC as 65535 lost ones.
+    # The library counts measurements that a board in lock-step repeats to a late PC as 65535 lost
+    # ones.
     assert (measured["sensors_lost"] % 65535, measured["commands_lost"]) == (0, 0)
     assert measured["different_bytes"] == 0

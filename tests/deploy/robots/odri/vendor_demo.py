@@ -1,4 +1,6 @@
-"""The vendor's own demo program, as it comes in its wheel, beside a virtual board on the wall clock.
+"""The vendor's own demo program.
+
+As it comes in its wheel, beside a virtual board on the wall clock.
 
 The program reads its driver file from a path that was compiled into it. So it gets a root folder of its own, with
 everything of this machine in it and that file; which needs no rights inside a mount namespace.
@@ -61,7 +63,10 @@ class DemoRun:
 
 
 def run_demo(python: Path, folder: Path, seconds: float) -> DemoRun:
-    """Let the program of an environment run for so long after its calibration; folder must be empty."""
+    """Let the program of an environment run for so long after its calibration.
+
+    Folder must be empty.
+    """
     report, wire = folder / "report.json", folder / "wire.pcap"
     root = folder / "root"
     (root / CONFIG).parent.mkdir(parents=True)
@@ -134,12 +139,16 @@ def _read(report: dict, wire: Path, screen: str) -> DemoRun:
 
 
 def main(program: str, root: str, wire: str, seconds: str) -> None:
-    """Inside the namespaces: make the root, listen to the wire, run the program, stop it as a person would."""
+    """Inside the namespaces.
+
+    Make the root, listen to the wire, run the program, stop it as a person would.
+    """
     for folder in Path("/").iterdir():
         if folder.is_dir():
             Path(root, folder.name).mkdir()
             subprocess.run(["mount", "--rbind", folder, Path(root, folder.name)], check=True)
-    # The board may have real-time scheduling; the program, which spins, must not: the system would hold it up.
+    # The board may have real-time scheduling; the program, which spins, must not: the system would
+    # hold it up.
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     recorder = subprocess.Popen(
         [sys.executable, "-m", "deploy.robots.odri.wire.wire_recorder", PC_END, wire]

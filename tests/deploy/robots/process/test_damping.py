@@ -1,4 +1,7 @@
-"""How motors are let go: nothing is held from the first tick on, and damping grows to its full gain."""
+"""How motors are let go.
+
+Nothing is held from the first tick on, and damping grows to its full gain.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from .test_gate import NOW, command, state
 
 @pytest.mark.parametrize("kd", [0.0, 0.05, 0.2, 0.6])
 def test_damping_grows_from_the_gain_that_was_held(kd: float) -> None:
-    """Evenly, within the stated time, and from below as from above; the position gain is gone at once."""
+    """Evenly, within the stated time, and from below as from above.
+
+    The position gain is gone at once.
+    """
     gate = Gate()
     gate.offer(command(kd=kd))
     assert gate.decide(state(), NOW).kd == kd

@@ -1,4 +1,7 @@
-"""The robot's last line: what it refuses of commands, at which number, and that it never forgets."""
+"""The robot's last line.
+
+What it refuses of commands, at which number, and that it never forgets.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,10 @@ def test_the_first_fault_stays_until_a_person_rearms() -> None:
 
 
 def refused(**changes: Any) -> Fault:  # any field
-    """The fault of a command with changes, offered to a gate that follows another one; motors are damped at once."""
+    """The fault of a command with changes, offered to a gate that follows another one.
+
+    Motors are damped at once.
+    """
     gate = powered()
     gate.offer(command(**changes))
     assert gate.fault is not None
@@ -83,7 +89,10 @@ def taken(**changes: Any) -> bool:  # any field
 
 
 def test_thresholds_are_these() -> None:
-    """Written here a second time: who changes one changes what is safe, and the table in the documentation."""
+    """Written here a second time.
+
+    Who changes one changes what is safe, and the table in the documentation.
+    """
     assert asdict(CONFIG) == {
         "step": 1.6, "first_step": 0.6, "rate": 20.0, "kp": 10.0, "kd": 0.6, "torque": (5.5, 6.5, 10.5),
         "expiry": 0.020, "observed_age": 0.060, "operator_age": 0.6, "tilt": 1.2,
@@ -196,7 +205,10 @@ def test_steps_between_commands_have_a_limit() -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("joint", range(NUM_JOINTS))
 def test_the_first_command_must_be_near_the_joints(joint: int, sign: int) -> None:
-    """Whatever a command to damp said before: motors that are switched on must not leap, after a fault neither."""
+    """Whatever a command to damp said before.
+
+    Motors that are switched on must not leap, after a fault neither.
+    """
     limit = sign * CONFIG.first_step
     for beyond, fault in ((limit, None), (np.nextafter(limit, sign * inf), Cause.COMMAND_STEP)):
         gate = Gate()
@@ -210,7 +222,10 @@ def test_the_first_command_must_be_near_the_joints(joint: int, sign: int) -> Non
 
 
 def test_the_first_command_may_lead_back_from_every_stop_of_the_metal() -> None:
-    """Where a robot may lie, and where the controller then begins: at the nearest place that targets may have."""
+    """Where a robot may lie, and where the controller then begins.
+
+    At the nearest place that targets may have.
+    """
     assert (MECHANICAL_POSITION - TRAINING.position).max() < CONFIG.first_step
 
 
@@ -232,7 +247,10 @@ def moved(amplitude: float, period: int, ticks: int = 2000) -> int:
 
 
 def test_targets_must_not_move_too_fast_for_long() -> None:
-    """One long step is borne, also every 0.1 s; going to and fro in every tick or policy step is not."""
+    """One long step is borne, also every 0.1 s.
+
+    Going to and fro in every tick or policy step is not.
+    """
     assert moved(1.59, 100) == 2000
     assert moved(0.39, 20) == 2000
     assert moved(1.59, 1) == 2

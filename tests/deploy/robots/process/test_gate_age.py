@@ -40,7 +40,10 @@ def test_a_command_that_wants_to_live_shorter_does() -> None:
 
 
 def test_a_command_that_wants_to_live_longer_does_not() -> None:
-    """The robot has a clock of its own: a controller that is gone cannot hold the motors by what it said before."""
+    """The robot has a clock of its own.
+
+    A controller that is gone cannot hold the motors by what it said before.
+    """
     gate = Gate()
     gate.offer(command(expires_ns=round((NOW + 3600) * 1e9)))
     assert gate.decide(state(), NOW).kp == 5.0
@@ -63,7 +66,10 @@ def test_fresh_commands_keep_the_motors() -> None:
 
 @pytest.mark.parametrize(("good", "bad"), [(59.999, 60.001), (-0.499, -0.501)])
 def test_a_command_rests_on_a_measurement_of_late(good: float, bad: float) -> None:
-    """Not on one that is older than 60 ms, nor on one that is yet to come: motors would wait for it."""
+    """Not on one that is older than 60 ms, nor on one that is yet to come.
+
+    Motors would wait for it.
+    """
     gate = Gate()
     gate.offer(command(observed_ns=round((NOW - good / 1000) * 1e9)))
     assert gate.decide(state(), NOW).kp == 5.0
@@ -139,7 +145,10 @@ def test_a_robot_that_was_never_heard_of_is_not_moved(now: float) -> None:
 
 
 def test_limits_of_time_are_borne_to_the_last_bit() -> None:
-    """Operator, measurement, sensors and IMU at exactly their age; by numbers that have no rounding."""
+    """Operator, measurement, sensors and IMU at exactly their age.
+
+    By numbers that have no rounding.
+    """
     gate = Gate(
         GateConfig(operator_age=0.5, observed_age=0.5, sensor_age=1 / 128, imu_frozen=1 / 128)
     )

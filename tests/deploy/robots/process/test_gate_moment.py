@@ -1,4 +1,7 @@
-"""The robot's last line: what it finds in this moment's sensors and motors while it follows a command."""
+"""The robot's last line.
+
+What it finds in this moment's sensors and motors while it follows a command.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,10 @@ def test_every_switching_on_allows_anew() -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("joint", range(NUM_JOINTS))
 def test_gains_and_distance_must_not_ask_for_too_much(joint: int, sign: int) -> None:
-    """The motors clip at less, but who asks for so much is wrong about the robot; every joint can get there."""
+    """The motors clip at less, but who asks for so much is wrong about the robot.
+
+    Every joint can get there.
+    """
     most = (5.5, 6.5, 10.5)[joint % 3]
     far = min(0.9 * DRIVER.position[joint], most / 5.0)
     rest = most / 5.0 - far  # of the distance that the target makes, at the shipped gain
@@ -138,7 +144,10 @@ REACH = 0.5 + DRIVER.velocity * DT
 
 
 def turned(*steps: tuple[float, float | None]) -> Fault | None:
-    """The fault of a joint that is seen at these times and angles, one after another; None is a silent robot."""
+    """The fault of a joint that is seen at these times and angles, one after another.
+
+    None is a silent robot.
+    """
     gate = Gate(GateConfig(encoder_jump=0.5, sensor_age=1.0))
     for time, angle in steps:
         gate.offer(command(NOW + time, kp=0.1))
@@ -152,7 +161,10 @@ def turned(*steps: tuple[float, float | None]) -> Fault | None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("start", [0.0, 1.0])
 def test_an_encoder_that_jumps_is_a_fault(start: float, sign: int) -> None:
-    """Beyond what the fastest turn explains, from wherever it was; the joint and its jump are told."""
+    """Beyond what the fastest turn explains, from wherever it was.
+
+    The joint and its jump are told.
+    """
     first = (0.0, sign * start)
     assert turned(first, (DT, sign * start)) is None
     assert turned(first, (DT, sign * (start - REACH))) is None
@@ -203,7 +215,10 @@ def test_motors_must_acknowledge_commands() -> None:
 
 
 def test_packets_may_not_be_lost_too_often() -> None:
-    """Ten while a hundred come are borne, wherever the count begins; eleven are not, nor at once."""
+    """Ten while a hundred come are borne, wherever the count begins.
+
+    Eleven are not, nor at once.
+    """
     assert found(lost=10) is None
     assert found(lost=11) == Fault(Cause.PACKETS_LOST, 11)
     gate = powered()

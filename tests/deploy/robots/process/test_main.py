@@ -29,7 +29,10 @@ class MadeError(Exception):
 def test_who_is_a_person_is_timed_by_the_robot(
     robot: str, operator: str, person: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also the one who goes through the script of a real robot, from another process than the controller."""
+    """Also the one who goes through the script of a real robot.
+
+    From another process than the controller.
+    """
     made: list[object] = []
 
     def process(*_: object, **options: object) -> None:

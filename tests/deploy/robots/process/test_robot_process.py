@@ -197,7 +197,10 @@ def walk_on(bench: Bench, seconds: float) -> None:
 
 
 def test_a_person_is_timed_by_the_robot_itself() -> None:
-    """A controller that invents the operator's signs of life cannot walk on; who was never heard moves nothing."""
+    """A controller that invents the operator's signs of life cannot walk on.
+
+    Who was never heard moves nothing.
+    """
     bench = Bench(person=True)
     walk_on(bench, 0.002)
     assert bench.gate.fault is not None
@@ -216,7 +219,10 @@ def test_a_person_is_timed_by_the_robot_itself() -> None:
 
 
 def test_a_script_is_timed_by_the_controller_s_word() -> None:
-    """It is part of the controller, and sends nothing by itself; an operator's message does not change that."""
+    """It is part of the controller, and sends nothing by itself.
+
+    An operator's message does not change that.
+    """
     bench = Bench()
     bench.operator(Request.NOTHING)
     walk_on(bench, 0.7)
@@ -280,7 +286,10 @@ def test_no_skill_no_delay() -> None:
 
 
 def test_lock_step_waits_for_the_answer_to_the_newest_state() -> None:
-    """An answer to an older state is none; looks are counted, so that a machine that stalls decides nothing."""
+    """An answer to an older state is none.
+
+    Looks are counted, so that a machine that stalls decides nothing.
+    """
     bench = Bench(lockstep=True)
     answers = [
         [],
@@ -299,7 +308,10 @@ def test_lock_step_waits_for_the_answer_to_the_newest_state() -> None:
 
 
 def test_lock_step_loses_patience_once() -> None:
-    """Long for a controller that starts, less for one that is gone, and then not at all: damping must go on."""
+    """Long for a controller that starts, less for one that is gone, and then not at all.
+
+    Damping must go on.
+    """
     bench = Bench(lockstep=True)
     bench.tick()
     assert len(bench.link.looks) - 1 == FIRST_ANSWER_SECONDS / POLL_SECONDS
@@ -322,7 +334,10 @@ def test_lock_step_ends_when_asked_to() -> None:
 
 
 def test_no_news_from_the_sensors_is_no_state() -> None:
-    """A robot that measured nothing publishes nothing: old numbers with a new time would be a lie."""
+    """A robot that measured nothing publishes nothing.
+
+    Old numbers with a new time would be a lie.
+    """
     bench = Bench()
     bench.process.robot.sense = lambda: None  # type: ignore[method-assign,assignment,return-value]
     bench.tick(3)
@@ -339,7 +354,10 @@ def broken(*_: object) -> None:
 def test_a_mistake_in_the_program_damps_and_damping_goes_on(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever in the tick it is: latched with its place, told, and every further tick sends damping."""
+    """Wherever in the tick it is.
+
+    Latched with its place, told, and every further tick sends damping.
+    """
     bench, sent = Bench(), []
     bench.send(bench.command())
     robot = bench.process.robot

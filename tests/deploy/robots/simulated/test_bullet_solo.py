@@ -87,7 +87,10 @@ def test_noise_is_of_its_size_and_seed() -> None:
 
 @pytest.mark.parametrize("age", [0, 5, 15])
 def test_a_command_acts_when_its_measurement_is_as_old_as_in_training(age: int) -> None:
-    """15 ms after it, however much of that the way here has taken; what acts is told by its measurement's time."""
+    """15 ms after it, however much of that the way here has taken.
+
+    What acts is told by its measurement's time.
+    """
     robot = BulletSolo(noise=SILENT)
     rest(robot, 100)
     acting = []
@@ -127,11 +130,15 @@ def test_torques_are_those_of_the_joint_law_within_the_limit(robot: BulletSolo) 
     assert np.abs(robot.torque).max() > 0.9 * TRAINING.torque
 
 
-# --- GroundTruth -------------------------------------------------------------------------------------
+# --- GroundTruth
+# -------------------------------------------------------------------------------------
 
 
 def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None:
-    """A robot that lies and has none has walked for no time; one that lies and has one has fallen once."""
+    """A robot that lies and has none has walked for no time.
+
+    One that lies and has one has fallen once.
+    """
     witness = GroundTruth(robot)
     for _ in range(100):
         rest(robot, 1)

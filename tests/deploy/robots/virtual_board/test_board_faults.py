@@ -48,7 +48,10 @@ def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path)
 
 
 def test_a_driver_in_error_is_told_in_its_words() -> None:
-    """By the robot's process, and so in the report: who mends it must know which cable to look at."""
+    """By the robot's process, and so in the report.
+
+    Who mends it must know which cable to look at.
+    """
     told: list[str] = []
 
     def inject(rig: BoardRig) -> None:
@@ -71,7 +74,10 @@ def test_without_a_fault_the_robot_walks(protocol: int) -> None:
 
 
 def test_the_rig_repeats_itself() -> None:
-    """A test that fails here fails everywhere: not one bit differs between two runs with the same faults."""
+    """A test that fails here fails everywhere.
+
+    Not one bit differs between two runs with the same faults.
+    """
     runs = [
         BoardRig(BOARD_ROWS["20 % of packets lost"].inject).run().recorder.events for _ in range(2)
     ]
@@ -112,7 +118,10 @@ def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
 
 @pytest.mark.parametrize("part", ["sense", "decide"])
 def test_a_mistake_in_the_program_ends_bring_up(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Legs that swing are not the gate's yet: from the next tick on no driver holds a position, and none begins to."""
+    """Legs that swing are not the gate's yet.
+
+    From the next tick on no driver holds a position, and none begins to.
+    """
     clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
     ledger, process = (
         cable.lock_step.board.body.ledger,
@@ -145,7 +154,10 @@ def test_a_mistake_in_the_program_ends_bring_up(part: str, monkeypatch: pytest.M
 
 
 def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
-    """Whoever waits for the robot learns that nothing more will come, and why; until then motors are damped."""
+    """Whoever waits for the robot learns that nothing more will come, and why.
+
+    Until then motors are damped.
+    """
     clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
     SWITCHES["dead-driver"].act(cable.lock_step, 0)
     clock.tick = lambda _: cable.tick()

@@ -23,7 +23,10 @@ TICKS = 20
 
 
 class LateMachine:
-    """A clock and a silent cable; in the middle of its ticks the machine stands still for a while."""
+    """A clock and a silent cable.
+
+    In the middle of its ticks the machine stands still for a while.
+    """
 
     def __init__(self, stall: float) -> None:
         """Begin at some time."""
@@ -44,7 +47,10 @@ class LateMachine:
 def test_ticks_that_a_late_machine_left_out_are_reported(
     stall: float, left_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five are made up for; from there on a board that is never late has time that this one did not make."""
+    """Five are made up for.
+
+    From there on a board that is never late has time that this one did not make.
+    """
     machine = LateMachine(stall * TICK)
     monkeypatch.setattr(server, "time", SimpleNamespace(monotonic=lambda: machine.now))
     board = LockStep(MasterBoard(Body(BodyConfig()), 4))

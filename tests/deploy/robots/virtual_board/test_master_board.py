@@ -1,4 +1,7 @@
-"""The virtual board behaves as its firmware does: sessions, states, watchdogs, errors, faults of cable and parts."""
+"""The virtual board behaves as its firmware does.
+
+Sessions, states, watchdogs, errors, faults of cable and parts.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def sensor_of(payload: bytes | None, protocol: int = 4) -> SensorPacket:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_a_session_opens(protocol: int) -> None:
-    """Silent until init; 50 ticks of looking for drivers, with measurements; then acknowledgements."""
+    """Silent until init; 50 ticks of looking for drivers, with measurements.
+
+    Then acknowledgements.
+    """
     board = MasterBoard(Body(BodyConfig()), protocol)
     assert [board.tick() for _ in range(3)] == [None] * 3
     assert board.receive(codec.encode_init(Init(protocol, 9))) is None
@@ -191,7 +197,10 @@ def test_a_pulled_cable_ends_the_session(session: Session) -> None:
 
 
 def test_a_dead_driver_is_missing_from_the_start_or_reports_nothing() -> None:
-    """Its bit is zero in the acknowledgement; if it dies later its record is zero, with error 15."""
+    """Its bit is zero in the acknowledgement.
+
+    If it dies later its record is zero, with error 15.
+    """
     session = Session()
     session.run(ALIGNMENT_TICKS + 1, ON)
     SWITCHES["dead-driver"].act(session.lock_step, 2)
@@ -246,7 +255,10 @@ def test_protocol_3_knows_no_voltage() -> None:
 
 
 def test_current_is_limited_by_the_saturation(session: Session) -> None:
-    """A far target asks for more than 11 A; the measured current is what the limit leaves, in eighths of an ampere."""
+    """A far target asks for more than 11 A.
+
+    The measured current is what the limit leaves, in eighths of an ampere.
+    """
     session.run(ALIGNMENT_TICKS + 1, ON)
     packet = session.run(1, joint_command(position=2.0, kp=5.0))
     assert packet is not None

@@ -1,4 +1,7 @@
-"""The whole way to a walking Solo12, but for the metal: board, cable, driver, LCM, controller, estimator, skill."""
+"""The whole way to a walking Solo12, but for the metal.
+
+Board, cable, driver, LCM, controller, estimator, skill.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,10 @@ def way(driver: str, protocol: int) -> tuple[str, ...]:
 def test_it_calibrates_stands_walks_switches_and_sits(
     driver: str, protocol: int, tmp_path: Path
 ) -> None:
-    """Five seconds at 85 % of the commanded velocity or more; a second run gives the same numbers, bit for bit."""
+    """Five seconds at 85 % of the commanded velocity or more.
+
+    A second run gives the same numbers, bit for bit.
+    """
     flags = (*way(driver, protocol), "--skill", "2", "--then", "4", "--seconds", "2.5")
     summary, again = deploy(tmp_path / "run", *flags), deploy(tmp_path / "again", *flags)
     states = [entry["state"] for entry in summary["history"]]
@@ -87,7 +93,10 @@ def test_it_calibrates_stands_walks_switches_and_sits(
 
 
 def test_a_walk_is_what_happened_while_a_skill_had_the_motors() -> None:
-    """Rows before, after and in the first second count for the distance at most; a fall is counted once."""
+    """Rows before, after and in the first second count for the distance at most.
+
+    A fall is counted once.
+    """
     track = [
         [
             k / 100,

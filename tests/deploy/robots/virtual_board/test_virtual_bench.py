@@ -65,7 +65,10 @@ def test_a_robot_is_calibrated_and_checked(tmp_path: Path) -> None:
 
 
 def test_looking_shows_joints_and_ends_by_itself(tmp_path: Path) -> None:
-    """With --readonly, on the wall clock; how many packets come in that time is the machine's affair."""
+    """With --readonly, on the wall clock.
+
+    How many packets come in that time is the machine's affair.
+    """
     ((code, words),) = solo_deploy(
         tmp_path, ["--robot", "virtual", "--readonly", "--seconds", "0.5"]
     )

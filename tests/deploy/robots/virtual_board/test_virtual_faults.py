@@ -1,4 +1,7 @@
-"""Processes of a deployment on the virtual board killed, unplugged and interrupted: outcomes, not times."""
+"""Processes of a deployment on the virtual board killed, unplugged and interrupted.
+
+Outcomes, not times.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def test_what_is_done_to_processes_is_reported(name: str, problem: str, tmp_path
 
 
 def test_a_network_that_is_gone_damps(tmp_path: Path) -> None:
-    """No message leaves any more: both processes live on, each finds the other silent, and says so."""
+    """No message leaves any more.
+
+    Both processes live on, each finds the other silent, and says so.
+    """
     code, summary = play("route gone", tmp_path / "run")
     robot, controller = (
         json.loads((tmp_path / "run" / f"{name}.json").read_text())
