@@ -16,33 +16,40 @@ from deploy.recorder.recorder import read_log
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.common.files import replacing
 
-KINDS = {
+JSON_TYPES = {
     "double": "number",
     "int64_t": "integer",
     "int32_t": "integer",
     "int16_t": "integer",
     "int8_t": "integer",
 }
+"""JSON types of LCM's types; all others are strings."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A message for viewers: where it was heard, what it is, when [ns], and its content."""
+class McapMessage:
+    """One message of an MCAP file."""
 
     topic: str
     kind: str
+    """Name of the schema."""
     schema: dict[str, object]
+    """JSON schema of the content."""
     time_ns: int
+    """Time of recording [ns]."""
     content: dict[str, object]
 
 
 def export(log: Path, path: Path) -> int:
-    """Write a log as MCAP; return how many messages it has."""
-    return write(_entries(log), path)
+    """Write a log as MCAP; return its number of messages."""
+    return write(_messages(log), path)
 
 
-def write(entries: Iterable[Entry], path: Path) -> int:
-    """Write messages, whole or not at all; return how many. A topic's schema is that of its first message."""
+def write(messages: Iterable[McapMessage], path: Path) -> int:
+    """Write a complete file or none; return the number of messages.
+
+    The schema of a topic is that of its first message.
+    """
     try:
         from mcap.writer import Writer
     except ImportError as error:
@@ -54,49 +61,54 @@ def write(entries: Iterable[Entry], path: Path) -> int:
         writer = Writer(file)
         writer.start()
         channels: dict[str, int] = {}
-        for entry in entries:
-            if entry.topic not in channels:
-                schema = writer.register_schema(
-                    entry.kind, "jsonschema", json.dumps(entry.schema).encode()
-                )
-                channels[entry.topic] = writer.register_channel(entry.topic, "json", schema)
-            body = json.dumps(entry.content, allow_nan=False).encode()
-            writer.add_message(channels[entry.topic], entry.time_ns, body, entry.time_ns)
+        for message in messages:
+            topic = message.topic
+            if topic not in channels:
+                text = json.dumps(message.schema).encode()
+                schema = writer.register_schema(message.kind, "jsonschema", text)
+                channels[topic] = writer.register_channel(topic, "json", schema)
+            body = json.dumps(message.content, allow_nan=False).encode()
+            writer.add_message(channels[topic], message.time_ns, body, message.time_ns)
             count += 1
         writer.finish()
     return count
 
 
 def json_schema(kind: type) -> dict[str, object]:
-    """Describe a generated class to a viewer."""
+    """Return the JSON schema of a generated class."""
     properties: dict[str, object] = {}
     fields = zip(kind.__slots__, kind.__typenames__, kind.__dimensions__, strict=True)  # type: ignore[attr-defined]
     for name, typename, dimensions in fields:
-        single = {"type": KINDS.get(typename, "string")}
-        array = dimensions is not None and typename != "byte"
-        properties[name] = {"type": "array", "items": single} if array else single
+        single = {"type": JSON_TYPES.get(typename, "string")}
+        if dimensions is not None and typename != "byte":
+            properties[name] = {"type": "array", "items": single}
+        else:
+            properties[name] = single
     return {"type": "object", "properties": properties}
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401  # whatever messages are made of
-    """Return arrays as lists, bytes as hexadecimal digits, and what is no number as null: JSON knows none of them."""
+def plain(value: Any) -> Any:  # noqa: ANN401  # JSON
+    """Return a value for JSON: bytes as hexadecimal digits, NaN and infinity as null."""
     if isinstance(value, dict):
         return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [
-            plain(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)
-        ]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, np.generic):
         return plain(value.item())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
-def _entries(log: Path) -> Iterator[Entry]:
+def _messages(log: Path) -> Iterator[McapMessage]:
     schemas = {name: json_schema(kind) for name, kind in CHANNELS.items()}
     for when, name, data in read_log(log):
         message = decode(name, data)
         if message is not None:
             content = {field: plain(getattr(message, field)) for field in message.__slots__}
-            yield Entry(name, CHANNELS[name].__name__, schemas[name], when * 1000, content)
+            kind = CHANNELS[name].__name__
+            yield McapMessage(name, kind, schemas[name], when * 1000, content)

@@ -14,7 +14,7 @@ from pathlib import Path
 from deploy.robots.odri.wire.wire_recorder import replay
 from solo_doi.common.errors import SoloError, one_line
 
-from .mcap_log import Entry, plain, write
+from .mcap_log import McapMessage, plain, write
 
 TOPICS = {
     "Init": "wire/init",
@@ -22,28 +22,26 @@ TOPICS = {
     "CommandPacket": "wire/command",
     "SensorPacket": "wire/sensor",
 }
-"""Everything else is under `wire/malformed`."""
+"""Topics of decoded packets; all others are in `wire/malformed`."""
 
 
-def entries(recording: Path) -> Iterator[Entry]:
-    """Read a recording through the decoders; motors are in the board's order, units are those of the packets."""
+def messages(recording: Path) -> Iterator[McapMessage]:
+    """Decode a recording; motors are in the board's order, units are those of the packets."""
     for record in replay(recording):
         kind = type(record.packet).__name__
         content = plain(asdict(record.packet)) | {"from_pc": record.from_pc}
-        yield Entry(
-            TOPICS.get(kind, "wire/malformed"), kind, schema(content), record.time_ns, content
-        )
+        topic = TOPICS.get(kind, "wire/malformed")
+        yield McapMessage(topic, kind, schema(content), record.time_ns, content)
 
 
 def schema(value: object) -> dict[str, object]:
-    """Describe a value to a viewer."""
+    """Return the JSON schema of a value."""
     if isinstance(value, dict):
-        return {
-            "type": "object",
-            "properties": {name: schema(part) for name, part in value.items()},
-        }
+        properties = {name: schema(part) for name, part in value.items()}
+        return {"type": "object", "properties": properties}
     if isinstance(value, list):
-        return {"type": "array", "items": schema(value[0]) if value else {}}
+        items = schema(value[0]) if value else {}
+        return {"type": "array", "items": items}
     if isinstance(value, bool):
         return {"type": "boolean"}
     return {"type": "string" if isinstance(value, str) else "number"}
@@ -62,7 +60,7 @@ def main() -> None:
             f"{arguments.recording}: no such file. Expected a recording by "
             "`python -m deploy.robots.odri.wire.wire_recorder`."
         )
-    count = write(entries(arguments.recording), arguments.mcap)
+    count = write(messages(arguments.recording), arguments.mcap)
     sys.stdout.write(f"{arguments.mcap}: {count} packets\n")
 
 

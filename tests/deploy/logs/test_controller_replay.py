@@ -128,7 +128,7 @@ def test_a_log_that_cannot_be_run_again_can_be_looked_at(
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     assert exit_.value.code == 1
-    assert "begins at tick 2; only a log from the start can be run again" in capsys.readouterr().err
+    assert "begins at tick 2; only a log from the start can be replayed" in capsys.readouterr().err
     assert (folder / "log.mcap").stat().st_size > 1000
 
 

@@ -14,7 +14,7 @@ from mcap.reader import make_reader
 from deploy.common.robot_error import RobotError
 from deploy.logs import wire_mcap
 from deploy.logs.mcap_log import write
-from deploy.logs.wire_mcap import entries, schema
+from deploy.logs.wire_mcap import messages, schema
 from deploy.robots.odri.drivers.native_board import NativeBoard
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire import wire_recorder as recorder
@@ -207,7 +207,7 @@ def test_a_recording_goes_into_viewers(tmp_path: Path) -> None:
     What no decoder accepts is there, too.
     """
     written(tmp_path / "wire.pcap")
-    assert write(entries(tmp_path / "wire.pcap"), tmp_path / "wire.mcap") == len(FRAMES)
+    assert write(messages(tmp_path / "wire.pcap"), tmp_path / "wire.mcap") == len(FRAMES)
     with (tmp_path / "wire.mcap").open("rb") as file:
         rows = [
             (channel.topic, json.loads(message.data))
