@@ -20,7 +20,7 @@ from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import OPERATOR, Request
 from deploy.messages.operator_request import OperatorRequest, operator_message
-from deploy.robots.odri.bring_up.bring_up import Stage
+from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.odri.drivers.native_board import NativeBoard
 from deploy.robots.odri.solo12 import Solo12
 from deploy.robots.odri.wire.ethernet import Frame

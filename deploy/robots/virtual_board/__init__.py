@@ -1,1 +1,1 @@
-"""A master board without metal: both wire protocols, states, watchdogs and faults, before a simulated Solo12."""
+"""Virtual master board with a simulated Solo12: both protocols, states, watchdogs, faults."""

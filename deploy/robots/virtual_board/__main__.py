@@ -1,7 +1,7 @@
-"""A virtual ODRI master board with a simulated Solo12: test any controller that speaks to the real one.
+"""Virtual ODRI master board with a simulated Solo12, to test any controller of the real one.
 
 python -m deploy.robots.virtual_board --veth -- COMMAND      # COMMAND finds the board on esolo0
-unshare -Urn python -m deploy.robots.virtual_board --veth -- COMMAND      # the same without any rights
+unshare -Urn python -m deploy.robots.virtual_board --veth -- COMMAND    # the same without rights
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from .veth import BOARD_END, PC_END, veth_pair
 from .virtual_robot import BOARD_MAC
 
 PRIORITY = 70
-"""Above everything on the PC: a real board has a processor of its own."""
+"""Above all processes of the PC: a real board has its own processor."""
 KILLED = 137
-"""Exit code of a program that was killed, as shells have it."""
+"""Exit code of a killed program, as in shells."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -59,7 +59,7 @@ def parse_arguments() -> argparse.Namespace:
         help=f"make the cable first: {PC_END} for the PC, {BOARD_END}",
     )
     parser.add_argument(
-        "--protocol", type=int, choices=(3, 4), default=4, help="which the firmware speaks"
+        "--protocol", type=int, choices=(3, 4), default=4, help="protocol of the firmware"
     )
     parser.add_argument(
         "--clock",
@@ -68,18 +68,24 @@ def parse_arguments() -> argparse.Namespace:
         help="lock-step: a tick per packet",
     )
     parser.add_argument(
-        "--lower-after", type=float, help="seconds from calibration until the crane lets it down"
+        "--lower-after",
+        type=float,
+        help="time from calibration until the crane lowers the robot [s]",
     )
     parser.add_argument(
-        "--spread", type=float, default=0.1, help="how exactly joints were put to zero [rad]"
+        "--spread", type=float, default=0.1, help="largest error of the zero pose [rad]"
     )
     parser.add_argument(
         "--put-back", action="store_true", help="joints are put to zero again when motors are off"
     )
     parser.add_argument(
-        "--turn-after", type=float, help="seconds until each joint is turned once, the nose lifted"
+        "--turn-after",
+        type=float,
+        help="time until each joint is turned once and the nose lifted [s]",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of starting pose and sensor errors")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of starting pose and sensor errors"
+    )
     parser.add_argument(
         "--event", action="append", default=[], help="name=value@seconds of board time, see below"
     )
@@ -94,7 +100,8 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Run until stopped, or until the given command ends; return its exit code."""
-    arguments, parent = parse_arguments(), Parent()
+    arguments = parse_arguments()
+    parent = Parent()
     random = np.random.default_rng(arguments.seed)
     first, again = random.uniform(-arguments.spread, arguments.spread, (2, NUM_JOINTS))
     config = BodyConfig(
@@ -121,18 +128,22 @@ def main() -> int:
 
 
 class _Command:
-    """The program beside the board, or none. Who asks the board to end means this one, which may need it until then."""
+    """Program beside the board, or none.
+
+    A request to end goes to this program first, which may need the board until its end.
+    """
 
     def __init__(self, words: list[str], parent: Parent) -> None:
-        """Start it; it is also asked to end when the board's own parent is gone, as nobody else is left to do that."""
-        self._parent, self._asked = parent, False
+        """Start it; it is also asked to end when the parent of the board is gone."""
+        self._parent = parent
+        self._asked = False
         self.process = process = subprocess.Popen(words, env=naming_parent()) if words else None
         if process is not None:
             on_ending(lambda number, _: ask_to_end(process, number))
 
     @property
     def over(self) -> bool:
-        """Whether the board is no longer needed."""
+        """True if the board is no longer needed."""
         if self.process is None:
             return self._parent.gone
         if self._parent.gone and not self._asked:
@@ -142,16 +153,20 @@ class _Command:
 
 
 def _run(
-    arguments: argparse.Namespace, lock_step: LockStep, link: EthernetLink, schedule: FaultSchedule, track: TruePath,
+    arguments: argparse.Namespace,
+    lock_step: LockStep,
+    link: EthernetLink,
+    schedule: FaultSchedule,
+    track: TruePath,
     parent: Parent,
-) -> int:  # fmt: skip
+) -> int:
     sys.stdout.write(
         f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}\n"
     )
     sys.stdout.flush()
     command = _Command(arguments.command, parent)
     serve = serve_lock_step if arguments.clock == "lock-step" else serve_by_clock
-    if arguments.clock == "wall":  # after its command has started, which shall not inherit this
+    if arguments.clock == "wall":  # after the start of the command, which must not inherit it
         for refusal in prepare(PRIORITY):
             sys.stdout.write(f"{refusal}\n")
 
@@ -164,14 +179,14 @@ def _run(
     except KilledError:
         if command.process is None:
             os._exit(KILLED)
-        # Its command lives on alone: how it notices is what the event is for.
-    except KeyboardInterrupt:  # with a command it gets the signal
+        # The command continues without a board; this event tests how it detects that.
+    except KeyboardInterrupt:  # a command gets the signal itself
         return 0
     return command.process.wait() if command.process is not None else 0
 
 
 def report(lock_step: LockStep, track: TruePath) -> dict[str, object]:
-    """Return the true state of robot and board, now and when a PC was last obeyed."""
+    """Return the true state of robot and board, now and while a PC last had control."""
     board = lock_step.board
     motion = board.body.plant.motion()
     return {

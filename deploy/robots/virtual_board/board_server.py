@@ -1,4 +1,4 @@
-"""Put a board on a network interface, in lock-step with its PC or by the clock."""
+"""Connection of a virtual board to a network interface, in lock-step or in real time."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from .fault_switches import FaultSchedule
 from .memory_link import LockStep
 
 REPEAT = 0.02
-"""How long a board in lock-step waits for the PC before it looks whether to stop, and repeats itself [s]."""
+"""Wait for the PC in lock-step before the last packet is repeated [s]."""
 REPEATED = 0x88B6
-"""Ethernet type of repetitions: of the two that are free for experiments the one that the board does not use."""
+"""Ethertype of repetitions: the second of the two that are reserved for experiments."""
 LARGEST_DELAY = 5 * TICK
-"""A late clock catches up to this; what is beyond is left out, for a real board is never late [s]."""
+"""Largest delay that is caught up; further ticks are skipped, as a real board is never late [s]."""
 
 
 def serve_lock_step(
     lock_step: LockStep, link: EthernetLink, schedule: FaultSchedule, stop: Callable[[], bool]
 ) -> None:
-    """Make one tick per frame that comes, as fast as they come.
+    """Make one tick per received frame.
 
-    A PC that is late gets the last measurements again, under the same number: the vendor's library closes the
-    connection when it has heard nothing for 50 ms by its own clock, which in lock-step means nothing. They are of
-    another Ethernet type, at which that library does not look, so that they pile up before nobody else.
+    A PC that is late gets the last measurements again, with the same index: the vendor's library
+    closes the connection after 50 ms of silence by its own clock, which has no meaning in
+    lock-step. Repetitions have another ethertype: the vendor's library accepts any type, and
+    programs that filter by type do not receive them.
     """
     last: list[bytes] = []
     while not stop():
@@ -44,7 +45,7 @@ def serve_lock_step(
 def serve_by_clock(
     lock_step: LockStep, link: EthernetLink, schedule: FaultSchedule, stop: Callable[[], bool]
 ) -> None:
-    """Make one tick per millisecond; those left out because this machine was late are counted."""
+    """Make one tick per millisecond; count ticks that were skipped because the host was late."""
     board = lock_step.board
     deadline = time.monotonic()
     while not stop():

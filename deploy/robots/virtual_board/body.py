@@ -1,4 +1,4 @@
-"""All that hangs on the board's SPI and serial lines: drivers and motors of a simulated Solo12, IMU, power board."""
+"""Devices behind the virtual board: drivers and motors of a simulated Solo12, IMU, power board."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ from .simulated_person import PersonConfig, SimulatedPerson
 from .virtual_robot import INDEX_ANGLES
 
 FULL_BATTERY = 24.0
-"""[V]"""
+"""Voltage of a full battery [V]."""
 BATTERY_RESISTANCE = 0.05
-"""Assumed [ohm]."""
+"""Internal resistance of the battery, assumed [ohm]."""
 IDLE_CURRENT = 0.4
-"""Of the electronics, assumed [A]."""
+"""Current of the electronics, assumed [A]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """Which motor moves which joint, and with which sign."""
+    """Assignment of motors to joints."""
 
     motor_of_joint: NDArray[np.intp] = field(default_factory=lambda: MOTOR_OF_JOINT)
+    """Number of the motor of each joint, (12,)."""
     sign: Array = field(default_factory=lambda: SIGN)
+    """Direction of each motor relative to its joint, +1 or -1, (12,)."""
 
     @cached_property
     def _joint_of_motor(self) -> NDArray[np.intp]:
@@ -51,41 +53,44 @@ class Wiring:
         return self.sign * TORQUE_PER_AMPERE
 
     def to_motors(self, joints: Array) -> Array:
-        """Angles or velocities of rotors, in the board's order, from those of joints."""
+        """Convert angles or velocities of joints to those of rotors, in the board's order."""
         return self._gear_of_motor * joints[self._joint_of_motor]
 
     def torques(self, currents: Array) -> Array:
-        """Torques of joints from currents of motors, in the board's order [N m]."""
+        """Convert motor currents, in the board's order [A], to joint torques [N m]."""
         return self._torque_per_ampere * currents[self.motor_of_joint]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BodyConfig:
-    """Which Solo12 the board is bolted to."""
+    """Settings of the simulated Solo12."""
 
     start_pose: Array = field(default_factory=lambda: np.zeros(NUM_JOINTS))
-    """Joint angles at power-up, where a person put them [rad]."""
+    """Joint angles at power-up, as set by a person [rad]."""
     index_angles: Array = field(default_factory=lambda: np.array(INDEX_ANGLES))
-    """Joint angles of index pulses; each comes again every 40 degrees [rad]."""
+    """Joint angles of index pulses, which repeat every 40 degrees [rad]."""
     person: PersonConfig = field(default_factory=PersonConfig)
-    """Who puts joints where they belong."""
+    """Actions of the simulated person."""
     wiring: Wiring = field(default_factory=Wiring)
-    """How the motors are truly plugged in: as on every Solo12, unless somebody was careless."""
+    """True wiring of the motors; tests swap motors to simulate an assembly error."""
     imu_mounting: Array = field(default_factory=lambda: IDENTITY)
-    """Rotation from the IMU's axes to the base, a quaternion; they should be the same."""
+    """Rotation from the IMU's axes to the base, as a quaternion; identity if mounted correctly."""
     height: float = HANGING
-    """Of the base while it hangs from the crane [m]."""
+    """Height of the base while it hangs from the crane [m]."""
     lower_after: float | None = None
-    """How long after the last motor was calibrated the crane puts the robot down; never if not given [s]."""
+    """Time from the calibration of the last motor until the crane lowers the robot [s].
+
+    The robot stays on the crane if None.
+    """
     seed: int = 0
-    """Of sensor errors."""
+    """Seed of sensor errors."""
 
 
 class Body:
-    """Advances by one tick per command of the board."""
+    """Simulated hardware behind the board, advanced by one `tick` per millisecond."""
 
     def __init__(self, config: BodyConfig) -> None:
-        """Power up."""
+        """Power up the hardware."""
         self.config = config
         self.plant = Plant(config.start_pose, config.height)
         self.imu = Imu(np.random.default_rng(config.seed), config.imu_mounting)
@@ -94,32 +99,32 @@ class Body:
             to_motors(config.index_angles), to_motors(self.plant.joint_position)
         )
         self.battery = FULL_BATTERY
-        """Voltage without load [V]."""
+        """Battery voltage without load [V]."""
         self._energy = self._calibrated_for = 0.0
         self._power = self._read_power()
-        self._felt = self.imu.read(self.plant.body())
+        self._imu_reading = self.imu.read(self.plant.body())
         self._person = SimulatedPerson(self.plant, config.person)
 
     def tick(self, command: CommandPacket | None) -> None:
-        """Advance by a millisecond, the drivers having got a packet or not."""
+        """Advance by a millisecond; `command` is None if the drivers get no packet."""
         self.drivers.tick(command)
-        # What the board sends by itself, while no PC commands it, has no session.
+        # Without a PC, the board sends its own commands, which have session 0.
         connected = command is not None and command.session != 0
         self._person.tick(motors_on=self.drivers.any_enabled, connected=connected)
         self.plant.tick(self._torques, self._observe)
         self._power = self._read_power()
-        self._felt = self.imu.read(self.plant.body())
+        self._imu_reading = self.imu.read(self.plant.body())
         if self.drivers.calibrated:
             self._calibrated_for += TICK
         if self.config.lower_after is not None and self._calibrated_for >= self.config.lower_after:
             self.plant.lower()
 
     def reading(self) -> dict[str, Any]:
-        """Return what drivers, IMU and power board report, as fields of a sensor packet."""
-        return {**self.drivers.reading(), "imu": self._felt, "power": self._power}
+        """Return measurements of drivers, IMU and power board, as fields of a sensor packet."""
+        return {**self.drivers.reading(), "imu": self._imu_reading, "power": self._power}
 
     def power_cycle(self) -> None:
-        """Switch all electronics off and on; the robot stays where it is."""
+        """Switch all electronics off and on; the robot does not move."""
         self.drivers.power_cycle(self.config.wiring.to_motors(self.plant.joint_position))
         self.imu.power_cycle()
         self._energy = self._calibrated_for = 0.0

@@ -1,37 +1,42 @@
-"""The crane a Solo12 hangs from while its motors move by themselves, as a spring between hook and base."""
+"""Crane from which a Solo12 hangs during bring-up: a spring between hook and base."""
 
 from __future__ import annotations
 
 from .crane_timing import SLACK_TIME, SPEED
 
-STIFFNESS, DAMPING = 3000.0, 150.0
-"""Of the rope and of the hand that keeps the robot from swinging [N/m], [N s/m]."""
-TURN_STIFFNESS, TURN_DAMPING = 60.0, 1.5
-"""[N m/rad], [N m s/rad]"""
+STIFFNESS = 3000.0
+"""Stiffness of the rope [N/m]."""
+DAMPING = 150.0
+"""Damping of the hand that keeps the robot from swinging [N s/m]."""
+TURN_STIFFNESS = 60.0
+"""Stiffness against rotation of the base [N m/rad]."""
+TURN_DAMPING = 1.5
+"""Damping of rotation of the base [N m s/rad]."""
 
 
 class Crane:
-    """Holds a base at a height, lowers it on request, and lets go when the rope is slack."""
+    """Holds a base at a height, lowers it on request, and releases it when the rope is slack."""
 
     def __init__(self, height: float, weight: float) -> None:
-        """Hold a robot of this weight with its base at a height [m], [N]."""
-        self._height, self._weight = height, weight
+        """Hold the base of a robot at a height [m]; the weight is that of the robot [N]."""
+        self._height = height
+        self._weight = weight
         self._lowering = False
         self._slack = 0.0
         self.released = False
         self.pitch = 0.0
-        """How far the robot is kept from level, about its y axis: negative lifts the nose [rad]."""
+        """Angle about the y axis at which the robot is held; negative lifts the nose [rad]."""
 
     def lower(self) -> None:
-        """Begin to put the robot down."""
+        """Start to lower the robot."""
         self._lowering = True
 
     def wrench(
         self, place: list[float], linear_w: list[float], angular_w: list[float], step: float
     ) -> list[float]:
-        """Force and torque on the base in the world frame, for one physics step before the robot is released.
+        """Return force and torque on the base in the world frame for one physics step.
 
-        A place is position and quaternion. Plain numbers: with arrays of three it took four times as long.
+        `place` is position and quaternion. Plain floats are four times as fast as small arrays.
         """
         if self._lowering:
             self._height -= SPEED * step
@@ -46,7 +51,7 @@ class Crane:
         return [force_x, force_y, force_z, *self._torque(quaternion, angular_w)]
 
     def _torque(self, quaternion: list[float], angular_w: list[float]) -> list[float]:
-        """Turn back to level: for small turns, twice the vector part is the rotation vector."""
+        """Rotate back to level: for small angles, twice the vector part is the rotation vector."""
         w, x, y, z = quaternion
         twice = 2.0 if w > 0.0 else -2.0
         return [

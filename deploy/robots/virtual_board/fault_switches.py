@@ -1,4 +1,4 @@
-"""What can be made to happen to a running board, by name: faults of cable, board, drivers, sensors; and the crane."""
+"""Events for a running board, by name: faults of cable, board, drivers and sensors; the crane."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .memory_link import LockStep
 
 
 class KilledError(Exception):
-    """The board is to die without a word."""
+    """The board must end at once, as if its process was killed."""
 
 
 def _wires(field: str) -> Callable[[LockStep, float], None]:
@@ -68,12 +68,14 @@ def _push(lock_step: LockStep, value: float) -> None:
 
 @dataclass(frozen=True)
 class FaultSwitch:
-    """Something that can be made to happen."""
+    """Event that can be triggered in a running board."""
 
     meaning: str
+    """Help text."""
     act: Callable[[LockStep, float], None]
+    """Trigger the event with a value."""
     largest: float = 1.0
-    """Values go from 0 to this."""
+    """Largest value; the smallest is 0."""
 
 
 SWITCHES = {
@@ -81,11 +83,11 @@ SWITCHES = {
     "duplicate": FaultSwitch("fraction of packets that come twice, both ways", _wires("duplicate")),
     "corrupt": FaultSwitch("fraction of packets with changed bytes, both ways", _wires("corrupt")),
     "delay": FaultSwitch(
-        "packets by which all others come late, both ways", _wires("delay"), largest=1000
+        "delay of all packets, counted in packets, both ways", _wires("delay"), largest=1000
     ),
-    "kill": FaultSwitch("end the board's program without a word", _kill),
+    "kill": FaultSwitch("end the board's program at once", _kill),
     "power-cycle": FaultSwitch("electronics off and on", _power_cycle),
-    "stall": FaultSwitch("1: the board hangs, 0: it goes on", _stall),
+    "stall": FaultSwitch("1: the board hangs, 0: it continues", _stall),
     "link-down": FaultSwitch("1: cable out, 0: cable in", _link),
     "dead-driver": FaultSwitch(
         "number of a driver that stops answering", _dead_driver, largest=NUM_DRIVERS - 1
@@ -93,7 +95,7 @@ SWITCHES = {
     "encoder-error": FaultSwitch(
         "number of a motor whose encoder fails", _encoder, largest=NUM_MOTORS - 1
     ),
-    "imu-freeze": FaultSwitch("1: the IMU's values stay as they are, 0: not", _imu_freeze),
+    "imu-freeze": FaultSwitch("1: the IMU repeats its last values, 0: not", _imu_freeze),
     "battery": FaultSwitch("voltage of the battery without load", _battery, largest=100),
     "lower": FaultSwitch("put the robot on the ground", _lower),
     "push": FaultSwitch("sideways velocity given to the base [m/s]", _push, largest=10),
@@ -102,15 +104,18 @@ SWITCHES = {
 
 @dataclass(frozen=True)
 class FaultEvent:
-    """A switch, its value, and when."""
+    """Scheduled use of a switch."""
 
     tick: int
+    """Time, in ticks of the board."""
     name: str
+    """Name of the switch."""
     value: float
+    """Value for the switch."""
 
     @classmethod
     def parse(cls, text: str) -> FaultEvent:
-        """Read `name=value@seconds`; the value is 1 if not given."""
+        """Parse `name=value@seconds`; the value is 1 by default."""
         what, _, when = text.partition("@")
         name, _, value = what.partition("=")
         if name not in SWITCHES:
@@ -123,20 +128,21 @@ class FaultEvent:
             ) from None
         if not 0 <= event.value <= SWITCHES[name].largest or event.tick < 0:
             raise SoloError(
-                f"{text!r}: expected a value from 0 to {SWITCHES[name].largest} and a time from 0 on."
+                f"{text!r}: expected a value from 0 to {SWITCHES[name].largest} "
+                "and a time from 0 on."
             )
         return event
 
 
 class FaultSchedule:
-    """Events in the order of time, counted in the board's ticks, so that lock-step repeats them exactly."""
+    """Events in the order of time, in ticks of the board, so that lock-step is reproducible."""
 
     def __init__(self, events: list[FaultEvent]) -> None:
-        """Keep the events that are still to come."""
+        """Sort the events by time."""
         self._events = sorted(events, key=lambda event: event.tick)
 
     def act(self, lock_step: LockStep) -> None:
-        """Do what is due."""
+        """Trigger all events that are due."""
         while self._events and self._events[0].tick <= lock_step.board.ticks:
             event = self._events.pop(0)
             SWITCHES[event.name].act(lock_step, event.value)

@@ -1,4 +1,4 @@
-"""A bad cable: payloads that are dropped, delayed, doubled or changed on their way, by a seeded draw."""
+"""Simulation of a bad cable: payloads are randomly dropped, delayed, duplicated or changed."""
 
 from __future__ import annotations
 
@@ -10,32 +10,37 @@ import numpy as np
 
 @dataclass(kw_only=True)
 class WireFaults:
-    """What happens to a payload; each a probability, except the delay."""
+    """Faults of one direction of the cable."""
 
     drop: float = 0.0
+    """Probability that a payload is lost."""
     duplicate: float = 0.0
+    """Probability that a payload arrives twice."""
     corrupt: float = 0.0
-    """One to four bytes are changed; the length stays."""
+    """Probability that one to four bytes are changed; the length stays."""
     delay: int = 0
-    """Payloads that must follow before one arrives."""
+    """Number of payloads that must follow before one arrives."""
 
 
 class FaultyWire:
     """One direction of the cable."""
 
     def __init__(self, faults: WireFaults, seed: int = 0) -> None:
-        """Begin with an empty cable."""
+        """Start with an empty cable."""
         self.faults = faults
         self._random = np.random.default_rng(seed)
         self._under_way: deque[bytes] = deque()
 
     def pass_on(self, payload: bytes) -> list[bytes]:
-        """Put a payload in; return what comes out at the other end, in order."""
-        faults, random = self.faults, self._random
+        """Send a payload; return the payloads that arrive at the other end, in order."""
+        faults = self.faults
+        random = self._random
         if random.random() >= faults.drop:
             if random.random() < faults.corrupt:
                 payload = self._corrupted(payload)
-            self._under_way.extend([payload] * (2 if random.random() < faults.duplicate else 1))
+            self._under_way.append(payload)
+            if random.random() < faults.duplicate:
+                self._under_way.append(payload)
         out = []
         while len(self._under_way) > faults.delay:
             out.append(self._under_way.popleft())

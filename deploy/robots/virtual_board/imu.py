@@ -1,4 +1,4 @@
-"""The IMU's errors and habits: bias, noise, attitude at half the rate, heading zero at power-up, silent failure."""
+"""Simulated IMU: bias, noise, attitude at half the rate, zero heading at power-up, freezing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from solo_doi.solo12.rotations import IDENTITY, matrix
 
 from .plant import BodyMotion
 
-GYROSCOPE_NOISE, GYROSCOPE_BIAS = 0.005, 0.005
-"""Standard deviations [rad/s]."""
-ACCELERATION_NOISE, ACCELERATION_BIAS = 0.03, 0.05
-"""Standard deviations [m/s^2]."""
+GYROSCOPE_NOISE = 0.005
+"""Standard deviation of the gyroscope's noise [rad/s]."""
+GYROSCOPE_BIAS = 0.005
+"""Standard deviation of the gyroscope's bias [rad/s]."""
+ACCELERATION_NOISE = 0.03
+"""Standard deviation of the accelerometer's noise [m/s^2]."""
+ACCELERATION_BIAS = 0.05
+"""Standard deviation of the accelerometer's bias [m/s^2]."""
 ATTITUDE_NOISE = 0.0005
 """Standard deviation of the filter's angles [rad]."""
 ATTITUDE_PERIOD = 2
@@ -24,34 +28,33 @@ UP_W = np.array([0.0, 0.0, GRAVITY])
 
 
 class Imu:
-    """Turns true motion of the base into what the IMU sends.
+    """Converts the true motion of the base to measurements.
 
-    Products are written as `dot`, which takes a third of the time of `@` on three numbers.
+    Products use `dot`, which takes a third of the time of `@` on three numbers.
     """
 
     def __init__(self, random: np.random.Generator, mounting: Array = IDENTITY) -> None:
         """Draw biases; `mounting` is the rotation from the IMU's axes to the base."""
         self._random = random
-        self._to_imu = matrix(mounting)  # a row vector times it: from base to IMU
+        self._to_imu = matrix(mounting)  # for row vectors: from base to IMU
         self._gyroscope_bias = random.normal(0.0, GYROSCOPE_BIAS, 3)
         self._acceleration_bias = random.normal(0.0, ACCELERATION_BIAS, 3)
         self.frozen = False
-        """A dead IMU leaves the board repeating its last values."""
+        """True for a failed IMU: the board then repeats the last values."""
         self.power_cycle()
 
     def power_cycle(self) -> None:
-        """Call the present heading zero."""
+        """Set the present heading to zero."""
         self._heading: float | None = None
         self._ticks = 0
         self._last: ImuReading | None = None
 
     def read(self, body: BodyMotion) -> ImuReading:
-        """Return this tick's values."""
+        """Return the measurements of this tick."""
         if self.frozen and self._last is not None:
             return self._last
-        rotation = body.rotation_wb.dot(
-            self._to_imu
-        )  # from IMU to world; a row vector times it: from world to IMU
+        # From IMU to world; for row vectors, from world to IMU.
+        rotation = body.rotation_wb.dot(self._to_imu)
         linear = (
             body.acceleration_w.dot(rotation)
             + self._acceleration_bias
@@ -73,14 +76,11 @@ class Imu:
         return self._last
 
     def _attitude(self, rotation: Array) -> Array:
-        (xx, _, _), (yx, _, _), (zx, zy, zz) = (
-            rotation.tolist()
-        )  # the world's axes, seen from the IMU
-        roll, pitch, yaw = (
-            math.atan2(zy, zz),
-            -math.asin(min(1.0, max(-1.0, zx))),
-            math.atan2(yx, xx),
-        )
+        # The world's axes in the frame of the IMU.
+        (xx, _, _), (yx, _, _), (zx, zy, zz) = rotation.tolist()
+        roll = math.atan2(zy, zz)
+        pitch = -math.asin(min(1.0, max(-1.0, zx)))
+        yaw = math.atan2(yx, xx)
         if self._heading is None:
             self._heading = yaw
         turned = (yaw - self._heading + math.pi) % math.tau - math.pi

@@ -1,4 +1,4 @@
-"""The master board itself: sessions, states and watchdogs, one `tick` per millisecond, as its firmware has them."""
+"""Simulated master board: sessions, states and watchdogs of the firmware, one `tick` per ms."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from deploy.robots.odri.wire.protocol import (
 from .body import Body
 
 AUTODETECT_TICKS = 50
+"""Duration of the search for drivers [ticks]."""
 ACK_TIMEOUT = 1000
-"""Ticks an acknowledged session waits for its first command."""
+"""Longest wait of an acknowledged session for its first command [ticks]."""
 CONTROL_TIMEOUT = 20
-"""Ticks without a command after which the motors are switched off."""
+"""Time without a command after which the motors are switched off [ticks]."""
 
 
 class BoardState(Enum):
-    """What the board waits for."""
+    """States of the firmware."""
 
     WAITING_FOR_INIT = "waiting for init"
     AUTODETECT = "looking for drivers"
@@ -39,32 +40,33 @@ class BoardState(Enum):
 
 
 COMMAND_TIMEOUT_TICKS = {BoardState.SENDING_ACK: ACK_TIMEOUT, BoardState.ACTIVE: CONTROL_TIMEOUT}
-"""Ticks without a command that a state allows."""
+"""Longest time without a command in a state [ticks]."""
 SENDS_SENSORS = frozenset({BoardState.AUTODETECT, BoardState.ACTIVE, BoardState.ERROR})
 
 
 class MasterBoard:
-    """Takes payloads from the PC whenever they come, and gives at most one payload per tick."""
+    """Receives payloads of the PC at any time and returns at most one payload per tick."""
 
     def __init__(self, body: Body, protocol: int, *, waits: bool = False) -> None:
-        """Power up a board whose firmware speaks a protocol.
+        """Power up a board with a firmware of a protocol.
 
-        With `waits`, the robot's time begins with the first command: how long a PC took to connect, which no two
-        runs have in common, then changes nothing.
+        With `waits`, the robot's time starts with the first command. The time for connecting, which
+        differs between runs, then has no effect.
         """
-        self.body, self.protocol = body, protocol
+        self.body = body
+        self.protocol = protocol
         self.stalled = False
-        """A board that hangs: takes nothing, sends nothing, and leaves its drivers without packets."""
+        """True for a board that hangs: it receives and sends nothing, also to its drivers."""
         self.ticks = 0
-        """Of the robot's time."""
+        """Robot's time [ticks]."""
         self.sensors_sent = 0
-        """Measurements sent since the PC was acknowledged: the time that a PC in lock-step knows [ticks]."""
+        """Number of sensor packets in this session: the time of a PC in lock-step [ticks]."""
         self._waits = waits
         self._power_up()
 
     def _power_up(self) -> None:
         self.state = self._next = BoardState.WAITING_FOR_INIT
-        self._session = 0  # of the last init
+        self._session = 0  # of the last request
         self._answered_session = 0  # in sensor packets, from the acknowledgement on
         self._drivers = p.ALL_DRIVERS
         self._silent = self._in_state = 0
@@ -77,12 +79,12 @@ class MasterBoard:
         self.body.power_cycle()
 
     def set_link(self, *, up: bool) -> None:
-        """Plug or unplug the cable; the board notices, and demands a new session afterwards."""
+        """Plug or unplug the cable; the board detects it and then requires a new session."""
         if self.state is not BoardState.WAITING_FOR_INIT:
             self._next = BoardState.ERROR if up else BoardState.LINK_DOWN
 
     def receive(self, payload: bytes) -> bytes | None:
-        """Take a payload; return what is answered at once, outside the ticks."""
+        """Process a payload; return an immediate answer, outside the ticks, if there is one."""
         if self.stalled or self.state is BoardState.LINK_DOWN:
             return None
         if len(payload) == p.INIT.itemsize and self.state in (
@@ -98,7 +100,7 @@ class MasterBoard:
         return None
 
     def tick(self) -> bytes | None:
-        """Let a millisecond pass: talk to the drivers, move the robot, and return what is sent to the PC."""
+        """Advance by a millisecond: exchange with the drivers, move the robot, return a payload."""
         if self.stalled:
             self._advance(None)
             return None
@@ -121,12 +123,10 @@ class MasterBoard:
         init = codec.decode_init(payload)
         assert isinstance(init, Init)
         if init.protocol != self.protocol:
-            # Version 4 tells which version it speaks; version 3 says nothing.
-            return (
-                codec.encode_ack(Ack(self.protocol, init.session, self._drivers), 4)
-                if self.protocol >= 4
-                else None
-            )
+            # Version 4 answers with its own version; version 3 does not answer.
+            if self.protocol < 4:
+                return None
+            return codec.encode_ack(Ack(self.protocol, init.session, self._drivers), 4)
         self._session = init.session
         self._next = BoardState.AUTODETECT
         return None
@@ -146,7 +146,8 @@ class MasterBoard:
     def _change_state(self) -> None:
         if self._next is self.state:
             return
-        self.state, self._in_state = self._next, 0
+        self.state = self._next
+        self._in_state = 0
         if self.state is BoardState.AUTODETECT:
             self._drivers = 0
         elif self.state is BoardState.SENDING_ACK:
@@ -155,7 +156,7 @@ class MasterBoard:
             self._sensor_index = self._commands_lost = self._silent = self.sensors_sent = 0
 
     def _next_command(self) -> CommandPacket:
-        """What the drivers get in this tick: the PC's last command as long as it is young, else motors off."""
+        """Return the command for the drivers: the PC's last one until its timeout, else off."""
         if self.state is BoardState.AUTODETECT and self._in_state > AUTODETECT_TICKS:
             self._next = BoardState.SENDING_ACK
         limit = COMMAND_TIMEOUT_TICKS.get(self.state)
@@ -184,8 +185,9 @@ class MasterBoard:
 
 
 def _motors_off() -> CommandPacket:
-    """Return what the board sends to its drivers by itself: the system stays on, no motor is, and nothing times out."""
-    nothing, none = np.zeros(p.NUM_MOTORS), np.zeros(p.NUM_MOTORS, dtype=bool)
+    """Return the board's own command to its drivers: system on, motors off, no timeout."""
+    nothing = np.zeros(p.NUM_MOTORS)
+    none = np.zeros(p.NUM_MOTORS, dtype=bool)
     numbers = dict.fromkeys(("position", "velocity", "current", "kp", "kd", "saturation"), nothing)
     return CommandPacket(
         session=0,

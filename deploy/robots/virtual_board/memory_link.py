@@ -1,4 +1,7 @@
-"""A cable inside one process: the board makes one tick per payload it is sent. Deterministic, and no rights needed."""
+"""Link to a board in the same process, in lock-step: one tick per payload.
+
+It is deterministic and needs no rights.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,34 @@ from .virtual_robot import BOARD_MAC
 
 
 class LockStep:
-    """A board that ticks when it is spoken to, behind a cable that may be bad."""
+    """Board behind a cable that may be bad; it makes one tick per exchange."""
 
     def __init__(self, board: MasterBoard, seed: int = 0) -> None:
         """Connect to a board."""
         self.board = board
         self.left_out = 0
-        """Ticks of the wall clock that the board did not make, as this machine was late."""
-        self.to_board, self.to_pc = (
-            FaultyWire(WireFaults(), seed),
-            FaultyWire(WireFaults(), seed + 1),
-        )
+        """Number of ticks in real time that were skipped because the host was late."""
+        self.to_board = FaultyWire(WireFaults(), seed)
+        self.to_pc = FaultyWire(WireFaults(), seed + 1)
 
     def exchange(self, payload: bytes) -> list[bytes]:
-        """Send a payload; return all that comes back."""
+        """Send a payload; return all payloads that come back."""
         answers: list[bytes | None] = [
             self.board.receive(arrived) for arrived in self.to_board.pass_on(payload)
         ]
         answers.append(self.board.tick())
-        return [
-            out for answer in answers if answer is not None for out in self.to_pc.pass_on(answer)
-        ]
+        arrived: list[bytes] = []
+        for answer in answers:
+            if answer is not None:
+                arrived += self.to_pc.pass_on(answer)
+        return arrived
 
 
 class MemoryLink:
-    """The PC's end of a cable to a board in lock-step; a `BoardLink`."""
+    """PC's end of the link to a board in lock-step; a `BoardLink`."""
 
     malformed = 0
-    """There are no frames, so none can be."""
+    """Always 0: payloads travel without frames."""
 
     def __init__(self, lock_step: LockStep) -> None:
         """Connect."""
@@ -50,10 +53,10 @@ class MemoryLink:
         """Send a payload: the board makes one tick."""
         self._arrived.extend(self._lock_step.exchange(payload))
 
-    def receive(self, timeout: float) -> Frame | None:  # nothing comes while nothing is sent
-        """Return the oldest frame that arrived, or nothing, at once."""
+    def receive(self, timeout: float) -> Frame | None:  # nothing arrives while nothing is sent
+        """Return the oldest frame that arrived, or None, without waiting."""
         return Frame(BOARD_MAC, self._arrived.popleft()) if self._arrived else None
 
     def close(self) -> None:
-        """Unplug."""
+        """Drop all frames that arrived."""
         self._arrived.clear()

@@ -1,8 +1,8 @@
-"""Six driver boards with twelve motors: alignment, encoder index, control law, limits, status, errors.
+"""Simulated driver boards of twelve motors: alignment, index, control law, limits, errors.
 
-Written from the board's side of the wire. Read from the firmware: meaning of every bit and unit. Assumed, because
-the drivers' own firmware was not read: how long alignment takes, that it pulls the rotor to the nearest pole, and
-that the first index since power-up stays the reference.
+Taken from the board's firmware: the meaning of every bit and unit. Assumed, because the drivers'
+own firmware was not available: the duration of alignment, that it pulls the rotor to the nearest
+pole, and that the first index since power-up stays the reference.
 """
 
 from __future__ import annotations
@@ -17,40 +17,44 @@ from solo_doi.solo12.constants import Array, constant
 from solo_doi.solo12.limits import MOTOR_CONSTANT
 
 ALIGNMENT_TICKS = 400
-"""How long a motor that was enabled moves by itself before it is ready [ms]."""
+"""Duration of the alignment of a motor after it is enabled [ticks]."""
 POLE_PAIRS = 12
-"""Rotor positions to which alignment may pull."""
+"""Number of rotor positions per turn to which alignment may pull."""
 ALIGNMENT_CURRENT = 3.0
-"""[A]"""
-ALIGNMENT_KP, ALIGNMENT_KD = 10.0, 0.05
-"""[A/rad], [A s/rad]"""
+"""Current limit of alignment [A]."""
+ALIGNMENT_KP = 10.0
+"""Position gain of alignment [A/rad]."""
+ALIGNMENT_KD = 0.05
+"""Velocity gain of alignment [A s/rad]."""
 COIL_RESISTANCE = 0.3
-"""Assumed [ohm]."""
-ZEROS, UNLIMITED = constant(np.zeros(p.NUM_MOTORS)), constant(np.full(p.NUM_MOTORS, np.inf))
+"""Resistance of a motor's coils, assumed [ohm]."""
+ZEROS = constant(np.zeros(p.NUM_MOTORS))
+UNLIMITED = constant(np.full(p.NUM_MOTORS, np.inf))
 TURN = constant(np.full(p.NUM_MOTORS, tau))
-"""For every motor: numpy takes twice as long over one plain number."""
+"""One turn, per motor: numpy is twice as fast as with a scalar [rad]."""
 
 
 def some(flags: Flags) -> bool:
-    """Whether any of a few flags is set, in a quarter of the time of `any`."""
+    """Return True if any flag is set; four times as fast as `any` for few flags."""
     return bool(np.count_nonzero(flags))
 
 
 class MotorDrivers:
-    """State of the drivers; angles and velocities are the rotors' true ones, in the board's order."""
+    """State of the drivers; angles and velocities are true rotor states, in the board's order."""
 
     def __init__(self, index_angle: Array, angle: Array) -> None:
-        """Power up with rotors at `angle`; index pulses come at `index_angle` and every whole turn from it [rad]."""
+        """Power up with rotors at `angle`; indices are at `index_angle` plus whole turns [rad]."""
         self._index_angle = index_angle
         self.dead: Flags = np.zeros(p.NUM_DRIVERS, dtype=bool)
-        """Drivers that do not answer."""
+        """True for drivers that do not answer, (6,)."""
         self.broken_encoder: Flags = np.zeros(p.NUM_MOTORS, dtype=bool)
-        """Motors whose encoder reports an error."""
+        """True for motors with an encoder error, (12,)."""
         self.power_cycle(angle)
 
     def power_cycle(self, angle: Array) -> None:
-        """Forget everything; encoders count from where the rotors are."""
-        self._zero, self._angle = angle.copy(), angle.copy()
+        """Reset all state; encoders count from the present rotor angles."""
+        self._zero = angle.copy()
+        self._angle = angle.copy()
         self._turns = self._turns_at(angle)
         self._velocity = self._current = ZEROS
         self._aligning = np.zeros(p.NUM_MOTORS, dtype=np.intp)  # ticks left
@@ -59,26 +63,28 @@ class MotorDrivers:
         self._enabled = self._aligns = self._ready = none
         self._seen = self._toggle = none
         self._index = ZEROS  # counter at the first index
-        self._from_index, self._reference = none, ZEROS  # whether and from where positions count
-        self._lowest, self._highest = -UNLIMITED, UNLIMITED  # commanded currents
+        self._from_index = none  # motors that count from their index
+        self._reference = ZEROS  # counter at which positions are zero
+        self._lowest = -UNLIMITED  # limits of currents
+        self._highest = UNLIMITED
         self._error = np.zeros(p.NUM_DRIVERS, dtype=np.intp)
         self._system = np.zeros(p.NUM_DRIVERS, dtype=bool)
         self._silent = 0  # ticks without a packet from the board
         self._command: CommandPacket | None = None
 
     def tick(self, command: CommandPacket | None) -> None:
-        """Take this tick's packet from the board, if it sent one."""
+        """Process this tick's packet from the board; None if it sent none."""
         self._silent = 0 if command is not None else self._silent + 1
         if command is not None:
             self._system = command.system_on & ~self.dead
             if not self.any_enabled and not some(command.motors.enabled):
-                self._error[:] = 0  # errors stay until the motors were switched off
-            self._take(command)
+                self._error[:] = 0  # errors stay until the motors are switched off
+            self._accept(command)
         self._find_errors()
         self._switch()
 
     def currents(self, angle: Array, velocity: Array) -> Array:
-        """Currents (12,) the drivers make at these rotor states; called at their own rate [A]."""
+        """Return the motor currents at these rotor states, (12,) [A]."""
         number = np.count_nonzero(self._enabled)
         if self._command is None or number == 0:
             self._current = ZEROS
@@ -101,8 +107,9 @@ class MotorDrivers:
         return self._current
 
     def observe(self, angle: Array, velocity: Array) -> None:
-        """Count encoders to where the rotors went; called after every physics step."""
-        before, after = self._turns, self._turns_at(angle)
+        """Update the encoders; called after every physics step."""
+        before = self._turns
+        after = self._turns_at(angle)
         crossed = before != after
         if some(crossed):
             at = self._index_angle + tau * np.maximum(before, after) - self._zero
@@ -111,38 +118,40 @@ class MotorDrivers:
             self._seen = self._seen | crossed
             self._toggle = self._toggle ^ crossed
             self._choose_reference()
-        self._angle, self._velocity, self._turns = angle, velocity, after
+        self._angle = angle
+        self._velocity = velocity
+        self._turns = after
 
     @property
     def electrical_power(self) -> float:
-        """What the motors take from the battery: work and heat of the coils [W]."""
-        current = self._current
-        return MOTOR_CONSTANT * float(current @ self._velocity) + COIL_RESISTANCE * float(
-            current @ current
-        )
+        """Power from the battery: mechanical work and heat of the coils [W]."""
+        work = MOTOR_CONSTANT * float(self._current @ self._velocity)
+        heat = COIL_RESISTANCE * float(self._current @ self._current)
+        return work + heat
 
     @property
     def answering(self) -> int:
-        """Which drivers answer the board, as bits."""
+        """Bit mask of the drivers that answer the board."""
         return sum(1 << driver for driver in range(p.NUM_DRIVERS) if not self.dead[driver])
 
     @property
     def any_enabled(self) -> bool:
-        """Whether a motor is switched on."""
+        """True if a motor is switched on."""
         return some(self._enabled)
 
     @property
     def calibrated(self) -> bool:
-        """Whether all motors report positions from their index."""
+        """True if all motors count positions from their index."""
         return np.count_nonzero(self._from_index) == p.NUM_MOTORS
 
     def reading(self) -> dict[str, np.ndarray]:
         """Return the drivers' part of a sensor packet, by field."""
+        error = self._error.copy()
+        if some(self.dead):
+            error[self.dead] = p.ERROR_NO_ANSWER
         return {
             "system_on": self._system,
-            "error": np.where(self.dead, p.ERROR_NO_ANSWER, self._error)
-            if some(self.dead)
-            else self._error.copy(),
+            "error": error,
             "enabled": self._enabled,
             "ready": self._ready,
             "index_seen": self._seen,
@@ -156,11 +165,11 @@ class MotorDrivers:
         return angle - self._zero - self._reference
 
     def _turns_at(self, angle: Array) -> Array:
-        """Whole turns from the index."""
+        """Return whole turns from the index."""
         return np.floor((angle - self._index_angle) / TURN)
 
-    def _take(self, command: CommandPacket) -> None:
-        """Prepare what all evaluations of the control law with a command have in common."""
+    def _accept(self, command: CommandPacket) -> None:
+        """Prepare the evaluation of the control law for a new command."""
         if command is not self._command:
             self._command = command
             self._highest = command.motors.saturation
@@ -195,4 +204,5 @@ class MotorDrivers:
         self._aligns = self._aligning > 0
         pole = tau / POLE_PAIRS
         self._pole = np.where(started, np.rint(self._angle / pole) * pole, self._pole)
-        self._enabled, self._ready = wanted, wanted & ~self._aligns
+        self._enabled = wanted
+        self._ready = wanted & ~self._aligns

@@ -1,4 +1,4 @@
-"""The simulated Solo12 behind the board: MuJoCo with rotor inertia and friction, on a crane until let down."""
+"""Simulated Solo12 in MuJoCo with rotor inertia and friction, on a crane until it is lowered."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from .crane import Crane
 DRIVER_STEPS = 2
 """Physics steps, and evaluations of the drivers' control law, per tick."""
 STEP = 0.001 / DRIVER_STEPS
+"""Physics step [s]."""
 ROTOR_INERTIA = 1e-5
-"""Of one motor with its gears, assumed [kg m^2]."""
-COULOMB_FRICTION, VISCOUS_FRICTION = 0.03, 0.01
-"""At the joint, assumed [N m], [N m s/rad]."""
+"""Inertia of one motor with its gears, assumed [kg m^2]."""
+COULOMB_FRICTION = 0.03
+"""Coulomb friction of a joint, assumed [N m]."""
+VISCOUS_FRICTION = 0.01
+"""Viscous friction of a joint, assumed [N m s/rad]."""
 HOLDING_FRICTION = 5.0
-"""Of a tool that keeps joints in place [N m]."""
+"""Friction of a tool that holds joints [N m]."""
 STRONGEST = 8.0
-"""More torque than any current the wire can ask for [N m]."""
+"""Torque limit of the model, above the largest torque of any command [N m]."""
 NO_SENSORS = int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
 
 Torques = Callable[[Array, Array], Array]
@@ -35,7 +38,7 @@ Observe = Callable[[Array, Array], None]
 
 
 class BodyMotion(NamedTuple):
-    """What an IMU in the base feels."""
+    """Motion of the base as measured by an IMU."""
 
     rotation_wb: Array  # (3, 3) base vectors to world vectors
     angular_velocity_b: Array  # (3,) [rad/s]
@@ -46,14 +49,15 @@ class Plant:
     """One robot: joint torques in, joint and base motion out."""
 
     def __init__(self, pose: Array, height: float = 0.45) -> None:
-        """Hang the robot from a crane, its base at a height, at rest in a pose."""
+        """Hang the robot from a crane at rest, with the base at a height [m], in a pose [rad]."""
         self._model = build_model(SimConfig(physics_dt=STEP, torque_limit=STRONGEST))
-        # The drivers' law is evaluated outside: actuators pass torques on.
-        self._model.actuator_gainprm[:, 0], self._model.actuator_biasprm[:] = 1.0, 0.0
+        # The drivers' control law is evaluated outside, so actuators only apply torques.
+        self._model.actuator_gainprm[:, 0] = 1.0
+        self._model.actuator_biasprm[:] = 0.0
         self._model.dof_armature[6:] = ROTOR_INERTIA * GEAR_RATIO**2
         self._model.dof_damping[6:] = VISCOUS_FRICTION
         self.hold_joints(held=False)
-        # Contact sensors cost a fifth of a step, and only `belly_on_ground` asks them.
+        # Contact sensors take a fifth of a step, and only `belly_on_ground` needs them.
         self._model.opt.disableflags |= NO_SENSORS
         self._data = mujoco.MjData(self._model)
         self._data.qpos[:] = np.concatenate([[0, 0, height], IDENTITY, pose])
@@ -62,19 +66,22 @@ class Plant:
         self._view()
 
     def _view(self) -> None:
-        """Take views of the simulator's arrays once: asking for one by its name makes a new view each time."""
-        data, base = self._data, self._model.body(BASE_NAME).id
-        self._position, self._velocity, self._control = data.qpos[7:], data.qvel[6:], data.ctrl
-        self._place, self._quaternion = data.qpos[:7], data.qpos[3:7]
-        self._linear_w, self._angular_b, self._acceleration_w = (
-            data.qvel[:3],
-            data.qvel[3:6],
-            data.qacc[:3],
-        )
-        self._rotation_wb, self._wrench = data.xmat[base].reshape(3, 3), data.xfrc_applied[base]
+        """Keep views of the simulator's arrays: each access by name would make a new view."""
+        data = self._data
+        base = self._model.body(BASE_NAME).id
+        self._position = data.qpos[7:]
+        self._velocity = data.qvel[6:]
+        self._control = data.ctrl
+        self._place = data.qpos[:7]
+        self._quaternion = data.qpos[3:7]
+        self._linear_w = data.qvel[:3]
+        self._angular_b = data.qvel[3:6]
+        self._acceleration_w = data.qacc[:3]
+        self._rotation_wb = data.xmat[base].reshape(3, 3)
+        self._wrench = data.xfrc_applied[base]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let a copy's views show its own simulator."""
+        """Restore a copy with views of its own simulator."""
         self.__dict__.update(state)
         self._view()
 
@@ -90,11 +97,11 @@ class Plant:
 
     @property
     def power(self) -> float:
-        """Sizes of all joints' mechanical powers together [W]."""
+        """Sum of the magnitudes of all joints' mechanical powers [W]."""
         return float(mechanical_power(self._control, self._velocity))
 
     def belly_on_ground(self) -> bool:
-        """Whether anything but a foot touches the ground, in the last physics step."""
+        """Return True if anything but a foot touches the ground in the last physics step."""
         self._model.opt.disableflags &= ~NO_SENSORS
         mujoco.mj_sensorAcc(self._model, self._data)
         self._model.opt.disableflags |= NO_SENSORS
@@ -102,8 +109,9 @@ class Plant:
         return bool((np.linalg.norm(forces, axis=-1) > CONTACT_THRESHOLD).any())
 
     def motion(self) -> Motion:
-        """Where the robot truly is and how it moves."""
-        qpos, qvel = self._data.qpos.copy(), self._data.qvel.copy()
+        """Return the true motion of the robot."""
+        qpos = self._data.qpos.copy()
+        qvel = self._data.qvel.copy()
         return Motion(
             base_position_w=qpos[:3],
             base_quaternion=qpos[3:7],
@@ -114,9 +122,10 @@ class Plant:
         )
 
     def tick(self, torques: Torques, observe: Observe) -> None:
-        """Advance by a millisecond: `torques` of joint states are applied, `observe` sees the new ones.
+        """Advance by a millisecond.
 
-        Both look at the simulator's own arrays, which change with the next step.
+        Each physics step applies `torques` of the joint states, then calls `observe` with the new
+        states. Both get the simulator's own arrays, which change with the next step.
         """
         for _ in range(DRIVER_STEPS):
             self._control[:] = torques(self._position, self._velocity)
@@ -125,22 +134,23 @@ class Plant:
             observe(self._position, self._velocity)
 
     def hold_joints(self, *, held: bool) -> None:
-        """Let a person or a tool hold all joints where they are, or let go."""
+        """Hold all joints in place, as by a tool, or release them."""
         self._model.dof_frictionloss[6:] = HOLDING_FRICTION if held else COULOMB_FRICTION
 
     def put_joints(self, pose: Array) -> None:
-        """Let a person move all joints to a pose, and stop them there."""
-        self._position[:], self._velocity[:] = pose, 0.0
+        """Set all joints to a pose at rest, as by a person [rad]."""
+        self._position[:] = pose
+        self._velocity[:] = 0.0
 
     def lower(self) -> None:
-        """Let the crane put the robot on the ground and let go."""
+        """Lower the robot to the ground and release it."""
         self.crane.lower()
 
     def body(self) -> BodyMotion:
-        """Motion of the base in the last physics step."""
+        """Return the motion of the base in the last physics step."""
         rotation = np.empty(9)
         mujoco.mju_quat2Mat(rotation, self._quaternion)
-        # MuJoCo's free joint accelerates in the world frame.
+        # MuJoCo has the acceleration of a free joint in the world frame.
         return BodyMotion(
             rotation.reshape(3, 3), self._angular_b.copy(), self._acceleration_w.copy()
         )
@@ -156,5 +166,5 @@ class Plant:
         )
 
     def push(self, velocity_w: Array) -> None:
-        """Add to the velocity of the base at once [m/s]."""
+        """Add a velocity to the base at once [m/s]."""
         self._linear_w += velocity_w

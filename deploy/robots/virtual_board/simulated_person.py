@@ -1,4 +1,4 @@
-"""The person beside the simulated robot: holds its joints, puts them back to zero, moves them when asked to by name."""
+"""Simulated person beside the robot: holds joints, puts them to zero, turns them one by one."""
 
 from __future__ import annotations
 
@@ -12,41 +12,49 @@ from solo_doi.solo12.constants import NUM_JOINTS, Array
 from .plant import Plant
 
 PUT_BACK_TIME = 1.0
-"""How long it takes to put all joints where they belong [s]."""
-TURN, TURN_TIME, REST = 0.4, 0.4, 0.8
-"""Angle by which one joint is turned [rad], time there and time back, and the pause after it [s]."""
-NOSE_UP, NOSE_TIME = 0.4, 1.0
-"""Angle by which the nose is lifted in the end [rad], time there and time back [s]."""
+"""Time to put all joints to a pose [s]."""
+TURN = 0.4
+"""Angle by which one joint is turned [rad]."""
+TURN_TIME = 0.4
+"""Time to turn a joint, and time to turn it back [s]."""
+REST = 0.8
+"""Pause after each joint [s]."""
+NOSE_UP = 0.4
+"""Angle by which the nose is lifted [rad]."""
+NOSE_TIME = 1.0
+"""Time to lift the nose, and time to lower it [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PersonConfig:
-    """What the person does."""
+    """Actions of the person."""
 
     holds: bool = True
-    """Whether the joints are held where they are until the motors are switched on."""
+    """Hold the joints in place until the motors are switched on."""
     puts_back: Array | None = None
-    """Pose into which the joints are put when the motors were switched off; nobody does if not given [rad]."""
+    """Pose of the joints after the motors are switched off; None leaves them alone [rad]."""
     turns_after: float | None = None
-    """When, after a PC has connected, every joint is turned once, in our order, and then the nose is lifted [s]."""
+    """Time from connection until each joint is turned and the nose lifted; None: never [s]."""
 
 
 class SimulatedPerson:
-    """Acts once per tick. Motors that are on are left alone."""
+    """Acts once per tick while the motors are off."""
 
     def __init__(self, plant: Plant, config: PersonConfig) -> None:
-        """Take hold of the robot."""
-        self._plant, self._config = plant, config
+        """Hold the robot as configured."""
+        self._plant = plant
+        self._config = config
         self._holds = config.holds
         self._motors_on = False
-        self._pose = plant.joint_position  # where the joints are held, and
-        self._from: Array | None = None  # where they come from while they are put back
+        self._pose = plant.joint_position  # pose in which the joints are held
+        self._from: Array | None = None  # pose from which they are put back
         self._since = self._connected = 0.0
         plant.hold_joints(held=config.holds)
 
     def tick(self, *, motors_on: bool, connected: bool) -> None:
-        """Do what there is to do in this millisecond."""
-        self._connected += TICK if connected else 0.0
+        """Act for a millisecond."""
+        if connected:
+            self._connected += TICK
         if motors_on != self._motors_on:
             self._motors_on = motors_on
             self._switched(motors_on)
@@ -55,7 +63,7 @@ class SimulatedPerson:
         elif self._holds and self._config.turns_after is not None:
             self._turn(self._connected - self._config.turns_after)
 
-    def _switched(self, motors_on: bool) -> None:  # the thing that happened
+    def _switched(self, motors_on: bool) -> None:
         self._holds = not motors_on and self._config.puts_back is not None
         self._from = self._plant.joint_position if self._holds else None
         self._since = 0.0
@@ -85,5 +93,5 @@ class SimulatedPerson:
 
 
 def _there_and_back(time: float, duration: float) -> float:
-    """Rise from 0 to 1 in a duration, and fall back in another."""
+    """Rise from 0 to 1 in a duration, and fall back in another one."""
     return max(0.0, min(time / duration, 2.0 - time / duration))

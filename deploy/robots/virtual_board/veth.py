@@ -1,4 +1,4 @@
-"""Two network interfaces joined by a cable that does not exist: one for the PC, one for the board."""
+"""Pair of virtual network interfaces: one for the PC, one for the board."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from contextlib import contextmanager
 
 from deploy.common.robot_error import RobotError
 
-PC_END, BOARD_END = "esolo0", "esolo1"
-"""Names begin with `e`, by which the vendor's library knows a cable."""
+PC_END = "esolo0"
+"""Interface of the PC; the vendor's library accepts only names that begin with `e`."""
+BOARD_END = "esolo1"
+"""Interface of the board."""
 
 
 @contextmanager
 def veth_pair(pc_end: str = PC_END, board_end: str = BOARD_END) -> Iterator[tuple[str, str]]:
-    """Make the pair, and take it away at the end.
+    """Make the pair, and remove it at the end.
 
     Raises:
-        RobotError: This program lacks the right, or the names are taken.
+        RobotError: This program lacks the right, or the names are in use.
     """
     _ip("link", "add", pc_end, "type", "veth", "peer", "name", board_end)
     try:
         for end in (pc_end, board_end):
-            # Nothing but the board's packets shall travel here: no ARP, no IPv6 neighbour search.
+            # Only the board's packets may travel here: no ARP, no IPv6 neighbour discovery.
             _ip("link", "set", end, "addrgenmode", "none")
             _ip("link", "set", end, "arp", "off", "up")
         yield pc_end, board_end
@@ -39,6 +41,6 @@ def _ip(*arguments: str) -> None:
         ) from None
     if result.returncode:
         raise RobotError(
-            f"ip {' '.join(arguments)}: {result.stderr.strip()}. Without the right to make interfaces, run inside "
-            "a network namespace: unshare -Urn COMMAND"
+            f"ip {' '.join(arguments)}: {result.stderr.strip()}. Without the right to make "
+            "interfaces, run inside a network namespace: unshare -Urn COMMAND"
         )

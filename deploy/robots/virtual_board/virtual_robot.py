@@ -1,4 +1,4 @@
-"""What is known of the simulated robot without simulating it: the robot process beside it needs no simulator."""
+"""Constants of the simulated robot, for processes that do not load a simulator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INDEX_ANGLES = (
     0.210,
 )
 BOARD_MAC = bytes.fromhex("023012000001")
-"""Locally administered."""
+"""Address of the virtual board, locally administered."""
 CALIBRATION = Calibration(
     nearest(np.array(INDEX_ANGLES)), mac_text(BOARD_MAC), date(2026, 1, 1), "native, protocol 4"
 )

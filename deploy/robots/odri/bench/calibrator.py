@@ -14,7 +14,6 @@ FAILED   motors that were on are damped in every further tick
 from __future__ import annotations
 
 from datetime import date
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,9 @@ import numpy as np
 from deploy.common.clock import CLOCK, Clock
 from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.robot_error import RobotError
-from deploy.robots.odri.bring_up.bring_up import REST_TIME, SILENCE_LIMIT, BringUp, Stage
+from deploy.robots.odri.bring_up.bring_up import REST_TIME, SILENCE_LIMIT, BringUp
 from deploy.robots.odri.bring_up.bring_up_guard import BringUpGuard
+from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.odri.bring_up.calibration import Calibration, CalibrationError, nearest
 from deploy.robots.odri.drivers.board import LARGEST_LAG, Board
 from deploy.robots.odri.drivers.board_sensors import driver_faults
@@ -37,6 +37,7 @@ from deploy.robots.odri.drivers.motors import (
 from deploy.robots.odri.wire.protocol import Flags, MotorCommand, SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array
 
+from .calibration_phase import PLACE_WORDS, SHOW_WORDS, Phase
 from .index_watch import IndexWatch
 from .measurement_comparison import check_offsets, check_pose
 from .stillness import Stillness
@@ -47,29 +48,6 @@ RELAX_TIME = 1.5
 """Duration of damping before motors are switched off [s]."""
 VALID_TIME = 2.0
 """Time for the joints to come to rest after a confirmation, before it expires [s]."""
-PLACE_WORDS = (
-    "Hang the robot up so that no leg touches anything. Put all twelve joints to zero, every leg "
-    "straight down, best with the calibration tool. Hands off, then press Enter: the legs will "
-    "move.",
-    "Put all joints to zero once more: the second measurement is compared with the first. "
-    "Hands off, then press Enter.",
-)
-SHOW_WORDS = (
-    "All four legs must now be folded alike, hips straight, feet below the body. "
-    "Press Enter if so, Ctrl-C if not."
-)
-
-
-class Phase(Enum):
-    """Phases of a calibration, with texts for people."""
-
-    CONNECT = "waiting for the master board"
-    PLACE = "motors off: joints are put to zero"
-    MEASURE = "measuring"
-    SHOW = "legs folded"
-    RELAX = "motors damped"
-    DONE = "done"
-    FAILED = "ended: motors damped or off"
 
 
 class Calibrator:

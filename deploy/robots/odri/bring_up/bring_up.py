@@ -15,8 +15,6 @@ Legs come before hips: folded legs swing clear of the stand from which the robot
 
 from __future__ import annotations
 
-from enum import Enum
-
 import numpy as np
 
 from deploy.common.robot_constants import DAMPING, TICK
@@ -31,6 +29,7 @@ from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, symmetric_
 from solo_doi.solo12.state import JointCommand
 
 from .bring_up_guard import BringUpGuard
+from .bring_up_stage import Stage
 from .calibration import Calibration, CalibrationError
 from .index_search import IndexSearch
 
@@ -58,18 +57,6 @@ LARGEST_ERROR = 0.5
 """Largest distance of a joint from its target; a larger one means that it is blocked [rad]."""
 IS_HIP = np.array([name.endswith("HAA") for name in JOINT_NAMES])
 GROUPS = (~IS_HIP, IS_HIP)
-
-
-class Stage(Enum):
-    """Stages of bring-up, with texts for people."""
-
-    CHECK = "reading sensors"
-    ALIGN = "aligning rotors"
-    SEARCH = "searching index pulses"
-    SETTLE = "coming to rest"
-    FOLD = "folding legs"
-    DONE = "calibrated"
-    FAILED = "failed"
 
 
 class BringUp:

@@ -89,8 +89,8 @@ class Calibration:
             raise CalibrationError(
                 f"Not near the zero pose when the search began: {joints} rad, allowed is "
                 f"{LARGEST_START}. From there the wrong index may be found, and all angles would "
-                "be wrong by 40 degrees. Put the joints to zero and start again; if they were, this "
-                "calibration is of another robot or the encoder slipped."
+                "be wrong by 40 degrees. Put the joints to zero and start again; if they were, "
+                "this calibration is of another robot or the encoder slipped."
             )
         return angle - start
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from deploy.common.robot_constants import damping_command
-from deploy.robots.odri.bench.calibrator import Calibrator, Phase
+from deploy.robots.odri.bench.calibration_phase import Phase
+from deploy.robots.odri.bench.calibrator import Calibrator
 from deploy.robots.odri.bench.inspection import Inspection
-from deploy.robots.odri.bring_up.bring_up import Stage
+from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.odri.drivers.board_session import LOCK_STEP_SILENCE, LOCK_STEP_WAIT, BoardSession
 from deploy.robots.odri.drivers.motors import motors_off
 from deploy.robots.odri.drivers.native_board import NativeBoard

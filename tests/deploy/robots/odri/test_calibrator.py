@@ -13,7 +13,8 @@ import pytest
 
 from deploy.common.robot_error import RobotError
 from deploy.robots.odri.bench import calibrator
-from deploy.robots.odri.bench.calibrator import PLACE_WORDS, SHOW_WORDS, Calibrator, Phase
+from deploy.robots.odri.bench.calibration_phase import PLACE_WORDS, SHOW_WORDS, Phase
+from deploy.robots.odri.bench.calibrator import Calibrator
 from deploy.robots.odri.bench.index_watch import IndexWatch
 from deploy.robots.odri.bench.measurement_comparison import REPEATABLE, check_offsets, check_pose
 from deploy.robots.odri.bench.stillness import Stillness

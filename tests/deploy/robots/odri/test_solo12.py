@@ -13,7 +13,8 @@ import pytest
 
 from deploy.common.robot_constants import DAMPING
 from deploy.common.robot_error import RobotError
-from deploy.robots.odri.bring_up.bring_up import FOLDED_POSE, Stage
+from deploy.robots.odri.bring_up.bring_up import FOLDED_POSE
+from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.odri.bring_up.calibration import CalibrationError
 from deploy.robots.odri.drivers.board import BoardError
 from deploy.robots.odri.drivers.motors import GAIN_PER_AMPERE, MOTOR_OF_JOINT

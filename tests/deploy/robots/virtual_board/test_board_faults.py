@@ -14,7 +14,7 @@ from deploy.common.robot_error import RobotError
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import COMMAND, STATE, decode
 from deploy.recorder.recorder import read_log, write_incident
-from deploy.robots.odri.bring_up.bring_up import Stage
+from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import RobotProcess
 from deploy.robots.virtual_board.fault_switches import SWITCHES
