@@ -10,7 +10,7 @@ import numpy as np
 from deploy.common.robot_constants import DAMPING, TICK
 from deploy.robots.odri.drivers.motors import SATURATION, driver_of_joint, largest_gains
 from deploy.robots.odri.wire.protocol import LIMITS, NUM_DRIVERS
-from deploy.robots.process.gate import GateConfig
+from deploy.robots.process.gate_config import GateConfig
 from solo_doi.policies.bundle.contract import Contract
 from solo_doi.solo12.constants import JOINT_NAMES
 

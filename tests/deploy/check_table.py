@@ -15,7 +15,7 @@ from deploy.common.safety_config import SafetyConfig
 from deploy.common.state_machine import diagram
 from deploy.controller.controller import LARGEST_RESTING_VELOCITY
 from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
-from deploy.robots.process.gate import GateConfig
+from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.limits import DRIVER, SAFETY
 
 

@@ -16,7 +16,6 @@ The first check that fails is latched. Motors then stay damped until a person re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
@@ -26,75 +25,20 @@ from deploy.common.debounce import RollingCount
 from deploy.common.faults import Cause, Fault
 from deploy.common.position_limits import RelaxedLimits
 from deploy.common.robot_constants import (
-    FROZEN_AFTER,
     LARGEST_GAINS,
-    LARGEST_TILT,
-    LEAST_VOLTAGE,
     TICK,
     damping_command,
 )
 from deploy.common.sensors import Sensors
 from deploy.messages.lcm_link import Mode
 from solo_doi.solo12.constants import NUM_LEGS, Array
-from solo_doi.solo12.limits import DRIVER, LARGEST_KD, LARGEST_KP, SAFETY
+from solo_doi.solo12.limits import DRIVER, SAFETY
 from solo_doi.solo12.rotations import tilt
 from solo_doi.solo12.state import JointCommand
 
 from .damping import Damping
+from .gate_config import GateConfig
 from .rate_limit import RateLimit
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateConfig:
-    """Thresholds of the gate. Joint limits are in `solo_doi.solo12.limits`."""
-
-    step: float = 1.6
-    """Largest change of a joint target from one command to the next; skills need 0.63 [rad]."""
-    first_step: float = 0.6
-    """Largest distance between the first command and a joint: from the mechanical stop to the limit
-    of targets [rad]."""
-    rate: float = 20.0
-    """Largest sustained rate of a joint target, both directions summed [rad/s].
-
-    Single steps up to `step` are allowed at once. Skills use 0.68 rad of it at this rate.
-    """
-    kp: float = LARGEST_KP
-    """Largest position gain [N m/rad]."""
-    kd: float = LARGEST_KD
-    """Largest velocity gain [N m s/rad]."""
-    torque: tuple[float, float, float] = (5.5, 6.5, 10.5)
-    """Largest torque kp * (target - position), per HAA, HFE, KFE [N m].
-
-    Twice the maximum of the five skills in PyBullet and on the virtual board. Drivers clip at
-    2.5 N m; a command beyond these values is based on a wrong state of the robot.
-    """
-    expiry: float = 0.020
-    """Longest time for which a command is followed, even if its own expiry is later [s]."""
-    observed_age: float = 0.060
-    """Largest age of the measurement behind a command [s].
-
-    A policy step of 20 ms plus the largest trained delay of 25 ms, with a margin for a stall.
-    A measurement from the future is refused too: the latency padding would wait for it.
-    """
-    operator_age: float = 0.6
-    """Longest silence of the operator [s]."""
-    tilt: float = LARGEST_TILT
-    """Largest angle between base and level [rad]."""
-    command_lag: int = 10
-    """Largest number of ticks without an acknowledgement by the motors."""
-    lost_share: int = 10
-    """Largest number of packets lost between PC and motors, both ways, per 100 received.
-
-    A sound cable loses none.
-    """
-    sensor_age: float = 0.005
-    """Longest time without new measurements [s]."""
-    encoder_jump: float = 0.05
-    """Largest change of a joint position beyond what the largest joint velocity explains [rad]."""
-    imu_frozen: float = FROZEN_AFTER
-    """Longest time with identical IMU values [s]."""
-    voltage: float = LEAST_VOLTAGE
-    """Lowest battery voltage [V]."""
 
 
 class Gate:

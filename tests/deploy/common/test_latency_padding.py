@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from deploy.common.latency_padding import MOST_WAITING, LatencyPadding
 from deploy.common.robot_constants import TICK, damping_command
-from deploy.robots.process.gate import GateConfig
+from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
 

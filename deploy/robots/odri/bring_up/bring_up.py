@@ -63,10 +63,7 @@ class BringUp:
     """State machine of bring-up: `step` takes a packet and returns the command to send."""
 
     def __init__(self, calibration: Calibration | None) -> None:
-        """Start with motors off.
-
-        Without a calibration one is measured; the robot must then be exactly in the zero pose.
-        """
+        """Start with motors off; without a calibration, measure one from an exact zero pose."""
         self._calibration = calibration
         self.stage = Stage.CHECK
         self.cause = ""
@@ -127,10 +124,7 @@ class BringUp:
             self._fail(cause)
 
     def blocked(self, packet: SensorPacket) -> str:
-        """Return a text about a joint held too far from its target, else an empty text.
-
-        Also valid once DONE.
-        """
+        """Return a text about a joint held too far from its target; empty if there is none."""
         behind = np.abs(self._target - joint_position(packet, self.offset))
         held = self._gain() > 0
         if not (held & (behind > LARGEST_ERROR)).any():
@@ -194,10 +188,7 @@ class BringUp:
             self._fail(fault)
 
     def _check(self, position: Array, seen: Flags) -> None:
-        """Read the zero pose.
-
-        Motors that passed their index in an earlier session count from it at once.
-        """
+        """Read the zero pose; motors that passed their index before count from it at once."""
         if self._checked_time == 0.0:
             self.compensated = seen
         self._checked_time += TICK

@@ -17,7 +17,8 @@ from deploy.common.position_limits import NOISE
 from deploy.common.robot_constants import DAMPING
 from deploy.common.sensors import Sensors
 from deploy.messages.lcm_link import COMMAND, Message, Mode, blank
-from deploy.robots.process.gate import Gate, GateConfig
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import MECHANICAL_POSITION, SAFETY, TRAINING
 from tests.deploy.stage import sensors, with_joint

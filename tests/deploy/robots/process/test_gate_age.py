@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from deploy.common.faults import Cause, Fault
-from deploy.robots.process.gate import Gate, GateConfig
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.rotations import from_rpy
 
 from .test_gate import NOW, ZERO, command, powered, state

@@ -15,7 +15,8 @@ import pytest
 from deploy.common.faults import Cause, Fault
 from deploy.common.position_limits import NOISE
 from deploy.common.robot_constants import DAMPING
-from deploy.robots.process.gate import Gate, GateConfig
+from deploy.robots.process.gate import Gate
+from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import DRIVER, SAFETY
 from solo_doi.solo12.rotations import from_rpy, tilt
