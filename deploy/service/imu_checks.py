@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deploy.common.robot_constants import TICK
-from deploy.robots.process.gate import GateConfig
+from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.constants import GRAVITY, Array
 
 from .check_row import CheckRow, judged_row
