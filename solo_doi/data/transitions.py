@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -91,11 +91,30 @@ class Transitions:
         return np.repeat(np.arange(len(self.starts)), counts)
 
     @classmethod
-    def from_flags(cls, *, terminals: np.ndarray, timeouts: np.ndarray, **others: Any) -> Self:  # noqa: ANN401
+    def from_flags(
+        cls,
+        *,
+        observations: np.ndarray,
+        next_observations: np.ndarray,
+        actions: np.ndarray | None,
+        rewards: np.ndarray,
+        terminals: np.ndarray,
+        timeouts: np.ndarray,
+        terms: dict[str, slice],
+    ) -> Self:
         """Build from D4RL's flags: a trajectory ends at a flag, or with the data."""
         ends = np.flatnonzero(terminals | timeouts) + 1
         starts = np.concatenate([[0], ends[ends < len(terminals)]]).astype(np.int64)
-        return cls(terminals=terminals, timeouts=timeouts, starts=starts, **others)
+        return cls(
+            observations=observations,
+            next_observations=next_observations,
+            actions=actions,
+            rewards=rewards,
+            terminals=terminals,
+            timeouts=timeouts,
+            starts=starts,
+            terms=terms,
+        )
 
 
 @contextmanager
