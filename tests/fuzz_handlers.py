@@ -110,11 +110,9 @@ def handlers_hold(count: int, seed: int) -> int:
         screen.say(channel, message)
         if channel == STATE:
             stage.controller.on_robot_state(message)
-        wish = remote.next_request(stage.state, 0.0)
-        if wish is not None:
-            stage.controller.on_operator_request(
-                wish.request, stage.now_ns, wish.skill, wish.velocity
-            )
+        one = remote.next_request(stage.state, 0.0)
+        if one is not None:
+            stage.controller.on_operator_request(one.request, stage.now_ns, one.skill, one.velocity)
         command, driven = stage.tick(), robot.gate.decide(robot.robot.sense(), stage.now_ns * 1e-9)
         good += _safe(command) and _safe(driven)
     return good

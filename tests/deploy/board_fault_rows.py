@@ -1,7 +1,4 @@
-"""The fault matrix behind the virtual master board.
-
-What is done to a walking robot, and what must come of it.
-"""
+"""Fault matrix behind the virtual master board: faults of a walking robot, and their outcome."""
 
 from __future__ import annotations
 
@@ -20,24 +17,21 @@ from .world import Killed
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A fault, who must name it, how soon no driver may hold a position, and whether a person can re-arm."""
+    """A fault, its possible causes, the deadline for damping, and the result of re-arming."""
 
     inject: Callable[[BoardRig], None]
     causes: frozenset[Cause] = frozenset()
-    """What controller or robot may name; none if the robot must walk on."""
+    """Causes that controller or robot may report; empty if the robot must continue to walk."""
     within: float = inf
     """Longest time from the fault until motors are damped or off [s]."""
     rearms: bool = False
-    """Whether the robot moves again once re-armed.
-
-    Not if the board wants a new session, which is a person's act.
-    """
+    """True if the robot moves again once re-armed; False if the board needs a new session."""
     bounded: bool = True
-    """Whether torques stay within what the PC asked for at most."""
+    """True if torques stay within the largest that the PC requested."""
 
     @property
     def survives(self) -> bool:
-        """Whether the robot must walk to the end."""
+        """True if the robot must walk to the end."""
         return not self.causes
 
 
@@ -166,7 +160,4 @@ BOARD_ROWS: dict[str, BoardRow] = {
     "commands forged with another key": BoardRow(ROWS["forged with another key"].inject),
     "commands replayed after 5, 30, 300 ms": BoardRow(ROWS["replayed after 5, 30, 300 ms"].inject),
 }
-"""What happens to a robot that walks.
-
-`python -m tests.bench board_fault_to_damping` prints how long damping takes.
-"""
+"""Faults of a walking robot; `python -m tests.bench board_fault_to_damping` prints the delays."""

@@ -1,7 +1,4 @@
-"""The rig of `world`.
-
-With the real robot's driver and a virtual master board that keeps its own time, simulated.
-"""
+"""The rig of `world` with the real driver and a virtual master board, in simulated time."""
 
 from __future__ import annotations
 
@@ -38,19 +35,19 @@ from .world import MS, Rig, World
 
 SESSION = 77
 AGAIN = 1.0
-"""How long a robot that was re-armed has for coming to rest and standing up [s]."""
+"""Time for a re-armed robot to come to rest and stand up [s]."""
 LYING = "lying"
 MOMENT = 20 * MS
 STAGES = [stage for stage in Stage if stage not in (Stage.DONE, Stage.FAILED)]
 SATURATION_STEP = 0.125
 """In which the wire counts the current that drivers clip to [A]."""
 SOFT_STOP = 0.2
-"""How far MuJoCo lets a leg into its stop when the robot falls with its motors off [rad]."""
+"""Overshoot of a leg into its stop in MuJoCo, when the robot falls with motors off [rad]."""
 START = np.random.default_rng(3).uniform(-0.2, 0.2, NUM_JOINTS)
 
 
 class WatchedBody(Body):
-    """What the drivers truly do goes into a ledger: no PC is asked."""
+    """Record the drivers' true state in a ledger, independent of the PC."""
 
     def __init__(self, config: BodyConfig, clock: Clock) -> None:
         """Power up."""
@@ -74,10 +71,7 @@ class WatchedBody(Body):
 
 
 class Cable:
-    """Between a PC and a board that ticks by itself, as `serve_by_clock` does on a real cable.
-
-    A `BoardLink`.
-    """
+    """A `BoardLink` between a PC and a board with its own clock, as on a real cable."""
 
     malformed = 0
 
@@ -111,7 +105,7 @@ class Cable:
 
 @cache
 def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
-    """A robot a moment into every stage of bring-up, by name, and `LYING` on the ground, calibrated; to be copied."""
+    """A robot in every stage of bring-up, by name, and `LYING` calibrated; to be copied."""
     clock, found = World(), {}
     body = WatchedBody(BodyConfig(start_pose=START, lower_after=0.1), clock)
     cable = Cable(LockStep(MasterBoard(body, protocol)))
@@ -136,10 +130,7 @@ class BoardRig(Rig):
     def __init__(
         self, inject: Callable[[Any], None] | None = None, *, protocol: int = 4, **options: Any
     ) -> None:
-        """Call `inject` once, a moment into a state, and watch what comes of it.
-
-        Options are those of `Rig`.
-        """
+        """Call `inject` once, some time into a state; further options as in `Rig`."""
         self._protocol = protocol
         self.alive, self._stalled_until = True, 0.0
         self._plans: list[tuple[float, Callable[[], None]]] = []
@@ -165,15 +156,12 @@ class BoardRig(Rig):
 
     @property
     def causes(self) -> set[Cause]:
-        """What controller and robot named before anybody re-armed."""
+        """Causes that controller and robot reported before re-arming."""
         return named(self) if self._found is None else self._found
 
     @property
     def damped_after(self) -> float | None:
-        """Time from the fault until no driver held a position any more [s].
-
-        None if one did until re-armed.
-        """
+        """Time from the fault until no driver held a position; None if never [s]."""
         assert self.injected is not None
         when, powered = [
             change for change in self.ledger.powered if change[0] < (self._rearmed or inf)
@@ -182,20 +170,17 @@ class BoardRig(Rig):
 
     @property
     def moves_again(self) -> bool:
-        """Whether a driver held a position after a person had re-armed and asked to stand up."""
+        """True if a driver held a position after re-arming and a request to stand up."""
         assert self._rearmed is not None
         return any(powered for when, powered in self.ledger.powered if when >= self._rearmed)
 
     @property
     def switched_off(self) -> bool:
-        """Whether motors are off, not damped: board or drivers did that by themselves."""
+        """True if motors are off, not damped: board or drivers switched them off."""
         return not self.board.body.drivers.any_enabled
 
     def _over(self) -> bool:
-        """Whether nothing more will happen.
-
-        A robot with a fault is re-armed first, to see what comes of it.
-        """
+        """True if the run is over; a robot with a fault is re-armed first."""
         now = self.clock.now_ns() * 1e-9
         if self._rearmed is not None:
             return self.moves_again or now > self._rearmed + AGAIN

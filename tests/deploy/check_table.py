@@ -197,7 +197,7 @@ def checks() -> list[Check]:
     ]
     return [
         Check("real-time scheduling, memory lock", Level.WARNING, "refused by the system",
-              "test_clock.py::test_refusals_are_told_at_once"),
+              "test_clock.py::test_refusals_are_printed_at_once"),
         Check("age of the calibration", Level.WARNING, f"{LARGEST_AGE} days",
               "test_preflight.py::test_a_robot_needs_a_calibration_that_can_be_true"),
         Check("forged or malformed messages", Level.WARNING, "dropped and counted",
@@ -206,7 +206,7 @@ def checks() -> list[Check]:
               "test_controller.py::test_a_robot_that_still_sinks_does_not_stand_up"),
         Check("skill that its evaluation rejected", Level.REFUSAL, "without --force",
               "test_preflight.py::test_a_rejected_skill_is_refused_unless_forced"),
-        Check("OPERATOR_STOP", Level.DAMPING, "at once", "test_guided.py::test_space_damps_whatever_was_asked"),
+        Check("OPERATOR_STOP", Level.DAMPING, "at once", "test_guided.py::test_space_damps_after_any_question"),
         *(Check(cause.name, Level.FAULT, *CAUSES[cause]) for cause in faults),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What tests of the deployment share."""
+"""Fixtures that tests of the deployment share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""solo-deploy as a user starts it.
-
-A process group of its own, its own port, and an ear at its messages.
-"""
+"""solo-deploy as a user starts it: its own process group and port, with recorded messages."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from deploy.messages.lcm_link import STATE, STATUS, decode
 from deploy.recorder.recorder import read_log
 
 PATIENCE = 240.0
-"""When a test gives up: far beyond what a slow machine needs [s]."""
+"""Timeout of a test, far longer than a slow machine needs [s]."""
 QUICK = (
     "--headless",
     "--fast",
@@ -38,10 +35,10 @@ QUICK = (
 
 
 class Deployment:
-    """One run of the command; whatever is left of it is killed at the end."""
+    """One run of the command; remaining processes are killed at the end."""
 
     def __init__(self, out: Path, *arguments: str) -> None:
-        """Start it, at a terminal whose keys `press` presses."""
+        """Start it at a terminal; `press` types keys there."""
         self.out = out
         self._keys, terminal = pty.openpty()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -68,7 +65,7 @@ class Deployment:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        """Leave nobody behind."""
+        """End all processes."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
@@ -110,10 +107,7 @@ class Deployment:
         return self.child(module)
 
     def press(self, key: str, state: int) -> None:
-        """Press a key until the controller is in a state, or in a fault.
-
-        In which a machine that stalls may end.
-        """
+        """Press a key until the controller reaches a state, or a fault on a stalled machine."""
         deadline = time.monotonic() + PATIENCE
         while STATUS not in self.heard or self.heard[STATUS].state not in (
             state,
@@ -133,7 +127,7 @@ class Deployment:
 
     @property
     def alive(self) -> bool:
-        """Whether the command still runs."""
+        """True while the command runs."""
         return self._process.poll() is None
 
     def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
@@ -141,17 +135,14 @@ class Deployment:
         os.killpg(self._process.pid, number)
 
     def close_terminal(self) -> None:
-        """Close the window, as a connection that is lost does.
-
-        The terminal is gone, and every process is told.
-        """
+        """Close the terminal, as a lost connection does; every process gets SIGHUP."""
         os.close(self._keys)
-        self._keys = os.open(os.devnull, os.O_WRONLY)  # for whoever still presses or closes
+        self._keys = os.open(os.devnull, os.O_WRONLY)  # for later calls of press and close
         os.killpg(self._process.pid, signal.SIGHUP)
 
     @property
     def pid(self) -> int:
-        """Of the command itself."""
+        """Exit code of the command itself."""
         return self._process.pid
 
     def finish(self) -> int:
@@ -185,7 +176,7 @@ class Deployment:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What summary.json says."""
+        """Content of summary.json."""
         return json.loads((self.out / "summary.json").read_text())
 
     def logged(self, channel: str) -> list[Any]:

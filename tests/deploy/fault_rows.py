@@ -1,7 +1,4 @@
-"""The fault matrix: what is done to a walking robot, and what must come of it.
-
-Shared by tests and benchmark.
-"""
+"""Fault matrix: faults of a walking robot, and their outcome; for tests and benchmark."""
 
 from __future__ import annotations
 
@@ -26,15 +23,15 @@ class Row:
 
     inject: Callable[[Rig], None]
     causes: frozenset[Cause] = frozenset()
-    """What controller or robot may name; none if the robot must walk on."""
+    """Causes that controller or robot may report; empty if the robot must continue to walk."""
     within: float = inf
     """Longest time from the fault to damping [s]; endless if the robot may walk on."""
     counted: str = ""
-    """Which count of the links or the robot process must show it."""
+    """Counter of the links or the robot process that must show it."""
 
     @property
     def survives(self) -> bool:
-        """Whether the robot must walk to the end."""
+        """True if the robot must walk to the end."""
         return not self.causes
 
 
@@ -251,17 +248,11 @@ ROWS: dict[str, Row] = {
         _sensing(ready=lambda s: np.arange(12) != 4), frozenset({C.MOTOR_NOT_READY}), 0.002
     ),
 }
-"""What happens to a robot that walks.
-
-`python -m tests.bench fault_to_damping` prints how long damping takes.
-"""
+"""Faults of a walking robot; `python -m tests.bench fault_to_damping` prints the delays."""
 
 
 def named(rig: Rig) -> set[Cause]:
-    """Causes that controller and robot named.
-
-    But for their word that the other one did or that it was all over.
-    """
+    """Causes that controller and robot reported, without references to each other's fault."""
     found = {
         fault.cause for fault in (rig.controller.fault, rig.process.gate.fault) if fault is not None
     }
@@ -269,7 +260,7 @@ def named(rig: Rig) -> set[Cause]:
 
 
 def counts(rig: Rig, name: str) -> int:
-    """What was dropped, by either side."""
+    """Number of dropped messages on both sides."""
     if name == "dropped":
         return rig.process.dropped
     return sum(getattr(link, name) for link in rig.links)

@@ -1,4 +1,4 @@
-"""What motors did to a robot: when they held positions, how hard they pushed, where joints went."""
+"""Record of motors and joints: times of held positions, torques, positions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from solo_doi.solo12.constants import Array
 from solo_doi.solo12.limits import DRIVER, MECHANICAL_POSITION, TRAINING
 
 SOFT_STOP = 0.01
-"""How far PyBullet lets a falling leg into its stop [rad]."""
+"""Overshoot of a falling leg into its stop in PyBullet [rad]."""
 
 
 class Ledger:
@@ -18,16 +18,13 @@ class Ledger:
     def __init__(
         self, torque_limit: float = TRAINING.torque + 1e-9, soft_stop: float = SOFT_STOP
     ) -> None:
-        """Begin with nothing.
-
-        A motor may give `torque_limit` [N m], a fall press a joint `soft_stop` into its stop.
-        """
+        """Start empty, with limits of a motor's torque [N m] and of a stop's overshoot [rad]."""
         self.powered: list[tuple[float, bool]] = []
         """Times at which motors began to hold positions or to be damped [s]."""
         self.torque = self.beyond_stop = 0.0
         """Largest torque [N m], and how far a joint went beyond its stop [rad]."""
         self.beyond_limit = False
-        """Whether motors moved a joint beyond its limit."""
+        """True if motors moved a joint beyond its limit."""
         self._torque_limit, self._soft_stop = torque_limit, soft_stop
         self._limits = RelaxedLimits(DRIVER.position)
 
@@ -46,7 +43,7 @@ class Ledger:
 
     @property
     def unharmed(self) -> bool:
-        """Whether torques stayed bounded, motors moved no joint beyond its limit, and no fall one through its stop."""
+        """True if torques stayed bounded, and joints within limits and stops."""
         return (
             self.torque <= self._torque_limit
             and not self.beyond_limit

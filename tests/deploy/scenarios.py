@@ -49,10 +49,7 @@ def cable_out(out: Path) -> int:
 
 
 def ctrl_c_in_bring_up(out: Path) -> int:
-    """Press Ctrl-C as soon as both tell anything, so that there is a log.
-
-    The robot is far from calibrated then.
-    """
+    """Press Ctrl-C once both processes send, so that there is a log, before calibration."""
     with Deployment(out, *ENDLESS) as run:
         run.listen(lambda heard: STATE in heard and STATUS in heard)
         run.interrupt()
@@ -68,10 +65,7 @@ def ctrl_c_walking(out: Path) -> int:
 
 
 def route_gone(out: Path) -> int:
-    """Take away the route of all messages while the robot walks.
-
-    As when a card of the PC goes down.
-    """
+    """Remove the route of all messages while the robot walks, as if a network card failed."""
     with Deployment(out, "--mock", "--seconds", "1000", "--controller.stand-seconds", "0.2") as run:
         # On the wall clock a machine that stalls may have found a fault before.
         run.listen(

@@ -37,10 +37,7 @@ def shipped() -> Bundle:
 
 
 def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # any field
-    """What a level robot shows that lies at rest, with changes.
-
-    No two times show quite the same.
-    """
+    """Sensors of a level robot at rest, with changes; no two times are exactly the same."""
     wobble = 1e-4 * np.sin(
         1e4 * time + np.arange(NUM_JOINTS)
     )  # real sensors never show the very same twice
@@ -78,7 +75,7 @@ class Stage:
 
     @property
     def state(self) -> ControllerState:
-        """What the controller does."""
+        """State of the controller."""
         return self.controller.state
 
     def message(self, **changes: Any) -> Message:  # any field
@@ -94,7 +91,7 @@ class Stage:
 
     def tick(self, request: Request | None = Request.NOTHING, *, skill: int = -1, velocity: Array | None = None,
              heard: bool = True, follow: bool = True, **changes: Any) -> Any:  # fmt: skip
-        """Let a tick pass; `request` None is a silent operator, `follow` lets joints go where they are sent."""
+        """Run a tick; a `request` of None is silence, `follow` moves joints to their targets."""
         self.now_ns += MS
         if heard:
             self.controller.on_robot_state(self.message(**changes))
@@ -107,7 +104,7 @@ class Stage:
         return command
 
     def run(self, ticks: int) -> None:
-        """Let ticks pass without a wish."""
+        """Run ticks without a request."""
         for _ in range(ticks):
             self.tick()
 
@@ -143,7 +140,7 @@ class Counting:
         self._bundle = bundle
         self.observations: list[np.ndarray] = []
 
-    def __getattr__(self, name: str) -> Any:  # whatever a bundle has
+    def __getattr__(self, name: str) -> Any:  # any attribute of a bundle
         """Do as the bundle does."""
         return getattr(self._bundle, name)
 
@@ -154,18 +151,18 @@ class Counting:
 
 
 class Wire:
-    """A link without LCM: what is published is heard at once."""
+    """A link without LCM: published messages arrive at once."""
 
     malformed = 0
 
     def __init__(self) -> None:
-        """Nobody listens yet."""
+        """Start without handlers."""
         self._handlers: dict[str, list[Callable[[Message, bytes], None]]] = {}
 
     def subscribe(
         self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30
     ) -> None:
-        """Let somebody listen."""
+        """Add a handler."""
         self._handlers.setdefault(channel, []).append(handler)
 
     def publish(self, channel: str, message: Message) -> bytes:
@@ -180,7 +177,7 @@ class Wire:
 
 
 class Rig:
-    """A whole robot process in lock-step with a controller that does what a plan says at which tick."""
+    """A robot process in lock-step with a controller that follows a plan of requests by tick."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Another host: sends commands and requests with a key of its own until told to end, and counts states it hears."""
+"""Another host: sends commands with its own key until asked to end, and counts states."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Robot and controller in one process, over a wire that may be bad, in simulated time.
-
-The same numbers every time.
-"""
+"""Robot and controller in one process over a bad wire, in simulated, reproducible time."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ from .ledger import Ledger
 MS = 1_000_000
 KEY, WRONG_KEY = bytes(range(32)), bytes(32)
 Meddle = Callable[[str, bytes], list[tuple[int, bytes]]]
-"""What a bad wire makes of a packet: copies with their delays [ns]."""
+"""Effect of a bad wire on a packet: copies with their delays [ns]."""
 
 
 class Killed(BaseException):  # it is not an error, and none that a program could catch
@@ -47,7 +44,7 @@ class Killed(BaseException):  # it is not an error, and none that a program coul
 
 
 class World(Clock):
-    """Simulated time; whatever has a tick gets it while somebody sleeps."""
+    """Simulated time; sleeping runs everything that has a tick."""
 
     def __init__(self) -> None:
         """Begin at zero."""
@@ -109,7 +106,7 @@ class End:
 
 
 class Wire:
-    """What two processes talk over; `meddle` makes it a bad one."""
+    """The wire between two processes; `meddle` makes it a bad one."""
 
     def __init__(self, clock: Clock) -> None:
         """Begin well."""
@@ -144,7 +141,7 @@ class WireLink(LcmLink):
 
 
 class Body:
-    """A robot whose sensors can be spoiled, and which is watched."""
+    """A robot with sensors that can be spoiled, and a record of its motion."""
 
     paces = False
     largest_gains = LARGEST_GAINS
@@ -156,7 +153,7 @@ class Body:
         self.ledger = Ledger()
 
     def sense(self) -> Sensors | None:
-        """What the robot measures, spoiled."""
+        """Return the measurement, spoiled."""
         sensors = self.robot.sense()
         assert sensors is not None  # simulations always answer
         self._true = sensors
@@ -178,7 +175,7 @@ class Body:
 
 
 class Spoilable:
-    """A bundle whose answers can be spoiled or late."""
+    """A bundle with outputs that can be spoiled or late."""
 
     def __init__(self, bundle: Bundle) -> None:
         """Wrap a bundle."""
@@ -212,7 +209,7 @@ class ListRecorder:
 
 
 class Eager:
-    """An operator without patience: stands up, walks at once, and sits down when told to."""
+    """An operator that stands up, walks at once, and sits down on request."""
 
     done = False
 
@@ -239,7 +236,7 @@ class Rig:
     """Everything of a dry run but the processes and the sockets."""
 
     limit = 20.0
-    """When it ends, whatever happens [s]."""
+    """End of the run in any case [s]."""
 
     def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: ControllerState = ControllerState.WALK, after: float = 0.2,
                  robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None,
@@ -273,7 +270,7 @@ class Rig:
 
     @property
     def done(self) -> bool:
-        """Whether the script has ended."""
+        """True if the script has ended."""
         return self._script.done
 
     def next_request(self, state: ControllerState, now: float) -> OperatorRequest | None:
@@ -294,7 +291,7 @@ class Rig:
         """Run to the end, and let the robot be alone for a moment."""
         try:
             self.loop.run(self._over, readonly=readonly)
-            self.process.stop()  # as whoever started both does
+            self.process.stop()  # as the supervisor does
         except Killed:
             self.killed = True
         self.clock.sleep(afterwards)
@@ -302,7 +299,7 @@ class Rig:
         return self
 
     def _over(self) -> bool:
-        """Whether nothing more will happen: a person ended it, or a fault lies back."""
+        """True if the run is over: a person ended it, or a fault is long past."""
         now = self.clock.now_ns()
         if self.controller.state is ControllerState.FAULT and self._faulted is None:
             self._faulted = now
@@ -313,7 +310,7 @@ class Rig:
 
     @property
     def problems(self) -> list[str]:
-        """What the report would list; empty means exit code 0."""
+        """Problems that the report would list; empty means exit code 0."""
         report = {} if self.killed else asdict(self.loop.report)
         fault = self.process.gate.fault
         robot = {"fault": None if fault is None else str(fault)}
@@ -321,10 +318,7 @@ class Rig:
 
     @property
     def damped_after(self) -> float | None:
-        """Time from the fault to damping, for good [s].
-
-        None if motors were never damped after it.
-        """
+        """Time from the fault to lasting damping [s]; None if motors were never damped after it."""
         assert self.injected is not None
         when, powered = self.ledger.powered[-1]
         return None if powered else when - self.injected

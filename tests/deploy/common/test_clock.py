@@ -1,7 +1,4 @@
-"""Time, signals and the system's favours.
-
-Ticks at their deadlines, stops that are heard, refusals that are told.
-"""
+"""Clock, signals and real-time settings: deadlines, requests to end, reported refusals."""
 
 from __future__ import annotations
 
@@ -33,10 +30,7 @@ MS = 1_000_000
 
 
 class Stalling(Clock):
-    """Time that passes only by sleeping and by stalls that a test plants.
-
-    Tick number to nanoseconds.
-    """
+    """Time that passes by sleeping and by planted stalls: tick number to nanoseconds."""
 
     def __init__(self, stalls: dict[int, int] | None = None, start: int = 7) -> None:
         """Begin anywhere."""
@@ -124,7 +118,7 @@ class Locker:
 
 
 @pytest.mark.usefixtures("collected_again")
-def test_refusals_are_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
     """A user learns what the system did not allow, what it costs and how to allow it."""
 
     def refuse(*_: object) -> None:
@@ -144,7 +138,7 @@ def test_refusals_are_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not gc.isenabled()
 
 
-def test_refusals_are_told_at_once(
+def test_refusals_are_printed_at_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before the robot moves, not in the report of what it did; and by whom."""
@@ -179,7 +173,7 @@ def signals_again() -> Iterator[None]:
 @pytest.mark.usefixtures("signals_again")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_signals_ask_to_stop(number: signal.Signals) -> None:
-    """Ctrl-C, Ctrl-Z and a request to end are heard, and raise nothing in the middle of a tick."""
+    """Ctrl-C, Ctrl-Z and SIGTERM set the flag, and raise nothing in the middle of a tick."""
     stop = StopRequest()
     assert not stop()
     signal.raise_signal(number)
@@ -190,10 +184,7 @@ def test_signals_ask_to_stop(number: signal.Signals) -> None:
 @pytest.mark.usefixtures("signals_again")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_command_is_interrupted_once(number: signal.Signals) -> None:
-    """By any of the signals.
-
-    What comes while it ends is not heard, and later the signals are as before.
-    """
+    """For all signals; later ones are ignored, and the old handlers are restored."""
     before = signal.getsignal(number)
     with Interrupts():
         with pytest.raises(KeyboardInterrupt):
@@ -232,10 +223,7 @@ os.write({end}, b"given back")
     ids=["command", "process"],
 )  # fmt: skip
 def test_the_terminal_is_given_back_from_the_background(take: str, use: str) -> None:
-    """The first use of it is a request to end.
-
-    What the end does with it is neither refused nor tried for ever.
-    """
+    """The first use of the terminal is a request to end; the end may use it once more."""
     heard, told = os.pipe()
     program = BACKGROUND.format(take=take, use=use, end=told)
     subprocess.run(
@@ -251,7 +239,7 @@ def test_the_terminal_is_given_back_from_the_background(take: str, use: str) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *STOPS])
-def test_who_was_stopped_is_ended(number: signal.Signals) -> None:
+def test_a_stopped_process_can_be_ended(number: signal.Signals) -> None:
     """Ctrl-Z in the moment in which a process starts, before it can hear of it."""
     process = subprocess.Popen(["sleep", "600"])
     process.send_signal(signal.SIGSTOP)
@@ -262,7 +250,7 @@ def test_who_was_stopped_is_ended(number: signal.Signals) -> None:
 
 @pytest.mark.usefixtures("signals_again")
 def test_nohup_keeps_its_word() -> None:
-    """Who asked for a run that outlives the terminal gets it."""
+    """A run under nohup outlives its terminal."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     stop = StopRequest()
     signal.raise_signal(signal.SIGHUP)
@@ -271,7 +259,7 @@ def test_nohup_keeps_its_word() -> None:
 
 @pytest.mark.usefixtures("signals_again")
 def test_an_orphan_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A robot whose supervisor was killed must not go on for ever."""
+    """A robot process must end when its supervisor was killed."""
     stop = StopRequest()
     monkeypatch.setattr(os, "getppid", lambda: 1)
     assert stop()
@@ -298,7 +286,7 @@ def test_a_real_orphan_stops() -> None:
 def test_a_parent_that_was_killed_while_its_child_started(
     parent: int, gone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The child is somebody else's by the time it first looks, and must not take that one for its parent."""
+    """The child has a new parent by its first check, and must not accept that one."""
     monkeypatch.setenv(PARENT, str(parent))
     assert StopRequest()() == gone
     assert PARENT not in os.environ  # it is no message to those that the child starts

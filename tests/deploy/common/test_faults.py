@@ -37,12 +37,12 @@ def test_numbers_of_causes_stay() -> None:
         26: "OPERATOR_STOP", 40: "COMMAND_NOT_FINITE", 45: "COMMAND_STALE", 60: "MOTOR_NOT_READY", 65: "VOLTAGE",
     }  # fmt: skip
     assert {number: Cause(number).name for number in known} == known
-    assert Cause.of(67) is Cause.UNKNOWN  # was another's once, and is nobody's any more
+    assert Cause.of(67) is Cause.UNKNOWN  # a number that is no longer used
 
 
 @pytest.mark.parametrize("joint", [-1, 12, 99])
 def test_a_joint_that_does_not_exist_is_a_joint(joint: int) -> None:
-    """Words are also made of messages that somebody garbled."""
+    """Texts are also made from garbled messages."""
     assert (
         str(Fault(Cause.JOINT_POSITION, 1.0, joint))
         == "a joint at 1.00 rad is beyond its safety limit"
@@ -62,8 +62,8 @@ def test_words_hold_joint_and_number() -> None:
     )
 
 
-def test_the_robot_s_own_fault_is_told_with_its_cause() -> None:
-    """Who reads that the robot damps by itself wants to know why, by joint and number."""
+def test_the_robot_s_own_fault_has_its_cause() -> None:
+    """The text of the robot's own fault has its cause, joint and number."""
     fault = Fault(Cause.ROBOT_FAULT, 21.4, behind=Cause.COMMAND_STALE)
     assert str(fault) == "the robot damps by itself: no fresh command for 21 ms"
     fault = Fault(Cause.ROBOT_FAULT, joint=4, behind=Cause.MOTOR_NOT_READY)
@@ -72,7 +72,7 @@ def test_the_robot_s_own_fault_is_told_with_its_cause() -> None:
 
 @pytest.mark.parametrize("number", [-1, 13, 99, 2**15 - 1])
 def test_a_number_of_no_cause_is_an_unknown_one(number: int) -> None:
-    """Another version, or somebody who garbles messages, ends nobody."""
+    """Messages of another version, or garbled ones, raise nothing."""
     assert Cause.of(number) is Cause.UNKNOWN
     assert str(Fault(Cause.ROBOT_FAULT, behind=Cause.of(number))).endswith(
         "a cause that this version does not know"

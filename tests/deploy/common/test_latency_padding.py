@@ -1,7 +1,4 @@
-"""The delay that is added on the way to the motors.
-
-How long a command waits, and how old what acts can be.
-"""
+"""Added latency on the way to the motors: waiting time of commands, age of the acting one."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ def test_damping_acts_at_once_and_forgets_what_waits() -> None:
 
 @pytest.mark.parametrize(("stall", "acts"), [(0.0155, 1.0), (0.0165, 2.0), (0.05, 2.0)])
 def test_after_a_stall_the_newest_acts_at_once(stall: float, acts: float) -> None:
-    """What was wanted before it may be older than anything that motors may follow."""
+    """Commands from before may be too old to follow."""
     lag = LatencyPadding(MOTOR_LAG, damping_command())
     for k in range(30):
         lag.push(holding(1.0), k * TICK, k * TICK)
@@ -65,10 +62,7 @@ def test_after_a_stall_the_newest_acts_at_once(stall: float, acts: float) -> Non
 
 
 def test_a_clock_that_stands_still_fills_no_memory() -> None:
-    """The oldest acts when too many wait.
-
-    Later than it should, but before those that came later.
-    """
+    """The oldest acts when too many wait: late, but before the others."""
     lag = LatencyPadding(MOTOR_LAG, damping_command())
     found = [lag.push(holding(k + 1), 1.0, 1.0)[0].kp for k in range(200)]
     assert found[MOST_WAITING - 1 : MOST_WAITING + 3] == [0.0, 1.0, 2.0, 3.0]
@@ -93,10 +87,7 @@ CALLS = st.lists(
 def test_what_acts_is_never_older_than_lag_and_expiry(
     calls: list[tuple[float, bool, float]],
 ) -> None:
-    """Whatever a controller says, however late this process is.
-
-    What acts came within 15 ms, 20 ms and a tick.
-    """
+    """For any times and stalls, the acting command is at most 15 ms, 20 ms and a tick old."""
     lag, now, kp, came, observed = (
         LatencyPadding(MOTOR_LAG, damping_command()),
         0.0,

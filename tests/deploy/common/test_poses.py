@@ -37,7 +37,7 @@ def test_a_glide_has_arrived_when_its_time_is_over() -> None:
 
 @given(duration=st.floats(0.1, 5), time=st.floats(0, 1))
 def test_a_glide_is_smooth(duration: float, time: float) -> None:
-    """It never goes faster than 15/8 of the mean, never beyond its ends, and hardly moves at both of them."""
+    """At most 15/8 of the mean speed, never beyond its ends, almost at rest at both of them."""
     glide, step = Glide(START, END, duration), duration * 1e-4
     now, after = glide.target(time * duration), glide.target(time * duration + step)
     assert (np.abs(after - now) <= 1.8751 * np.abs(END - START) * step / duration + 1e-12).all()
@@ -61,7 +61,7 @@ def test_a_glide_without_an_end_stays() -> None:
 
 
 def test_a_glide_does_not_follow_its_start() -> None:
-    """Somebody may write into the array later."""
+    """The caller may change the array later."""
     start = START.copy()
     glide = Glide(start, END, 1.0)
     start += 5

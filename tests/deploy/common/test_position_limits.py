@@ -65,7 +65,7 @@ def test_a_joint_that_is_back_inside_has_its_limit_again() -> None:
 
 
 def test_the_first_joint_outside_is_named() -> None:
-    """Of several."""
+    """The first of several joints."""
     assert RelaxedLimits(LIMIT).violated_joint(with_joint(at(9, 2.0), 2, -3.0)) == 2
 
 
@@ -75,7 +75,7 @@ def test_the_first_joint_outside_is_named() -> None:
     )
 )
 def test_allowances_only_shrink(positions: list[list[float]]) -> None:
-    """Whatever joints do, what is allowed is never less than the limit nor more than at the start."""
+    """For any motion, limits stay between the original and the widened ones."""
     limits, start = RelaxedLimits(SAFETY.position), np.array(positions[0])
     limits.relax_to(start)
     found = np.abs(start)

@@ -39,7 +39,7 @@ def test_the_expectation_covers_every_pair() -> None:
 @pytest.mark.parametrize("event", ControllerEvent)
 @pytest.mark.parametrize("state", ControllerState)
 def test_every_event_in_every_state(state: ControllerState, event: ControllerEvent) -> None:
-    """What leads elsewhere does so, and all other pairs change nothing."""
+    """Listed pairs change the state, and all other pairs change nothing."""
     assert next_state(state, event).name == EXPECTED[state.name][ORDER.index(event.name)]
 
 
@@ -53,7 +53,7 @@ def test_a_fault_is_possible_from_everywhere(state: ControllerState) -> None:
 
 
 def test_a_fault_is_left_by_rearming_alone() -> None:
-    """No other wish, and no motion that arrives, ends it."""
+    """No other request, and no motion that arrives, ends it."""
     leaving = {
         event
         for event in ControllerEvent
@@ -108,10 +108,7 @@ def test_numbers_of_states_stay() -> None:
 
 
 def test_the_diagram_shows_exactly_the_table() -> None:
-    """An arrow for each entry and none besides.
-
-    What is possible from everywhere is said once, not drawn.
-    """
+    """One arrow per entry; transitions from every state are notes."""
     lines = diagram().splitlines()
     assert lines[:2] == ["stateDiagram-v2", "    [*] --> IDLE"]
     arrows = [re.fullmatch(r"    (\w+) --> (\w+): (\w+)", line) for line in lines[2:-2]]

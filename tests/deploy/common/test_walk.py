@@ -1,7 +1,4 @@
-"""The five skills that come with the package walk in PyBullet, with the estimator in the loop.
-
-In one process.
-"""
+"""The five shipped skills walk in PyBullet with the estimator in the loop, in one process."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from deploy.robots.simulated.bullet_solo import BulletSolo  # needs PyBullet
 from deploy.robots.simulated.ground_truth import GroundTruth
 
 SECONDS = 4.0
-"""How long each walks; `solo-deploy` walks for 10 s, and this is as far as CI has time for."""
+"""Duration of each walk, limited by CI; `solo-deploy` walks for 10 s."""
 STANDING, WALKING = 700, 1550
 """Ticks at which standing up and walking are asked for."""
 BRISK = ControllerConfig(stand_seconds=0.8)
@@ -32,7 +29,7 @@ BRISK = ControllerConfig(stand_seconds=0.8)
 
 @dataclass
 class Walk:
-    """What came of a walk."""
+    """Result of a walk."""
 
     velocity: float
     falls: int
@@ -46,7 +43,7 @@ class Walk:
 
 
 def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
-    """Stand up and walk; with `truth` the policy is told what is instead of what is estimated."""
+    """Stand up and walk; with `truth` the policy gets the true state instead of the estimate."""
     robot, controller = BulletSolo(), Controller(shipped(), skill, BRISK)
     rig = Rig(robot, controller, {STANDING: (Request.STAND, -1), WALKING: (Request.WALK, skill)})
     errors: list[np.ndarray] = []

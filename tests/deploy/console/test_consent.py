@@ -20,7 +20,7 @@ from tests.deploy.deployment import PATIENCE, Deployment
 
 
 def answering(terminal: int, keys: bytes) -> None:
-    """Ask somebody who types when the question is there."""
+    """Ask, and type the answer once the question is there."""
     shown: list[str] = []
 
     def write(text: str) -> None:
@@ -41,10 +41,7 @@ def test_enter_begins(terminal: int, keys: bytes) -> None:
     "keys", [b"n\n", b"y\n", b" \n", b"q\n", b"\x04", b"enter\n", "\u0663\n".encode()]
 )
 def test_anything_else_does_not(terminal: int, keys: bytes) -> None:
-    """Not even yes: who does not read the question shall not begin.
-
-    The end of the input is no answer.
-    """
+    """Not even yes; the end of the input is no answer either."""
     with pytest.raises(SoloError, match="nothing was started, nothing has moved"):
         answering(terminal, keys)
 
@@ -89,7 +86,7 @@ def real(tmp_path: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("operator", ["script", "keyboard"])
-def test_no_process_starts_before_somebody_agrees(
+def test_no_process_starts_before_consent(
     operator: str, real: tuple[str, ...], tmp_path: Path
 ) -> None:
     """However long it takes; who does not agree leaves nothing behind."""
@@ -103,7 +100,7 @@ def test_no_process_starts_before_somebody_agrees(
     assert not run.out.exists()
 
 
-def test_who_agrees_is_told_how_bring_up_failed(real: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_failed_bring_up_is_reported(real: tuple[str, ...], tmp_path: Path) -> None:
     """There is no such card: the run ends by itself, with the cause, although a person drives."""
     with Deployment(tmp_path / "run", *real, "--operator", "keyboard") as run:
         run.type_until("\n", run.out.exists)

@@ -1,7 +1,4 @@
-"""The operator's side: wishes are signed and sent in order; silence is noticed.
-
-The console survives anything.
-"""
+"""The console: requests are signed and sent in order; silence is sent as silence."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ class FakeLink:
 
 
 class Keys:
-    """A device whose wishes a test lists, one list per look."""
+    """A device with requests from a list, one list per period."""
 
     help = "press something\nor nothing"
     can_rearm = True
@@ -92,7 +89,7 @@ def run(device: Keys, link: FakeLink) -> str:
     return "".join(shown)
 
 
-def test_wishes_are_sent_in_order_and_every_look_is_a_sign_of_life() -> None:
+def test_requests_are_sent_in_order_and_every_look_is_a_sign_of_life() -> None:
     """One number after the other, of one session, each with its expiry."""
     link = FakeLink()
     run(
@@ -109,22 +106,22 @@ def test_wishes_are_sent_in_order_and_every_look_is_a_sign_of_life() -> None:
     assert all(sent.time_ns < sent.expires_ns <= sent.time_ns + 200_000_000 for sent in link.sent)
 
 
-def test_every_message_has_the_velocity_that_is_wished_for_now() -> None:
+def test_every_message_has_the_velocity_that_is_commanded_now() -> None:
     """One that is lost must not leave the robot walking as before."""
     link = FakeLink()
     run(Keys(([OperatorRequest(Request.WALK, 3)], True), ([], True)), link)
     assert [sent.velocity for sent in link.sent] == [[0.1, 0.0, 0.0]] * 3
 
 
-def test_who_is_not_there_sends_nothing() -> None:
+def test_an_absent_operator_sends_nothing() -> None:
     """A gamepad that was pulled out is silence, which the controller takes for a fault."""
     link = FakeLink()
     run(Keys(([], False), ([], False)), link)
     assert [sent.request for sent in link.sent] == [Request.SIT]
 
 
-def test_a_stop_is_told_until_somebody_re_arms() -> None:
-    """One message may be lost, and a robot process may still be starting, although the controller shows DAMP."""
+def test_a_stop_is_repeated_until_re_armed() -> None:
+    """A message may be lost, and a robot process may start after the status shows DAMP."""
     link = FakeLink(state=ControllerState.DAMP)
     stop, re_arm, walk = (
         OperatorRequest(Request.DAMP),
@@ -142,7 +139,7 @@ def test_a_stop_is_told_until_somebody_re_arms() -> None:
 
 
 def test_a_robot_process_that_starts_late_still_hears_the_stop() -> None:
-    """Nobody listens while the key is pressed: what is sent later stops the robot."""
+    """Messages sent after the key was pressed still stop a robot process that starts late."""
     link, bench = FakeLink(), Bench()
     run(Keys(([OperatorRequest(Request.DAMP)], True), *[([], True)] * 3), link)
     message = link.sent[2]
@@ -178,7 +175,7 @@ def test_the_console_knows_what_each_device_can_do_after_a_fault() -> None:
 
 
 def test_the_console_names_the_robot_s_own_cause() -> None:
-    """Who holds the keys must know whether to mend the robot or to wait."""
+    """The operator must know whether to repair the robot or to wait."""
     link = FakeLink(state=ControllerState.FAULT, fault=Cause.ROBOT_FAULT, robot_fault=Cause.VOLTAGE)
     assert "FAULT: the robot damps by itself: the battery gives 0.0 V  (r re-arms)" in run(
         Keys(([], True)), link
@@ -190,10 +187,7 @@ def test_the_console_names_the_robot_s_own_cause() -> None:
     [(7, 0), (-128, 0), (ControllerState.FAULT, 99), (ControllerState.FAULT, -1)],
 )
 def test_the_console_survives_any_status(state: int, fault: int) -> None:
-    """Another version may have sent it.
-
-    A state that does not exist is not shown, such a cause is unknown.
-    """
+    """Another version may have sent it: unknown states are not shown, unknown causes are."""
     shown: list[str] = []
     operate(Keys(), FakeLink(state=state, fault=fault), iter([False, True]).__next__, shown.append)  # type: ignore[arg-type]
     assert ("FAULT: a cause that this version does not know" in "".join(shown)) == (
@@ -212,10 +206,7 @@ class Clock:
 
 
 def test_an_old_status_changes_nothing() -> None:
-    """Kept by somebody who sends it again, out of order, or of a time to come.
-
-    The script would go on by it.
-    """
+    """Recorded and sent again, out of order, or from the future: a guided script would continue."""
     clock, wire = Clock(), Wire(World())
     controller, console = WireLink(wire), WireLink(wire)
     shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]  # all that is used of a clock
@@ -237,7 +228,7 @@ def test_an_old_status_changes_nothing() -> None:
 
 
 def test_a_forged_status_changes_nothing() -> None:
-    """Who does not hold the key neither ends the program nor lets a script go on."""
+    """Forged messages neither end the program nor continue a script."""
     clock, wire = Clock(), Wire(World())
     stranger, console = WireLink(wire, WRONG_KEY), WireLink(wire)
     shown = Console(console, lambda _: None, clock)  # type: ignore[arg-type]
@@ -249,12 +240,12 @@ def test_a_forged_status_changes_nothing() -> None:
     assert (shown.state, console.forged) == (None, 1)
 
 
-def test_a_message_keeps_a_wish() -> None:
+def test_a_message_keeps_a_request() -> None:
     """Also one without a velocity, which is another than a velocity of zero."""
-    for wish in (
+    for asked in (
         OperatorRequest(Request.WALK, 4),
         OperatorRequest(Request.NOTHING, velocity=np.array([0.1, 0.0, -0.2])),
     ):
-        found = operator_request_of(operator_message(wish, 1, 5))
-        assert (found.request, found.skill) == (wish.request, wish.skill)
-        np.testing.assert_equal(found.velocity, wish.velocity)
+        found = operator_request_of(operator_message(asked, 1, 5))
+        assert (found.request, found.skill) == (asked.request, asked.skill)
+        np.testing.assert_equal(found.velocity, asked.velocity)

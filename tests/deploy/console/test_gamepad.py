@@ -36,7 +36,7 @@ class FakePad:
         return type("Info", (), {"min": -100, "max": 100, "value": self.stick})
 
     def active_keys(self) -> list[int]:
-        """The buttons that are down, whatever was told of them."""
+        """The buttons that are down, independent of events."""
         return sorted(self.down)
 
     def read_one(self) -> Any:  # an event, or None
@@ -58,23 +58,20 @@ def event(kind: int, code: int, value: int) -> Any:  # an object as evdev has it
 
 def pressed(request: Request) -> Any:  # an object as evdev has it
     """The event of a request's button."""
-    return event(KEY, next(code for code, wish in BUTTONS.items() if wish.request is request), 1)
+    return event(KEY, next(code for code, one in BUTTONS.items() if one.request is request), 1)
 
 
-def test_buttons_are_wishes_when_they_go_down() -> None:
+def test_buttons_are_requests_when_they_go_down() -> None:
     """And nothing when they come up."""
     codes = list(BUTTONS)
     pad = FakePad([event(KEY, code, value) for code in codes for value in (1, 0)])
-    wishes, present = Gamepad(pad, dead_man=False).read(0.0, None)
+    requests, present = Gamepad(pad, dead_man=False).read(0.0, None)
     assert present
-    assert wishes == [BUTTONS[code] for code in codes]
+    assert requests == [BUTTONS[code] for code in codes]
 
 
 def test_the_dead_mans_button_must_be_held() -> None:
-    """Without it only a stop gets through, at first in silence; with it everything.
-
-    Let go, it damps all the time.
-    """
+    """Released, only a stop passes; held, everything; after a release, damping is repeated."""
     pad = FakePad([])
     gamepad = Gamepad(pad, dead_man=True)
     assert gamepad.read(0.0, None) == ([], False)
@@ -93,7 +90,7 @@ def test_the_dead_mans_button_must_be_held() -> None:
 
 
 def test_letting_go_for_a_moment_is_letting_go() -> None:
-    """Although it is held again when somebody looks; what was pressed in between means nothing."""
+    """Also if it is held again at the next read; buttons pressed in between have no effect."""
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
     gamepad.read(0.0, None)
@@ -106,11 +103,8 @@ def test_letting_go_for_a_moment_is_letting_go() -> None:
     assert gamepad.read(0.0, None) == ([DAMP, OperatorRequest(Request.WALK)], True)
 
 
-def test_letting_go_counts_although_nobody_was_told() -> None:
-    """The kernel drops events that are not read in time.
-
-    Held again, only a press that is told counts.
-    """
+def test_a_release_counts_without_its_event() -> None:
+    """The kernel drops events that are read late; once held again, only new events count."""
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
     assert gamepad.read(0.0, None) == ([], True)
@@ -123,19 +117,19 @@ def test_letting_go_counts_although_nobody_was_told() -> None:
 
 
 @pytest.mark.parametrize("dead_man", [False, True])
-def test_the_button_for_damping_counts_although_nobody_was_told(dead_man: bool) -> None:
+def test_the_damping_button_counts_without_its_event(dead_man: bool) -> None:
     """Once per look, for as long as it is down."""
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=dead_man)
     gamepad.read(0.0, None)
-    pad.down.add(next(code for code, wish in BUTTONS.items() if wish is DAMP))
+    pad.down.add(next(code for code, one in BUTTONS.items() if one is DAMP))
     assert gamepad.read(0.0, None) == ([DAMP], True)
     pad.events = [pressed(Request.DAMP)]
     assert gamepad.read(0.0, None) == ([DAMP], True)
 
 
-def test_a_stick_that_is_let_go_is_a_velocity_of_zero_although_nobody_was_told() -> None:
-    """Where events were dropped, it is looked at."""
+def test_a_released_stick_is_zero_velocity_without_its_event() -> None:
+    """After dropped events, the stick's position is polled."""
     pad = FakePad([event(AXIS, 1, -50)])
     gamepad = Gamepad(pad, dead_man=False)
     gamepad.read(0.0, None)
@@ -145,7 +139,7 @@ def test_a_stick_that_is_let_go_is_a_velocity_of_zero_although_nobody_was_told()
     np.testing.assert_array_equal(gamepad.velocity, np.zeros(3))
 
 
-def test_who_pulls_out_the_gamepad_lets_go_of_it() -> None:
+def test_unplugging_the_gamepad_is_a_release() -> None:
     """For as long as it is gone."""
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
@@ -162,11 +156,11 @@ def test_after_letting_go_nothing_moves_before_a_person_re_arms() -> None:
 
     def look(*events: Any) -> None:  # objects as evdev has them
         pad.events += events
-        wishes, _ = gamepad.read(0.0, None)
-        for wish in wishes:
-            bench.operator(wish.request, age_ms=0)
+        requests, _ = gamepad.read(0.0, None)
+        for one in requests:
+            bench.operator(one.request, age_ms=0)
             bench.send(bench.command())
-            stage.tick(wish.request)
+            stage.tick(one.request)
 
     stage.walking()
     bench.send(bench.command())
@@ -197,7 +191,7 @@ def test_a_released_dead_mans_button_is_a_velocity_of_zero() -> None:
 
 
 def test_a_stick_that_is_let_go_is_a_velocity_of_zero() -> None:
-    """Whatever it was before."""
+    """Independent of its value before."""
     gamepad = Gamepad(FakePad([event(AXIS, 1, -50), event(AXIS, 1, 0)]), dead_man=False)
     gamepad.read(0.0, None)
     np.testing.assert_array_equal(gamepad.velocity, np.zeros(3))

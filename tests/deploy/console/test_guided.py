@@ -10,7 +10,7 @@ from deploy.messages.lcm_link import Request
 from deploy.messages.operator_request import OperatorRequest
 
 
-class Told:
+class GuidedRun:
     """A guided walk on a clock of its own, and what it has written."""
 
     def __init__(self, terminal: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,27 +21,27 @@ class Told:
         monkeypatch.setattr(self.guided, "_keys", lambda _: self.typed.pop(0) if self.typed else "")
         self.typed: list[str] = []
 
-    def look(
+    def read_after(
         self, state: ControllerState | None, keys: str = "", seconds: float = 1.0
     ) -> list[OperatorRequest]:
-        """What is asked for after some time in a state, with keys typed at its end."""
+        """Return the requests after some time in a state, with keys typed at its end."""
         self.guided.read(0.0, state)
         self.now += seconds
         self.typed = [keys]
-        wishes, present = self.guided.read(0.0, state)
+        requests, present = self.guided.read(0.0, state)
         assert present
-        return wishes
+        return requests
 
 
 @pytest.fixture
-def told(terminal: int, monkeypatch: pytest.MonkeyPatch) -> Told:
+def run(terminal: int, monkeypatch: pytest.MonkeyPatch) -> GuidedRun:
     """A script for a real robot."""
-    return Told(terminal, monkeypatch)
+    return GuidedRun(terminal, monkeypatch)
 
 
-def test_a_real_robot_neither_stands_nor_walks_before_somebody_agrees(told: Told) -> None:
+def test_a_real_robot_neither_stands_nor_walks_before_the_operator_agrees(run: GuidedRun) -> None:
     """However long it takes; each question is asked once and says what will happen."""
-    for state, words, wish in (
+    for state, words, request in (
         (ControllerState.IDLE, "ENTER: the robot will stand up.", OperatorRequest(Request.STAND)),
         (
             ControllerState.READY,
@@ -49,34 +49,34 @@ def test_a_real_robot_neither_stands_nor_walks_before_somebody_agrees(told: Told
             OperatorRequest(Request.WALK, 2),
         ),
     ):
-        assert [told.look(state, seconds=9.0) for _ in range(3)] == [[], [], []]
-        assert words in told.shown[-1]
-        assert sum(words in shown for shown in told.shown) == 1
-        assert told.look(state, "\n") == [wish]
-        told.look(ControllerState.STAND)
-    assert told.look(ControllerState.WALK, seconds=2.1) == [OperatorRequest(Request.STOP)]
-    assert told.look(ControllerState.READY) == [OperatorRequest(Request.SIT)]
-    assert told.look(ControllerState.IDLE, seconds=1.1) == [OperatorRequest(Request.QUIT)]
+        assert [run.read_after(state, seconds=9.0) for _ in range(3)] == [[], [], []]
+        assert words in run.shown[-1]
+        assert sum(words in shown for shown in run.shown) == 1
+        assert run.read_after(state, "\n") == [request]
+        run.read_after(ControllerState.STAND)
+    assert run.read_after(ControllerState.WALK, seconds=2.1) == [OperatorRequest(Request.STOP)]
+    assert run.read_after(ControllerState.READY) == [OperatorRequest(Request.SIT)]
+    assert run.read_after(ControllerState.IDLE, seconds=1.1) == [OperatorRequest(Request.QUIT)]
 
 
-def test_enter_before_the_question_means_nothing(told: Told) -> None:
+def test_enter_before_the_question_means_nothing(run: GuidedRun) -> None:
     """Nor does one Enter agree to two things, or to a second try."""
-    assert told.look(ControllerState.IDLE, "\n\n") == []
-    assert told.look(ControllerState.IDLE, "\n") == [OperatorRequest(Request.STAND)]
+    assert run.read_after(ControllerState.IDLE, "\n\n") == []
+    assert run.read_after(ControllerState.IDLE, "\n") == [OperatorRequest(Request.STAND)]
     assert (
-        told.look(ControllerState.IDLE) == []
+        run.read_after(ControllerState.IDLE) == []
     )  # it was not granted, as motors are still aligned: asked again
-    assert sum("stand up" in shown for shown in told.shown) == 2
+    assert sum("stand up" in shown for shown in run.shown) == 2
 
 
-def test_space_damps_whatever_was_asked(told: Told) -> None:
+def test_space_damps_after_any_question(run: GuidedRun) -> None:
     """And q lies down; both win over Enter."""
-    told.look(ControllerState.READY)
-    assert told.look(ControllerState.READY, " \n") == [OperatorRequest(Request.DAMP)]
-    assert told.look(ControllerState.WALK, "q") == [OperatorRequest(Request.QUIT)]
+    run.read_after(ControllerState.READY)
+    assert run.read_after(ControllerState.READY, " \n") == [OperatorRequest(Request.DAMP)]
+    assert run.read_after(ControllerState.WALK, "q") == [OperatorRequest(Request.QUIT)]
 
 
-def test_nobody_re_arms_a_script_that_a_fault_broke_off(told: Told) -> None:
+def test_a_script_ends_after_a_fault_without_re_arming(run: GuidedRun) -> None:
     """It ends by itself, and r means nothing, as the console says."""
-    assert told.look(ControllerState.FAULT, "r", seconds=0.5) == []
-    assert told.look(ControllerState.FAULT, seconds=1.1) == [OperatorRequest(Request.QUIT)]
+    assert run.read_after(ControllerState.FAULT, "r", seconds=0.5) == []
+    assert run.read_after(ControllerState.FAULT, seconds=1.1) == [OperatorRequest(Request.QUIT)]

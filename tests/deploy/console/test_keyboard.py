@@ -19,7 +19,7 @@ from deploy.messages.operator_request import OperatorRequest, operator_message
 from solo_doi.common.errors import SoloError
 
 CONTROL = frozenset(b"\x03\x04\x0f\x11\x12\x13\x16\x17\x1a\x1c")
-"""What the terminal itself takes: Ctrl-C and its kin."""
+"""Bytes that the terminal itself handles: Ctrl-C and similar."""
 
 
 def test_keys_are_read_without_return_and_the_terminal_is_given_back(terminal: int) -> None:
@@ -27,13 +27,13 @@ def test_keys_are_read_without_return_and_the_terminal_is_given_back(terminal: i
     before = termios.tcgetattr(sys.stdin)
     with Keyboard() as keyboard:
         os.write(terminal, b"s2?x r")
-        wishes, present = keyboard.read(0.05, None)
+        requests, present = keyboard.read(0.05, None)
         assert termios.tcgetattr(sys.stdin) != before
     assert termios.tcgetattr(sys.stdin) == before
     assert present
     asked = [Request.STAND, Request.WALK, Request.STOP, Request.DAMP, Request.REARM]
-    assert [wish.request for wish in wishes] == asked
-    assert wishes[1].skill == 2
+    assert [one.request for one in requests] == asked
+    assert requests[1].skill == 2
 
 
 def test_velocity_keys_add_up(terminal: int) -> None:
@@ -55,14 +55,14 @@ def test_a_stop_ends_the_velocity_as_well(terminal: int, key: str) -> None:
 @given(st.text(max_size=20))
 @example("²٣१")
 def test_no_key_ends_the_program(keys: str) -> None:
-    """Whatever alphabet somebody types in: wishes that can be sent, of skills 0 to 9, or none."""
+    """For any alphabet: requests that can be sent, of skills 0 to 9, or none."""
     keyboard = Keyboard.__new__(Keyboard)  # without a terminal
     keyboard.velocity = np.zeros(3)
-    for wish in map(keyboard.request_for_key, keys):
-        if wish is not None:
-            assert -1 <= wish.skill <= 9
-            if wish.request is not Request.QUIT:
-                operator_message(wish, 1, 5).encode()
+    for one in map(keyboard.request_for_key, keys):
+        if one is not None:
+            assert -1 <= one.skill <= 9
+            if one.request is not Request.QUIT:
+                operator_message(one, 1, 5).encode()
 
 
 def test_quitting_is_never_sent() -> None:
@@ -89,23 +89,20 @@ ESCAPES = {
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_a_key_without_a_letter_asks_for_nothing(name: str, terminal: int) -> None:
-    """Neither whole nor in pieces.
-
-    What is typed before and after it counts, and a space damps whatever is cut off.
-    """
+    """Neither complete nor split; keys before and after it count, and a space always damps."""
     whole = ESCAPES[name]
     for cut in range(1, len(whole) + 1):
         for after, asked in ((" x", [Request.DAMP, Request.STOP]), ("", [])):
             keyboard = Keyboard()
             read = [keyboard.request_for_key(key) for part in ("l" + whole[:cut], whole[cut:] + after)
                     for key in keyboard._without_escapes(part)]  # fmt: skip
-            assert [wish.request for wish in read if wish is not None] == [Request.SIT, *asked]
+            assert [one.request for one in read if one is not None] == [Request.SIT, *asked]
         assert [key for key in Keyboard()._without_escapes(f"{whole[:cut]} ") if key == " "] == [
             " "
         ]
     with Keyboard() as keyboard:
         os.write(terminal, f"{whole} s".encode())
-        assert [wish.request for wish in keyboard.read(0.05, None)[0]] == [
+        assert [one.request for one in keyboard.read(0.05, None)[0]] == [
             Request.DAMP,
             Request.STAND,
         ]
@@ -125,7 +122,7 @@ def test_escape_takes_no_later_key_with_it(terminal: int, monkeypatch: pytest.Mo
 
 @given(st.text(alphabet="\x1b[O0;~A !s\n", max_size=12))
 def test_no_key_swallows_a_space(keys: str) -> None:
-    """Whatever comes before it, it damps."""
+    """A space damps after any other key."""
     keyboard = Keyboard.__new__(Keyboard)
     keyboard._incomplete = ""
     keyboard._incomplete_until = 0.0
@@ -133,7 +130,7 @@ def test_no_key_swallows_a_space(keys: str) -> None:
 
 
 def test_a_terminal_that_is_gone_is_a_person_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closed, or its cable cut: whoever drove must be told, and ends everything, which damps."""
+    """Closed, or its cable cut: the error ends everything, which damps."""
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "r") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
@@ -141,7 +138,7 @@ def test_a_terminal_that_is_gone_is_a_person_that_is_gone(monkeypatch: pytest.Mo
         os.close(ours)
         with pytest.raises(
             OSError, match="Errno 5"
-        ):  # the system's, or ours where it only tells the end of input
+        ):  # the system's error, or ours at the end of input
             keyboard.read(0.01, None)
 
 
@@ -157,13 +154,13 @@ def test_the_end_of_the_input_is_a_terminal_that_is_gone(
 
 
 def test_every_key_is_in_the_help() -> None:
-    """Or nobody would find it."""
+    """Keys without help cannot be found."""
     for key in KEYS:
         assert {" ": "SPACE"}.get(key, f"{key} ") in Keyboard.help
 
 
 def test_no_terminal_no_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a script somebody must say so."""
+    """Without a terminal, the error names the script."""
     with open(os.devnull) as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         with pytest.raises(SoloError, match="needs a terminal"):

@@ -1,7 +1,4 @@
-"""The controller with a robot that follows.
-
-Standing up, walking, changing skills, stopping, lying down.
-"""
+"""The controller with a robot that follows: stand up, walk, change skills, stop, lie down."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ def targets(stage: Stage, start: int = 0) -> np.ndarray:
 
 
 def test_the_mock_robot_stands_walks_stops_and_lies_down() -> None:
-    """In the states of the diagram, at the times of the configuration, and through the robot's own last line."""
+    """States as in the diagram, times as configured, and accepted by the robot's gate."""
     plan = {
         100: (Request.STAND, -1),
         2000: (Request.WALK, 3),
@@ -51,10 +48,7 @@ def test_the_mock_robot_stands_walks_stops_and_lies_down() -> None:
 
 
 def test_walking_can_end_on_the_ground_at_once() -> None:
-    """A person who asks for lying down need not ask for stopping before.
-
-    Feet come to rest first.
-    """
+    """A request to lie down also stops the walk; feet come to rest first."""
     stage = Stage()
     stage.walking()
     stage.run(300)
@@ -70,7 +64,7 @@ def test_walking_can_end_on_the_ground_at_once() -> None:
 
 
 def test_without_a_robot_nothing_is_powered() -> None:
-    """A wish is not kept for later either."""
+    """The request is not stored either."""
     controller = Controller(shipped(), 0)
     controller.on_operator_request(Request.STAND, 0)
     command = controller.tick(0)
@@ -85,7 +79,7 @@ def test_without_a_robot_nothing_is_powered() -> None:
 
 
 def test_standing_up_starts_where_the_joints_are() -> None:
-    """With a gain that grows from nothing in 0.3 s, and targets that end in the pose of the bundle."""
+    """The gain ramps up in 0.3 s, and targets end in the bundle's pose."""
     stage = Stage(config=ControllerConfig())
     stage.position = LYING + 0.05
     stage.tick()
@@ -101,10 +95,7 @@ def test_standing_up_starts_where_the_joints_are() -> None:
 
 
 def test_joints_beyond_their_limits_are_fetched_from_inside() -> None:
-    """A robot on its belly may have folded its knees too far.
-
-    No target is ever beyond the limits of training.
-    """
+    """Knees may be folded too far on the belly; targets stay within the limits of training."""
     stage = Stage()
     stage.position = np.sign(LYING) * (TRAINING.position + 0.15)
     stage.ready()
@@ -127,10 +118,7 @@ def test_lying_down_may_be_taken_back() -> None:
 
 
 def test_the_policy_is_asked_every_twentieth_tick() -> None:
-    """Beginning with the first.
-
-    Its target is held in between, with the gains and the time of its state.
-    """
+    """From the first tick on; targets are held in between, with gains and time of their state."""
     bundle = Counting(shipped())
     stage = Stage(bundle, skill=2)  # type: ignore[arg-type]
     stage.ready()
@@ -155,10 +143,7 @@ def test_the_policy_is_asked_every_twentieth_tick() -> None:
 
 
 def test_a_skill_that_changes_hands_over_while_walking() -> None:
-    """Within 0.3 s; the command says which one has the robot.
-
-    One that does not exist is not taken.
-    """
+    """Within 0.3 s; the command names the skill, and unknown skills are refused."""
     stage = Stage(skill=1)
     stage.walking()
     stage.run(200)
@@ -173,7 +158,7 @@ def test_a_skill_that_changes_hands_over_while_walking() -> None:
 
 
 def test_stopping_lets_steps_shrink() -> None:
-    """Over 0.8 s to the standing pose, with the gains of the policy till the end, and no skill named any more."""
+    """Over 0.8 s to the standing pose, with the policy's gains, without a skill number."""
     stage = Stage()
     stage.walking()
     stage.run(300)
@@ -204,10 +189,7 @@ def test_the_next_walk_starts_afresh() -> None:
 
 
 def test_a_robot_that_still_sinks_does_not_stand_up() -> None:
-    """Its joints would be found elsewhere than they are a moment later.
-
-    A wish later on is granted.
-    """
+    """Joints would move before motors hold them; a later request is granted."""
     stage = Stage()
     stage.tick()
     stage.tick(Request.STAND, joint_velocity=np.full(NUM_JOINTS, 0.51))

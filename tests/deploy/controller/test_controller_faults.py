@@ -1,7 +1,4 @@
-"""What makes the controller damp.
-
-Each cause at its threshold, in the very next command, until a person re-arms.
-"""
+"""Faults of the controller: every cause at its threshold damps at once, until re-armed."""
 
 from __future__ import annotations
 
@@ -66,10 +63,7 @@ def walking() -> Stage:
 def test_limits_are_watched_while_motors_hold(
     changes: dict[str, Any], cause: Cause, joint: int
 ) -> None:
-    """A robot that lies damped may be turned by hand.
-
-    One that stands is damped in the same tick.
-    """
+    """A damped robot may be turned by hand; a standing one is damped in the same tick."""
     stage = Stage()
     stage.tick(**changes)
     stage.tick()
@@ -98,7 +92,7 @@ def test_numbers_that_are_not_finite_are_a_fault_in_every_state(state: Controlle
 
 
 def test_a_robot_that_falls_is_damped(walking: Stage) -> None:
-    """The gyroscope tells it before the angle is reached."""
+    """The gyroscope shows it before the angle is reached."""
     for _ in range(500):
         walking.tick(angular_velocity_b=np.array([0.0, 4.0, 0.001 * walking.sequence]))
         if walking.state is not ControllerState.WALK:
@@ -109,7 +103,7 @@ def test_a_robot_that_falls_is_damped(walking: Stage) -> None:
 
 
 def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
-    """With its own cause, joint and number, in the report and for whoever watches."""
+    """With its own cause, joint and number, in report and status."""
     message = walking.message()
     message.fault, message.fault_joint, message.fault_value = Cause.COMMAND_STEP, 7, 1.75
     walking.controller.on_robot_state(message)
@@ -128,7 +122,7 @@ def test_a_robot_that_damps_for_an_unknown_cause_is_a_fault(walking: Stage) -> N
 
 
 def test_a_robot_with_a_fault_is_not_switched_on() -> None:
-    """The first command after the wish is already damped."""
+    """The first command after the request is already damped."""
     stage = Stage()
     stage.fault = Cause.MOTOR_NOT_READY
     stage.tick()
@@ -139,10 +133,7 @@ def test_a_robot_with_a_fault_is_not_switched_on() -> None:
 
 
 def test_another_robot_process_is_a_fault(ready: Stage) -> None:
-    """Its motors may be anywhere.
-
-    What was known of the old one is forgotten, so that re-arming works.
-    """
+    """Its motors may be anywhere; the old estimate is reset, so that re-arming works."""
     ready.session, ready.sequence = 8, 0
     ready.tick()
     damped(ready, Cause.ROBOT_RESTARTED)
@@ -156,7 +147,7 @@ def test_another_robot_process_is_a_fault(ready: Stage) -> None:
 
 
 def test_a_silent_robot_is_a_fault_after_ten_milliseconds(ready: Stage) -> None:
-    """Of its own clock."""
+    """On the robot's own clock."""
     for _ in range(10):
         assert ready.tick(heard=False).kp > 0.0
     ready.tick(heard=False)
@@ -164,7 +155,7 @@ def test_a_silent_robot_is_a_fault_after_ten_milliseconds(ready: Stage) -> None:
 
 
 def test_lost_states_are_counted_from_their_numbers(ready: Stage) -> None:
-    """Thirty-five of a hundred are borne; those that come too late are not taken."""
+    """Thirty-five of a hundred are accepted; late ones are not used."""
     ready.sequence += 35
     ready.tick()
     assert ready.state is ControllerState.READY
@@ -185,10 +176,7 @@ def test_lost_states_are_forgotten_after_a_hundred(ready: Stage) -> None:
 
 
 def test_old_states_are_dropped(ready: Stage) -> None:
-    """One that another overtook, or that somebody sends again, changes nothing.
-
-    Whatever is in it.
-    """
+    """A state that is overtaken or sent again changes nothing."""
     controller, newest = ready.controller, ready.sequence
     old = ready.message(joint_velocity=np.full(NUM_JOINTS, np.nan))
     for sequence in (newest, newest - 5, 0, -1):
@@ -266,14 +254,14 @@ def test_a_delay_may_be_long_for_a_moment(walking: Stage) -> None:
 
 
 def test_a_silent_operator_is_a_fault_after_half_a_second(ready: Stage) -> None:
-    """A wish for nothing is a sign of life."""
+    """A request for nothing is a heartbeat."""
     for _ in range(500):
         assert ready.tick(None).kp > 0.0
     ready.tick(None)
     assert damped(ready, Cause.OPERATOR_SILENT).value == pytest.approx(501.0)
 
 
-def test_nobody_needs_to_be_there_while_motors_are_damped() -> None:
+def test_no_operator_is_needed_while_motors_are_damped() -> None:
     """Silence of operator and robot are no faults then."""
     stage = Stage()
     stage.tick()
@@ -311,8 +299,8 @@ def test_rearming_is_refused_while_the_robot_reports_a_fault(walking: Stage) -> 
     assert walking.commands[-1].kp == 0.0
 
 
-def test_rearming_is_refused_before_a_robot_was_heard_of() -> None:
-    """Nobody knows whether it is well."""
+def test_rearming_is_refused_before_the_first_state() -> None:
+    """The robot's health is unknown."""
     stage = Stage()
     stage.tick(Request.DAMP, heard=False)
     stage.tick(Request.REARM, heard=False)
@@ -334,10 +322,7 @@ def test_the_first_fault_is_the_one_that_is_kept(ready: Stage) -> None:
 
 
 def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
-    """Both hear it at the same time.
-
-    The robot's next state still shows its fault, and that must not need a second.
-    """
+    """The robot's next state still shows its fault; that must not need a second request."""
     ready.fault = Cause.HARDWARE
     ready.tick()
     damped(ready, Cause.ROBOT_FAULT)
@@ -349,7 +334,7 @@ def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
 
 
 def test_a_request_to_rearm_does_not_wait_for_ever(ready: Stage) -> None:
-    """Half a second later nobody remembers who stands beside the robot."""
+    """A request expires after half a second, as the operator may have left."""
     ready.fault = Cause.HARDWARE
     ready.tick()
     ready.tick(Request.REARM)
@@ -390,10 +375,7 @@ def _chatter(stage: Stage) -> None:
 def test_after_rearming_nothing_is_left_of_what_was_counted(
     ready: Stage, bring_about: Callable[[Stage], None], cause: Cause
 ) -> None:
-    """The next standing up would else be a fault in its first tick.
-
-    However often a person tries.
-    """
+    """Otherwise the next standing up would be a fault in its first tick."""
     bring_about(ready)
     damped(ready, cause)
     ready.tick(Request.REARM)

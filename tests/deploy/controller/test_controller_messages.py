@@ -1,4 +1,4 @@
-"""What a controller says and is told: velocity commands, joint commands, status."""
+"""Messages of a controller: velocity commands, joint commands, status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def steerable(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 def test_skills_of_one_command_get_that_command() -> None:
-    """At once and whatever is asked for: they know no other."""
+    """At once and for any request: such skills know no other command."""
     bundle = Counting(shipped())
     stage = Stage(bundle)  # type: ignore[arg-type]
     stage.ready()
@@ -60,7 +60,7 @@ def test_velocity_commands_change_slowly_and_stay_in_range(steerable: Bundle) ->
 
 @pytest.mark.parametrize("end", [Request.STOP, Request.SIT, Request.DAMP])
 def test_a_velocity_is_forgotten_when_the_walk_ends(steerable: Bundle, end: Request) -> None:
-    """The next one begins with standing, not with what somebody wished for before."""
+    """The next walk starts with standing, not with an old command."""
     bundle = Counting(steerable)
     stage = Stage(bundle)  # type: ignore[arg-type]
     stage.ready()
@@ -100,7 +100,7 @@ def test_every_command_says_what_it_is_made_of() -> None:
 
 
 def test_status_tells_state_and_estimate() -> None:
-    """For whoever watches."""
+    """For consoles and logs."""
     stage = Stage(skill=3)
     stage.tick()
     status = stage.controller.status(123)

@@ -18,7 +18,7 @@ from .test_controller_faults import damped
 
 
 class Odd(Counting):
-    """Skills whose answers and envelope a test chooses."""
+    """Skills with targets and envelope that a test chooses."""
 
     target: float | np.ndarray = float("nan")
     outside = 0.0

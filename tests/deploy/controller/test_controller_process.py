@@ -30,10 +30,7 @@ class StoppedError(Exception):
 def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
     operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Threads and processes inherit urgency from who starts them.
-
-    The first subscription starts LCM's reader.
-    """
+    """Threads and processes inherit their priority; the first subscription starts LCM's reader."""
     order: list[object] = []
 
     class Recorder:
@@ -77,7 +74,7 @@ def signed(tmp_path: Path) -> DeployConfig:
 def test_a_bundle_that_is_replaced_after_preflight_is_refused(
     signed: DeployConfig, tmp_path: Path
 ) -> None:
-    """One that is whole, but that nobody trusted has signed."""
+    """A complete bundle with a signature that is not trusted."""
     check_skills(signed)
     shutil.copy(SKILLS / "steerable" / "skills.onnx", tmp_path / "skills.onnx")
     (tmp_path / "run").mkdir()

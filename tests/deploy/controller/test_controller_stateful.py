@@ -77,7 +77,7 @@ class AnyController(RuleBasedStateMachine):
             assert command.sequence == self.last.sequence + 1
             if command.mode == self.last.mode == Mode.MOVE:
                 step = np.abs(np.array(command.position) - self.last.position).max()
-                # A motion that heard nothing for a while goes on from where it should be by now.
+                # After a gap in the states, a motion continues at its current time.
                 assert step <= FASTEST * ((command.time_ns - before_ns) / MS + self.unheard) + 1e-9
         self.unheard = 0 if options.get("heard", True) else self.unheard + 1
         self.last = command
@@ -95,7 +95,7 @@ class AnyController(RuleBasedStateMachine):
         ticks=st.integers(1, 60),
     )
     def ask(self, request: Request, skill: int, ticks: int) -> None:
-        """Any wish at any time."""
+        """Any request at any time."""
         self.tick(request, skill=skill)
         for _ in range(ticks):
             self.tick()
@@ -107,7 +107,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(turns=st.integers(2, 6), pause=st.sampled_from([10, 60]))
     def go(self, turns: int, pause: int) -> None:
-        """What it is all for, so that most examples get there; a short pause interrupts motions."""
+        """The usual sequence, so that most examples walk; a short pause interrupts motions."""
         self.stage.fault = Cause.NONE
         wishes = (
             Request.REARM,
@@ -132,7 +132,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(ticks=st.integers(1, 20))
     def hear_nothing(self, ticks: int) -> None:
-        """A robot that is silent for a while; 10 ms are borne."""
+        """A robot that is silent for a while; 10 ms are accepted."""
         powered = self.stage.state in POWERED
         for _ in range(ticks):
             self.tick(heard=False)
@@ -205,7 +205,7 @@ class AnyController(RuleBasedStateMachine):
 
     @invariant()
     def the_estimate_is_finite(self) -> None:
-        """Whatever the sensors have shown."""
+        """After any sensor readings."""
         estimate = self.stage.controller.estimate
         assert estimate is not None
         assert all(np.isfinite(value).all() for value in vars(estimate).values())

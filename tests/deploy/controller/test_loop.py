@@ -51,7 +51,7 @@ class Talk:
 
 
 class Patient:
-    """An operator who asks for nothing, and is done when told."""
+    """An operator without requests, who is done when a test sets it."""
 
     done = False
 
@@ -84,7 +84,7 @@ def make(talk: Talk, **changes: Any) -> tuple[Loop, ListRecorder]:
 
 
 def test_lock_step_answers_every_state_once() -> None:
-    """From the very first state, whose time is zero; old and repeated states are no news."""
+    """From the first state on, at time zero; old and repeated states are not used."""
     talk = Talk()
     told = states(4)
     talk.states = [told[0], told[0], told[2], told[1], None, told[3]]
@@ -99,7 +99,7 @@ def test_lock_step_answers_every_state_once() -> None:
     ) == 3  # the log has what it acted on
 
 
-def test_a_robot_that_never_comes_is_told() -> None:
+def test_a_robot_that_never_comes_is_reported() -> None:
     """After many looks, not after seconds, so that a machine that stalls does not decide."""
     talk = Talk()
     loop, _ = make(talk)
@@ -107,7 +107,7 @@ def test_a_robot_that_never_comes_is_told() -> None:
     assert talk.looks == pytest.approx(module.FIRST_STATE_SECONDS / module.POLL_SECONDS, abs=2)
 
 
-def test_a_robot_that_leaves_is_told() -> None:
+def test_a_robot_that_leaves_is_reported() -> None:
     """It was there, and is gone: another sentence."""
     talk = Talk()
     talk.states = states(5)
@@ -126,7 +126,7 @@ def test_a_stop_while_waiting_is_a_stop(heard: int) -> None:
     assert loop.run(lambda: talk.looks > heard + 4, lockstep=True).ended == "stopped"
 
 
-def test_nobody_answers_on_the_wall_clock_either() -> None:
+def test_a_missing_robot_is_reported_in_real_time_too() -> None:
     """The same without lock-step, in simulated time."""
     loop, _ = make(Talk(), clock=World())
     report = loop.run(lambda: False)
@@ -147,7 +147,7 @@ def test_read_only_publishes_no_command() -> None:
 
 
 def test_read_only_asks_nothing_of_the_controller() -> None:
-    """An operator who wants to stand up is not heard either: the controller stays idle."""
+    """Requests of the operator are ignored too: the controller stays idle."""
 
     class Keen(Patient):
         """Wants to stand."""
@@ -164,10 +164,7 @@ def test_read_only_asks_nothing_of_the_controller() -> None:
 
 
 def test_late_ticks_become_a_fault() -> None:
-    """A loop that is late too often damps a robot that stands.
-
-    The stalls are injected, not waited for.
-    """
+    """A loop that is late too often damps a standing robot; the stalls are injected."""
 
     def stall(rig: Rig) -> None:
         original = rig.loop._tick
@@ -188,10 +185,7 @@ def test_late_ticks_become_a_fault() -> None:
 
 
 def test_stalls_count_with_every_tick_they_leave_out() -> None:
-    """Nine milliseconds, three times in a tenth of a second, are three late ticks.
-
-    But a quarter of all.
-    """
+    """Nine milliseconds, three times in a tenth of a second: three late ticks, 27 skipped."""
 
     def stall(rig: Rig) -> None:
         original, begun = rig.loop._tick, rig.loop.report.ticks
@@ -225,10 +219,7 @@ def test_one_stall_is_borne(seconds: float) -> None:
 def test_a_mistake_in_the_program_is_named_with_its_place(
     lockstep: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the report, which has all else as well, and for the recorder.
-
-    The program still ends by it.
-    """
+    """In the complete report and as an incident; the exception still ends the program."""
     talk = Talk()
     talk.states = states(5)
     loop, recorder = make(talk, **({} if lockstep else {"clock": World()}))
@@ -248,7 +239,7 @@ def test_a_mistake_in_the_program_is_named_with_its_place(
 
 
 def test_history_tells_what_happened_when() -> None:
-    """Every change of state once, the skill of a walk, the fault in words, and one incident for the recorder."""
+    """Every change of state once, the skill of a walk, the fault as text, and one incident."""
 
     def fail(rig: Rig) -> None:
         rig.clock.sleep(0.1)

@@ -1,4 +1,4 @@
-"""What a robot knows of its own walk: counted while it walks, marked as estimated, falls too."""
+"""Odometry: a walk by onboard estimates, marked as estimated, with falls."""
 
 from __future__ import annotations
 
@@ -57,10 +57,7 @@ def test_the_first_second_says_nothing_of_the_velocity() -> None:
 
 
 def test_a_fall_is_counted_though_it_ends_the_walk() -> None:
-    """In the very tick in which the controller damps.
-
-    Lying there afterwards is none, nor is sitting down tilted.
-    """
+    """In the tick in which the controller damps; later ticks and tilted sitting do not count."""
     walk = Odometry()
     walk.update(ControllerState.WALK, sensors(), estimate(), 1.0)
     for state in (
@@ -73,7 +70,7 @@ def test_a_fall_is_counted_though_it_ends_the_walk() -> None:
     assert walk.summary().falls == 1
 
 
-def test_before_a_robot_was_heard_of_there_is_no_walk() -> None:
+def test_there_is_no_walk_before_the_first_state() -> None:
     """Nor a division by zero."""
     walk = Odometry()
     walk.update(ControllerState.WALK, None, None, 1.0)

@@ -1,7 +1,4 @@
-"""The controller's checks.
-
-Just below every threshold nothing, just above a fault that names joint and number.
-"""
+"""The controller's checks: nothing below each threshold, a fault with joint and number above."""
 
 from __future__ import annotations
 
@@ -26,14 +23,14 @@ ZERO = np.zeros(NUM_JOINTS)
 
 
 def estimate(roll: float = 0.0, pitch: float = 0.0) -> Estimate:
-    """What the estimator believes of a robot at rest that is tilted."""
+    """Estimate of a tilted robot at rest."""
     return Estimate(
         projected_gravity(from_rpy(roll, pitch, 0.3)), np.zeros(3), np.zeros(3), np.ones(4)
     )
 
 
 def powered(**changes: Any) -> Safety:  # any field of the configuration
-    """Checks of a robot whose motors were switched on while it stood well inside its limits."""
+    """Checks of a robot that was switched on well inside its limits."""
     safety = Safety(replace(CONFIG, **changes))
     safety.on_power(sensors(joint_position=ZERO))
     return safety
@@ -42,17 +39,14 @@ def powered(**changes: Any) -> Safety:  # any field of the configuration
 def moving(
     safety: Safety, time: float = 1.0, believed: Estimate | None = None, **changes: Any
 ) -> Fault | None:
-    """What is found in a state of a robot whose joints are in the middle."""
+    """Check a state of a robot with joints in the middle."""
     return safety.check_motion(
         sensors(time, **({"joint_position": ZERO} | changes)), believed or estimate()
     )
 
 
 def test_thresholds_are_these() -> None:
-    """Written here a second time.
-
-    Who changes one changes what is safe, and the table in the documentation.
-    """
+    """A second copy of the thresholds: changing one changes the robot's safety, and its docs."""
     assert asdict(CONFIG) == {
         "tilt": 1.0, "tilt_disagreement": 0.35, "torque_step": 2.0, "target_step": 1.5, "envelope": 1.5,
         "patience": 0.1, "state_age": 0.010, "frozen": 0.020, "bad_share": 20, "gap_share": 35, "operator_age": 0.5,
@@ -81,7 +75,7 @@ def test_limits_of_every_joint(joint: int, sign: int) -> None:
 
 @pytest.mark.parametrize("name", ["joint_velocity", "joint_torque"])
 def test_the_joint_beyond_is_named_not_one_at_its_limit(name: str) -> None:
-    """Who reads the report looks at that joint first."""
+    """The report names the joint to look at first."""
     limit, cause = {
         "joint_velocity": (SAFETY.velocity, Cause.JOINT_VELOCITY), "joint_torque": (SAFETY.torque, Cause.JOINT_TORQUE),
     }[name]  # fmt: skip
@@ -101,13 +95,13 @@ def test_a_joint_found_outside_may_come_back() -> None:
 
 
 def chatter(safety: Safety, ticks: int, step: float, joint: int = 7) -> list[Fault | None]:
-    """What is found while the torque of a joint jumps by a step in every tick."""
+    """Check states in which a joint's torque jumps in every tick."""
     torques = [with_joint(ZERO, joint, (k % 2 - 0.5) * step) for k in range(ticks)]
     return [moving(safety, 1.0 + k / 1000, joint_torque=torque) for k, torque in enumerate(torques)]
 
 
 def test_torque_may_jump_but_not_chatter() -> None:
-    """Jumps at the threshold never count; larger ones are borne twenty times in a hundred ticks."""
+    """Jumps at the threshold never count; larger ones are accepted twenty times per 100 ticks."""
     assert chatter(powered(), 300, CONFIG.torque_step) == [None] * 300
     found = chatter(powered(), 22, 2.25)  # 21 jumps between 22 states
     assert found[:21] == [None] * 21
@@ -123,10 +117,7 @@ def test_the_first_torque_after_switching_on_is_no_jump() -> None:
 
 
 def test_chatter_before_a_fault_is_forgotten_on_switching_on() -> None:
-    """A robot that was re-armed would else be damped again at once.
-
-    However often a person tries.
-    """
+    """Otherwise a re-armed robot would be damped again at once."""
     safety = powered()
     assert chatter(safety, 30, 2.25)[-1] is not None
     safety.on_power(sensors(joint_position=ZERO))
@@ -170,7 +161,7 @@ def test_at_the_limit_the_base_may_be_tilted() -> None:
 
 
 def test_an_unknown_tilt_is_a_fault() -> None:
-    """What is not a number compares as not larger than anything, and is told as what it is."""
+    """NaN compares as not larger than anything, and is reported as NaN."""
     fault = moving(powered(), believed=replace(estimate(), gravity_b=np.full(3, nan)))
     assert fault is not None
     assert fault.cause is Cause.TILT
@@ -192,10 +183,7 @@ def test_imu_and_estimator_may_disagree_for_a_moment() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_disagreement_is_the_angle_between_both_directions_of_gravity(seed: int) -> None:
-    """For any attitude of the IMU and any of the estimator.
-
-    Yaw, of which neither knows, does not count.
-    """
+    """For any attitudes of IMU and estimator; yaw, which neither knows, does not count."""
     shown, believed = np.random.default_rng(seed).uniform(-0.7, 0.7, (2, 3))
     gravity = estimate(*believed[:2]).gravity_b
     angle = acos(projected_gravity(from_rpy(*shown)) @ gravity)
@@ -205,11 +193,11 @@ def test_disagreement_is_the_angle_between_both_directions_of_gravity(seed: int)
     assert (fault.cause, fault.value) == (Cause.ATTITUDE_DISAGREES, pytest.approx(angle))
     assert (
         moving(powered(patience=0.0, tilt_disagreement=fault.value), **state) is None
-    )  # the limit itself is borne
+    )  # the limit itself is accepted
 
 
 def test_a_disagreement_before_a_fault_is_forgotten_on_switching_on() -> None:
-    """Its time would else go on while nobody looked."""
+    """Otherwise its timer would continue between two walks."""
     safety, believed = powered(), estimate(pitch=0.5)
     assert moving(safety, 1.0, believed) is None
     safety.on_power(sensors(joint_position=ZERO))
@@ -245,7 +233,7 @@ def test_a_policy_may_see_the_unknown_for_a_moment() -> None:
     assert found == [None] * 8 + [Fault(Cause.OUT_OF_ENVELOPE, 1.6)]
 
 
-def test_an_envelope_that_cannot_be_told_is_left() -> None:
+def test_an_unknown_envelope_counts_as_left() -> None:
     """A number that is none is not inside."""
     fault = Safety(replace(CONFIG, patience=0.0)).check_policy(ZERO, ZERO, nan, 1.0)
     assert fault is not None

@@ -1,4 +1,4 @@
-"""Whether news of the robot keeps coming, in numbers that are some, and how long what is odd may last."""
+"""Checks of the robot's news: finite, changing, few gaps; and the debouncing of conditions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFIG = SafetyConfig()
 
 
 def test_a_lasting_condition_is_over_exactly_after_its_patience() -> None:
-    """Counted from the first moment it was seen; a moment without it starts anew."""
+    """Counted from the first moment; a moment without the condition restarts it."""
     lasting = HoldTimer(0.125)
     assert [lasting.expired(True, time) for time in (1.0, 1.0625, 1.124, 1.125, 2.0)] == [
         False,
@@ -40,10 +40,7 @@ def test_no_patience_is_none() -> None:
 
 
 def test_a_share_counts_the_last_hundred() -> None:
-    """Twenty bad ones are borne and twenty-one are not.
-
-    Until one of them is a hundred ticks ago.
-    """
+    """Twenty bad ticks are accepted, twenty-one are not, until one is a hundred ticks old."""
     share = RollingCount(20)
     assert not any(share.exceeded(1) for _ in range(20))
     assert share.exceeded(1)
@@ -95,7 +92,7 @@ def test_an_unknown_voltage_is_no_fault() -> None:
 
 
 def test_frozen_sensors_are_a_fault_after_twenty_milliseconds() -> None:
-    """Of the very same numbers; the clock alone does not make news."""
+    """Exactly the same numbers; a new time alone is not news."""
     safety, still = Safety(CONFIG), sensors()
     found = [safety.check_news(replace(still, time=1.0 + k / 1024), 0) for k in range(23)]
     assert (
@@ -114,10 +111,7 @@ def test_the_least_change_is_news(name: str) -> None:
 
 
 def test_positions_alone_are_no_news() -> None:
-    """Encoders are counted by the motor boards.
-
-    What repeats rates and gyroscope is an old message.
-    """
+    """Motor boards count encoders: repeated rates and gyroscope mean an old message."""
     safety, still = Safety(CONFIG), sensors()
     found = [
         safety.check_news(
@@ -129,7 +123,7 @@ def test_positions_alone_are_no_news() -> None:
 
 
 def test_lost_states_are_a_fault_beyond_a_third() -> None:
-    """The number of lost ones is told."""
+    """The fault has the number of lost states."""
     safety = Safety(CONFIG)
     assert safety.check_news(sensors(1.001), 35) is None
     assert safety.check_news(sensors(1.002), 1) == Fault(Cause.STATE_GAP, 36)
@@ -137,7 +131,7 @@ def test_lost_states_are_a_fault_beyond_a_third() -> None:
 
 
 def test_late_ticks_are_a_fault_beyond_a_fifth() -> None:
-    """Twenty of the last hundred are borne."""
+    """Twenty of the last hundred are accepted."""
     safety = Safety(CONFIG)
     assert not any(safety.check_timing(1) for _ in range(20))
     assert not safety.check_timing(0)
@@ -145,7 +139,7 @@ def test_late_ticks_are_a_fault_beyond_a_fifth() -> None:
 
 
 def test_ticks_that_a_stall_left_out_are_counted() -> None:
-    """One stall of fifteen is borne; another one so soon is too much."""
+    """One stall of fifteen is accepted; another one soon after is not."""
     safety = Safety(CONFIG)
     assert not safety.check_timing(15)
     assert not safety.check_timing(5)

@@ -21,7 +21,7 @@ MOTION: Motion = standing(SETUP, 1)[0]
 
 
 class Constant:
-    """A bundle whose skills answer a number of their own, whatever they see."""
+    """A bundle of skills with constant outputs."""
 
     contract = shipped().contract
     num_skills = 5
@@ -80,7 +80,7 @@ def test_only_one_skill_is_asked_while_none_changes() -> None:
 
 
 def test_a_hand_over_is_even_and_ends_at_the_new_skill() -> None:
-    """Fifteen equal steps, then exactly the other's targets, and the first skill is asked no more."""
+    """Fifteen equal steps, then exactly the other's targets, without the first skill."""
     one, bundle = walker(1)
     steps(one, 2)
     one.switch(3)
@@ -132,10 +132,7 @@ def test_asking_again_for_the_skill_that_is_coming_changes_nothing() -> None:
 
 
 def test_real_skills_hand_over_without_a_jump() -> None:
-    """Of a robot that stands.
-
-    Each step goes a fifteenth of the way, plus what the skills themselves move.
-    """
+    """A standing robot: each step moves a fifteenth of the way, plus the skills' own motion."""
     bundle = shipped()
     for old, new in ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0)):
         one = SkillRunner(bundle, old)
@@ -156,7 +153,7 @@ def test_the_stand_in_is_like_a_bundle() -> None:
 
 
 def test_a_rehearsal_is_a_walk_of_a_robot_that_stands() -> None:
-    """With what it sees there, the action before included; whoever walks afterwards begins anew."""
+    """With the observation of standing; the next runner starts from the beginning."""
     bundle = Constant()
     rehearse(bundle)  # type: ignore[arg-type]
     assert bundle.asked == [0] * REHEARSAL_STEPS

@@ -1,7 +1,4 @@
-"""The steerable expert that comes with the package goes where it is told.
-
-In PyBullet, velocity estimated.
-"""
+"""The shipped steerable expert follows velocity commands in PyBullet, with the estimator."""
 
 from __future__ import annotations
 
@@ -24,11 +21,8 @@ STANDING, WALKING, SETTLED, END = 900, 1750, 3250, 5250
 
 
 @pytest.mark.parametrize(("ahead", "turn"), [(0.5, 0.5), (0.8, -0.5)])
-def test_it_walks_ahead_and_turns_as_told(ahead: float, turn: float) -> None:
-    """Within a tenth and a seventh.
-
-    The slower it goes, the more it adds, and turns come out a little wide.
-    """
+def test_it_walks_ahead_and_turns_as_commanded(ahead: float, turn: float) -> None:
+    """Within a tenth and a seventh: slow walks are a little too fast, turns a little wide."""
     robot, controller = (
         BulletSolo(),
         Controller(Bundle(STEERABLE), 0, ControllerConfig(stand_seconds=0.8)),
@@ -48,6 +42,6 @@ def test_it_walks_ahead_and_turns_as_told(ahead: float, turn: float) -> None:
 
 
 def test_it_takes_speeds_ahead_and_turns_and_no_steps_aside() -> None:
-    """What it was trained for stands in its contract."""
+    """The contract has the command range of training."""
     contract = Bundle(STEERABLE).contract
     assert contract.command_range == {"low": (0.0, 0.0, -0.8), "high": (1.0, 0.0, 0.8)}

@@ -1,7 +1,4 @@
-"""Who may move the robot.
-
-Codes that only a key makes, keys that only their owner reads, messages that are new.
-"""
+"""Authentication: codes need the key, keys are readable by their owner only, messages are new."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ def test_another_key_makes_another_code(data: bytes, key: bytes) -> None:
 
 
 def test_a_drawn_key_is_secret_and_new(tmp_path: Path) -> None:
-    """A key has the rights of its owner only, whatever the shell's mask says, and is drawn once."""
+    """Only the owner can read a key, for any umask, and it is written once."""
     before = os.umask(0)
     try:
         write_key(tmp_path / "key")
@@ -86,7 +83,7 @@ def test_a_key_that_others_may_touch_is_refused(rights: int, tmp_path: Path) -> 
 def test_messages_from_before_a_restart_of_the_host_are_forged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clocks begin anew: what somebody kept would be fresh again at the same time after the start."""
+    """The clock restarts with every boot: recorded messages would look fresh again."""
     write_key(tmp_path / "key")
     before, same = read_key(tmp_path / "key"), read_key(tmp_path / "key")
     (tmp_path / "boot_id").write_text("01234567-89ab-cdef-0123-456789abcdef\n")
@@ -99,7 +96,7 @@ def test_messages_from_before_a_restart_of_the_host_are_forged(
 
 @pytest.mark.parametrize("size", [0, 31, 33, 1000])
 def test_a_key_of_another_size_is_refused(size: int, tmp_path: Path) -> None:
-    """An empty or cut file must not become a key that anybody guesses."""
+    """An empty or cut file must not become a key that is easy to guess."""
     path = tmp_path / "key"
     path.write_bytes(bytes(size))
     path.chmod(0o600)
@@ -107,7 +104,7 @@ def test_a_key_of_another_size_is_refused(size: int, tmp_path: Path) -> None:
         read_key(path)
 
 
-def test_a_missing_key_is_told(tmp_path: Path) -> None:
+def test_a_missing_key_is_reported(tmp_path: Path) -> None:
     """No file, or a folder in its place: one line that says how to get one."""
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(SoloError, match=r"cannot be read .*solo-deploy keygen"):
@@ -144,7 +141,7 @@ class Operator:
 
 
 def test_freshness_takes_each_message_once_and_in_order() -> None:
-    """Replayed and reordered messages of an operator are old, whoever sends them."""
+    """Replayed and reordered messages of any sender are old."""
     fresh, now = ReplayFilter(), 100_000_000
     assert fresh.accept(Operator(90, 200), now)
     assert not fresh.accept(Operator(90, 200), now)  # replayed
@@ -165,10 +162,7 @@ def test_freshness_takes_each_message_once_and_in_order() -> None:
     ],
 )
 def test_freshness_refuses_other_times(time_ms: int, expires_ms: int) -> None:
-    """Only what was sent before now and expires after now is taken.
-
-    What is refused does not hold up the next.
-    """
+    """Sent before now, expires after now; a refused message does not block the next."""
     fresh, now = ReplayFilter(), 100_000_000
     assert not fresh.accept(Operator(time_ms, expires_ms), now)
     assert fresh.accept(Operator(50, 101), now)

@@ -1,4 +1,4 @@
-"""The LCM link when the network is gone or flooded: nobody's loop ends or stands still."""
+"""The LCM link without network, or flooded: no loop ends or stalls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.deploy.world import Wire, WireLink, World
 
 
 class Unreachable:
-    """LCM on a host whose route is gone."""
+    """LCM on a host without a route."""
 
     def publish(self, channel: str, data: bytes) -> None:
         """Fail as the library does."""
@@ -15,7 +15,7 @@ class Unreachable:
 
 
 def test_what_cannot_be_sent_is_counted_and_ends_nobody() -> None:
-    """Who misses the message damps for want of it; its bytes are still there for the log."""
+    """The receiver's watchdog damps; the log still gets the bytes."""
     link = WireLink(Wire(World()))
     link._lcm = Unreachable()
     for number in range(1, 4):
@@ -24,7 +24,7 @@ def test_what_cannot_be_sent_is_counted_and_ends_nobody() -> None:
 
 
 class Flooded:
-    """LCM whose queue is filled faster than anybody reads it."""
+    """LCM with a queue that fills faster than it is read."""
 
     handled = 0
 

@@ -1,4 +1,4 @@
-"""Messages: classes as lcm-gen makes them, one size each, and nothing malformed that is taken for one."""
+"""Messages: classes as lcm-gen makes them, of one size each; malformed data are refused."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ MESSAGES = Path(generated.__file__).parents[1]
 
 
 def test_regeneration_is_identical(tmp_path: Path) -> None:
-    """What is committed is what lcm-gen makes of the .lcm files, byte for byte.
-
-    Nobody edited a class by hand.
-    """
+    """Committed classes are lcm-gen's output of the .lcm files, byte for byte."""
     program = shutil.which("lcm-gen", path=str(Path(sys.executable).parent))
     assert program, "the lcm package brings lcm-gen"
     sources = sorted(str(path) for path in MESSAGES.glob("*.lcm"))
@@ -70,11 +67,8 @@ def test_stubs_declare_the_fields_of_the_generated_classes(channel: str) -> None
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_every_message_has_one_size_and_says_who_sent_it_when(channel: str) -> None:
-    """No field of variable length: a length is checked before anything is read.
-
-    Every message can be ordered.
-    """
+def test_every_message_has_one_size_sender_and_time(channel: str) -> None:
+    """Only fields of fixed size, so the length is checked first. Every message can be ordered."""
     kind = CHANNELS[channel]
     assert set(kind.__slots__) >= {"sequence", "time_ns", "session"}
     assert "string" not in kind.__typenames__
@@ -112,7 +106,7 @@ def test_decode_takes_its_own_messages_only(channel: str) -> None:
 
 @given(st.sampled_from(sorted(CHANNELS)), st.binary(max_size=600), st.booleans())
 def test_decode_never_raises(channel: str, data: bytes, fitting: bool) -> None:
-    """Whatever arrives: None, or a message that encodes to the same bytes."""
+    """For any data: None, or a message that encodes to the same bytes."""
     if fitting:
         data = data.ljust(SIZES[channel], b"\x5a")[: SIZES[channel]]
     message = decode(channel, data)
@@ -131,10 +125,7 @@ numbers = st.floats(width=64)
     st.lists(numbers, min_size=47, max_size=47), st.integers(0, 2**24 - 1), st.integers(0, 2**53)
 )
 def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) -> None:
-    """What the robot measured is what the controller sees, bit for bit, NaN and infinity among it.
-
-    Errors as flags.
-    """
+    """Sensors survive a message bit for bit, with NaN and infinity; errors become flags."""
     row = np.array(values)
     sensors = Sensors(
         time=time_us * 1e-6, joint_position=row[:12], joint_velocity=row[12:24], joint_torque=row[24:36],
@@ -160,7 +151,7 @@ def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) 
 
 
 def test_sessions_are_not_guessed_and_fit() -> None:
-    """A session is what tells one process from another: never zero, never twice, within 64 bits."""
+    """A session identifies a process: never zero, never twice, within 64 bits."""
     drawn = {new_session() for _ in range(1000)}
     assert len(drawn) == 1000
     assert all(0 < session < 2**63 for session in drawn)

@@ -1,7 +1,4 @@
-"""Scripts follow the controller's states.
-
-People are heard in order, once, and only while their words are fresh.
-"""
+"""Scripts follow the controller's states; a person's fresh requests arrive in order, once."""
 
 from __future__ import annotations
 
@@ -19,34 +16,31 @@ from deploy.operators.operators import REST, SETTLE, Remote, Script
 from tests.deploy.stage import QUICK, Stage, Wire, shipped
 
 
-def wishes(
+def requests(
     script: Script, state: ControllerState, start: float, seconds: float
 ) -> list[OperatorRequest]:
-    """What a script asks for in a state that lasts, ten times a second.
-
-    Wishes for nothing left out.
-    """
+    """Return the requests of a script in a lasting state, without heartbeats, at 10 Hz."""
     found = [script.next_request(state, start + k / 10) for k in range(round(10 * seconds) + 1)]
-    return [wish for wish in found if wish.request is not Request.NOTHING]
+    return [asked for asked in found if asked.request is not Request.NOTHING]
 
 
 def test_a_script_goes_from_lying_to_lying() -> None:
     """Stand, walk with each skill for its time, stop, lie down, and be done a while later."""
     script = Script((2, 4), 3.0)
-    assert wishes(script, ControllerState.IDLE, 0.0, SETTLE) == []
+    assert requests(script, ControllerState.IDLE, 0.0, SETTLE) == []
     assert script.next_request(ControllerState.IDLE, 0.6) == OperatorRequest(Request.STAND)
-    assert wishes(script, ControllerState.STAND, 0.7, 5.0) == []
-    assert wishes(script, ControllerState.READY, 6.0, SETTLE) == []
+    assert requests(script, ControllerState.STAND, 0.7, 5.0) == []
+    assert requests(script, ControllerState.READY, 6.0, SETTLE) == []
     assert script.next_request(ControllerState.READY, 6.6) == OperatorRequest(Request.WALK, 2)
-    assert wishes(script, ControllerState.WALK, 7.0, 2.9) == []
+    assert requests(script, ControllerState.WALK, 7.0, 2.9) == []
     assert script.next_request(ControllerState.WALK, 10.0) == OperatorRequest(Request.WALK, 4)
-    assert wishes(script, ControllerState.WALK, 10.1, 2.8) == []
+    assert requests(script, ControllerState.WALK, 10.1, 2.8) == []
     assert script.next_request(ControllerState.WALK, 13.0) == OperatorRequest(Request.STOP)
-    assert wishes(script, ControllerState.STAND, 13.1, 1.0) == []
-    assert wishes(script, ControllerState.READY, 15.0, SETTLE) == []
+    assert requests(script, ControllerState.STAND, 13.1, 1.0) == []
+    assert requests(script, ControllerState.READY, 15.0, SETTLE) == []
     assert script.next_request(ControllerState.READY, 15.6) == OperatorRequest(Request.SIT)
-    assert wishes(script, ControllerState.SIT, 15.7, 2.0) == []
-    assert wishes(script, ControllerState.IDLE, 18.0, REST) == []
+    assert requests(script, ControllerState.SIT, 15.7, 2.0) == []
+    assert requests(script, ControllerState.IDLE, 18.0, REST) == []
     assert not script.done
     script.next_request(ControllerState.IDLE, 18.0 + REST + 0.1)
     assert script.done
@@ -57,29 +51,29 @@ def test_a_script_ends_after_a_fault(state: ControllerState) -> None:
     """It never re-arms: only a person may."""
     script = Script((0,), 3.0)
     script.next_request(ControllerState.WALK, 0.0)
-    assert wishes(script, state, 1.0, 5.0) == []
+    assert requests(script, state, 1.0, 5.0) == []
     assert script.done
 
 
 def test_a_script_may_start_at_any_time() -> None:
-    """Of a clock that does not begin at zero."""
+    """On a clock that does not start at zero."""
     script = Script((0,), 3.0)
-    assert wishes(script, ControllerState.IDLE, 1e6, SETTLE) == []
+    assert requests(script, ControllerState.IDLE, 1e6, SETTLE) == []
     assert script.next_request(ControllerState.IDLE, 1e6 + 0.6).request is Request.STAND
 
 
 def test_a_script_waits_until_the_robot_has_come_to_rest() -> None:
-    """As long as it is told to, from the moment on when nothing moves any more."""
+    """As long as configured, from the moment when nothing moves."""
     rests = [False]
     script = Script((0,), 3.0, settle=2.0, at_rest=lambda: rests[0])
-    assert wishes(script, ControllerState.IDLE, 0.0, 9.0) == []
+    assert requests(script, ControllerState.IDLE, 0.0, 9.0) == []
     rests[0] = True
-    assert wishes(script, ControllerState.IDLE, 9.1, 1.9) == []
+    assert requests(script, ControllerState.IDLE, 9.1, 1.9) == []
     assert script.next_request(ControllerState.IDLE, 11.1).request is Request.STAND
 
 
 def test_a_script_hands_on_its_velocity() -> None:
-    """With every wish to walk."""
+    """With every request to walk."""
     velocity = np.array([0.5, 0.0, 0.1])
     script = Script((0,), 1.0, velocity)
     script.next_request(ControllerState.READY, 0.0)
@@ -92,10 +86,10 @@ def test_a_script_leads_a_controller_to_its_end() -> None:
     stage.controller = Controller(shipped(), 1, QUICK)
     skills = set()
     for _ in range(6000):
-        wish = script.next_request(stage.state, stage.now_ns * 1e-9)
+        asked = script.next_request(stage.state, stage.now_ns * 1e-9)
         if script.done:
             break
-        skills.add(stage.tick(wish.request, skill=wish.skill, velocity=wish.velocity).skill)
+        skills.add(stage.tick(asked.request, skill=asked.skill, velocity=asked.velocity).skill)
     assert script.done
     assert (stage.state, stage.controller.fault) == (ControllerState.IDLE, None)
     assert skills == {-1, 1, 3}
@@ -107,7 +101,7 @@ def test_a_script_leads_a_controller_to_its_end() -> None:
 def said(
     request: int = Request.STAND, *, age: float = 0.0, lifetime: float = 0.5, **changes: Any
 ) -> Message:
-    """What an operator's program sends."""
+    """Return a message of an operator's program."""
     message = blank(OPERATOR)
     message.time_ns = time.monotonic_ns() - round(age * 1e9)
     message.expires_ns = message.time_ns + round(lifetime * 1e9)
@@ -117,7 +111,7 @@ def said(
     return message
 
 
-def test_wishes_are_granted_in_order_and_once() -> None:
+def test_requests_are_granted_in_order_and_once() -> None:
     """One per tick; silence is silence."""
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
@@ -125,7 +119,7 @@ def test_wishes_are_granted_in_order_and_once() -> None:
     for request in (Request.STAND, Request.NOTHING, Request.WALK):
         wire.publish(OPERATOR, said(request))
     found = [remote.next_request(ControllerState.IDLE, 0.0) for _ in range(4)]
-    assert [None if wish is None else wish.request for wish in found] == [1, 0, 2, None]
+    assert [None if asked is None else asked.request for asked in found] == [1, 0, 2, None]
     assert found[2] is not None
     assert found[2].skill == 2
     np.testing.assert_array_equal(found[2].velocity, [0.5, 0.0, -0.25])
@@ -134,7 +128,7 @@ def test_wishes_are_granted_in_order_and_once() -> None:
 
 
 @pytest.mark.parametrize("request_number", [7, -1, 100])
-def test_unknown_wishes_are_dropped(request_number: int) -> None:
+def test_unknown_requests_are_dropped(request_number: int) -> None:
     """A newer operator program may know more than we do."""
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
@@ -142,8 +136,8 @@ def test_unknown_wishes_are_dropped(request_number: int) -> None:
     assert (remote.next_request(ControllerState.IDLE, 0.0), remote.dropped) == (None, 1)
 
 
-def test_old_wishes_are_dropped() -> None:
-    """Expired, said before one that was heard, heard twice, or said in the future."""
+def test_old_requests_are_dropped() -> None:
+    """Expired, older than the newest, repeated, or from the future."""
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
     before, good = said(age=0.1), said()

@@ -1,4 +1,4 @@
-"""The black box: nothing of the last half minute is lost, whoever is killed, and nothing of it holds up the loop."""
+"""The recorder: the last half minute survives any kill, and never delays the loop."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def body(number: int) -> bytes:
 
 
 def numbers(events: list[Event]) -> list[int]:
-    """What `body` told."""
+    """Return the numbers in `body`."""
     return [struct.unpack("<q", data)[0] for _, _, data in events]
 
 
@@ -53,10 +53,7 @@ def ring() -> Any:  # a generator
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 25, 100])
 def test_a_ring_keeps_the_newest(count: int, ring: Ring) -> None:
-    """Full or not, wrapped once or often.
-
-    The newest in order, but for the one that a dying loop may have begun.
-    """
+    """The newest messages in order, except for one that a dying loop may have begun."""
     for number in range(count):
         ring.put(STATE if number % 2 else COMMAND, body(number))
     found = ring.events()
@@ -76,10 +73,7 @@ def test_a_ring_takes_the_largest_message(ring: Ring) -> None:
 def test_a_ring_that_is_written_while_it_is_read_stays_whole(
     ring: Ring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The writer reads while the loop goes on.
-
-    What is written over meanwhile is left out, not mixed in.
-    """
+    """The writer reads while the loop continues: overwritten messages are left out."""
     for number in range(10):
         ring.put(STATE, body(number))
     slow = struct.Struct("<qii")
@@ -139,7 +133,7 @@ def test_a_cut_log_is_read_as_far_as_it_goes(length: int, rubbish: bytes) -> Non
 
 
 def test_the_log_is_there_after_the_end(tmp_path: Path) -> None:
-    """Whoever closes the recorder finds the log, its incidents with their causes, and no memory left behind."""
+    """Closing leaves the log, incidents with their causes, and no shared memory."""
     recorder = Recorder(tmp_path / "run")
     name = recorder._ring.name
     assert (tmp_path / "run" / WORK_FILE).exists()
@@ -169,10 +163,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_loop_still_gets_its_log(tmp_path: Path) -> None:
-    """The kill that no program can catch.
-
-    The writer notices, writes all that was put, and frees the memory.
-    """
+    """After SIGKILL the writer writes all messages, and frees the memory."""
     result = subprocess.run(
         [sys.executable, "-c", LOOP, str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -212,20 +203,17 @@ def test_a_writer_that_is_gone_does_not_stop_the_loop(tmp_path: Path) -> None:
     assert not (SHARED / name).exists()
 
 
-def test_memory_that_somebody_has_freed_is_not_freed_again() -> None:
+def test_freed_memory_is_not_freed_again() -> None:
     """A writer that fails at work tidies up, and still says that it failed."""
     ring = Ring(slots=10)
     (SHARED / ring.name).unlink()
     ring.close(unlink=True)
 
 
-def test_a_full_disk_is_told_and_control_goes_on(
+def test_a_full_disk_is_reported_and_control_continues(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each log that does not fit is named.
-
-    Nothing half-written stays, and the loop notices nothing.
-    """
+    """Each log that does not fit is reported; no partial files remain, and the loop continues."""
     with small_disk(tmp_path, "64k"):
         recorder = Recorder(tmp_path)
         name = recorder._ring.name
