@@ -1,4 +1,4 @@
-"""Images cannot be built where the tests run; what their files name can be checked."""
+"""Docker files: names and versions in them are checked, since tests cannot build images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 IMAGES = sorted(path.parent.name for path in (ROOT / "docker").glob("*/Dockerfile"))
 BROUGHT = {"isaacgym"}
-"""What the user must unpack first, as the image's README says."""
+"""Folders that the user unpacks first, as the image's README says."""
 
 
 def lines(image: str) -> list[list[str]]:
@@ -25,7 +25,7 @@ def lines(image: str) -> list[list[str]]:
 
 
 def copied(image: str) -> set[str]:
-    """What an image takes from this repository."""
+    """Return the files that an image copies from this repository."""
     return {source for line in lines(image) if line[0] == "COPY" for source in line[1:-1]}
 
 

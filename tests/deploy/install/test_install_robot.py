@@ -1,7 +1,4 @@
-"""The environment of a robot's computer.
-
-What is refused, what is pinned, and that nothing half-made stays.
-"""
+"""Environment of a robot's computer: refusals, pinned versions, no incomplete folder."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ def refusal(out: Path, interpreter: Path = Path(sys.executable)) -> str:
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
-    """Whether it was finished or killed on the way is told."""
+    """The message distinguishes finished from incomplete ones."""
     out = tmp_path / "robot"
     out.mkdir()
     assert refusal(out).startswith(
@@ -84,7 +81,7 @@ def test_another_machine_is_refused(
 
 
 def fake_python(folder: Path, failing: str) -> Path:
-    """An interpreter whose environments fail at one step, and do nothing otherwise."""
+    """An interpreter that makes environments which fail at one step and else do nothing."""
     pattern = failing.replace(" ", "?")
     inner = f"""case "$*" in *{pattern}*) echo "no such wheel" >&2; exit 1;; esac"""
     make = 'mkdir -p "$5/bin"; cp "$0.inner" "$5/bin/python"'
@@ -162,7 +159,7 @@ def pins(path: Path) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("driver", REQUIREMENTS)
 def test_versions_are_exact_and_those_of_the_laboratory(driver: str) -> None:
-    """What both environments have is the same, where the vendor's library allows it."""
+    """Packages of both environments have the same version, where the vendor's library allows it."""
     robot, laboratory = pins(REQUIREMENTS[driver]), pins(ROOT / ".ci" / "constraints.txt")
     shared = robot.keys() & laboratory.keys() - NEEDS_OLDER
     assert {name: robot[name] for name in shared} == {name: laboratory[name] for name in shared}
@@ -180,7 +177,7 @@ def test_an_interpreter_without_the_driver_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_interpreter_with_another_version_is_refused(tmp_path: Path) -> None:
-    """Robot process and controller must be of one making."""
+    """Robot process and controller must have the same version."""
     with pytest.raises(
         SoloError, match=f"has version 0.0.9 of this project, not {re.escape(__version__)}"
     ):
@@ -189,7 +186,7 @@ def test_an_interpreter_with_another_version_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_deployment_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    """Both drivers' interpreters are asked; a simulation needs what this one has."""
+    """Interpreters are tested for both drivers; a simulation needs this interpreter."""
     missing = DeployConfig(robot="virtual", robot_python=tmp_path / "python")
     for config, part in (
         (missing, "it cannot run the driver 'native'"),

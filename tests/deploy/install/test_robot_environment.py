@@ -1,4 +1,4 @@
-"""What runs on a robot's computer stays small, and at home in Python 3.10."""
+"""Code on a robot's computer loads few packages and runs on Python 3.10."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def packages(program: str) -> set[str]:
 
 
 def test_the_robot_process_loads_little() -> None:
-    """No torch, no simulator, no ONNX, whichever driver it opens."""
+    """No torch, no simulator, no ONNX with any driver."""
     allowed = packages("import numpy, yaml, lcm")
     assert packages(ROBOT) <= allowed
     assert packages("import rich") - allowed == {"rich"}  # so the line above can fail

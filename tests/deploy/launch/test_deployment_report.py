@@ -1,4 +1,4 @@
-"""The report: every problem in words, an exit code that means something, numbers, a picture."""
+"""Report: every problem as a sentence, exit code, figures, picture."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def problems(
 
 
 def test_a_good_walk_has_no_problems() -> None:
-    """A dry run that walked; and the way in which every robot process is ended is none either."""
+    """A good dry run; the usual end of the robot process is no problem either."""
     assert problems(CONTROLLER, ROBOT, SCRIPT, 1.0) == []
     assert problems(CONTROLLER, ROBOT | {"fault": "stopped by the operator"}, SCRIPT, 1.0) == []
 
@@ -56,7 +56,7 @@ def test_a_good_walk_has_no_problems() -> None:
         ({}, {"walk": WALK | {"velocity": 0.49}}, "the robot did not walk: 0.49 m/s of 1.00"),
     ],
 )
-def test_each_problem_is_told(
+def test_each_problem_is_listed(
     controller: dict[str, Any], robot: dict[str, Any], words: str
 ) -> None:
     """One thing wrong, one sentence; any sentence makes the exit code 1."""
@@ -64,29 +64,29 @@ def test_each_problem_is_told(
 
 
 def test_processes_without_a_report_are_problems() -> None:
-    """Who was killed says nothing; that itself is said."""
+    """A killed process writes no report, which is a problem by itself."""
     assert problems({}, ROBOT, SCRIPT, 1.0) == ["the controller ended without a report"]
     assert problems(CONTROLLER, {}, SCRIPT, 1.0) == ["the robot process ended without a report"]
 
 
-def test_several_problems_are_all_told() -> None:
+def test_several_problems_are_all_listed() -> None:
     """The first may be the consequence of the last."""
     found = problems({"faults": ["a", "b"], "ended": "the robot is gone"}, {}, SCRIPT, 1.0)
     assert found == ["a", "b", "the robot process ended without a report", "the robot is gone"]
 
 
-def test_walking_is_asked_of_scripts_only() -> None:
-    """A person may stand all day and stop when they like; who only watches never walks."""
+def test_only_scripts_must_walk() -> None:
+    """An operator may stand and stop at any time; a read-only run never walks."""
     still = ROBOT | {"walk": WALK | {"velocity": 0.0, "walked_seconds": 1.4}}
     assert problems(CONTROLLER | {"ended": "stopped"}, still, PERSON, 1.0) == []
     assert problems(CONTROLLER, still, DeployConfig(readonly=True), 1.0) == []
     assert (
         problems(CONTROLLER, ROBOT | {"walk": None}, SCRIPT, 1.0) == []
-    )  # a robot of which nobody can tell
+    )  # a robot without physics
 
 
-def test_who_walked_long_enough_is_judged_whoever_drove() -> None:
-    """A walk of a person is one as well."""
+def test_a_long_walk_of_an_operator_is_judged() -> None:
+    """As a scripted walk is."""
     assert problems(CONTROLLER, ROBOT | {"walk": WALK | {"velocity": 0.3}}, PERSON, 1.0) != []
     assert problems(CONTROLLER, ROBOT, PERSON, 1.0) == []
 
@@ -112,13 +112,13 @@ def test_a_real_walk_is_judged_by_the_robots_own_estimate(tmp_path: Path) -> Non
     [(-0.5, -0.4, True), (-0.5, 0.4, False), (-0.5, -0.2, False), (0.0, 0.0, True)],
 )
 def test_backwards_is_a_direction(commanded: float, velocity: float, walked: bool) -> None:
-    """Half of a command to walk backwards is to be walked backwards."""
+    """A command to walk backwards needs half of its velocity, backwards."""
     robot = ROBOT | {"walk": WALK | {"velocity": velocity}}
     assert (problems(CONTROLLER, robot, SCRIPT, commanded) == []) is walked
 
 
 def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
-    """What the table shows is what the file says, and a short run can be drawn."""
+    """Table and file agree, and a short run can be drawn."""
     rig = Rig(
         robot="mock", state=ControllerState.READY, after=0.0, watch=0.05, inject=lambda _: None
     ).run()
@@ -174,7 +174,7 @@ def test_what_a_board_left_out_is_in_the_summary(tmp_path: Path) -> None:
 
 
 def test_when_a_robot_gave_up_is_in_the_summary(tmp_path: Path) -> None:
-    """A failed bring-up is no fault of the controller's: nobody else knows when it was."""
+    """A failed bring-up is not a controller's fault; only the robot process knows its time."""
     (tmp_path / "robot.json").write_text(
         json.dumps({"fault": "Bring-up failed", "gave_up_at": 12.5})
     )
@@ -193,7 +193,7 @@ def test_a_summary_without_any_report(tmp_path: Path) -> None:
 def test_brackets_in_a_fault_are_no_markup(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What an exception or the system says is shown as it is, and shown at all."""
+    """Messages of exceptions and of the system are shown unchanged."""
     summary = summarise(tmp_path, shipped(), SCRIPT)
     summary.content["problems"], summary.content["refused"] = (
         ["list [/bold] [red]index"],

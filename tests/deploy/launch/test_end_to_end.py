@@ -18,10 +18,7 @@ from tests.deploy.deployment import QUICK, Deployment
 
 
 def test_a_dry_run_walks_and_switches_skills(tmp_path: Path) -> None:
-    """What a user does first.
-
-    Stand up, walk with skill 2, then with 3, lie down, exit with 0 and a report.
-    """
+    """First steps of a user: stand up, walk with skills 2 and 3, lie down, exit code 0, report."""
     with Deployment(
         tmp_path / "run", *QUICK, "--skill", "2", "--then", "3", "--seconds", "0.9"
     ) as run:
@@ -51,10 +48,7 @@ def test_a_dry_run_walks_and_switches_skills(tmp_path: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
-    """Lock-step means that not one bit depends on the machine's mood.
-
-    Even with two runs side by side.
-    """
+    """In lock-step no bit depends on the load of the machine, even with two runs in parallel."""
     arguments = (
         *QUICK,
         "--skill",
@@ -84,7 +78,7 @@ def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_the_robot_without_physics_runs_the_script(tmp_path: Path) -> None:
-    """--mock tries the plumbing anywhere; nobody can tell whether it walked, so nobody asks."""
+    """--mock tests the processes without physics, so its walk is not judged."""
     with Deployment(
         tmp_path / "run", "--mock", *QUICK, "--seconds", "0.1", "--controller.stop-seconds", "0.1"
     ) as run:

@@ -84,7 +84,7 @@ def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
     ],
 )
 def test_ctrl_c_damps_at_once_in_every_state(state: ControllerState) -> None:
-    """Whatever the robot does, a person who stops it is obeyed in the next tick, and the report says so."""
+    """In every state a stop by the operator acts in the next tick, and is in the report."""
 
     def stop(rig: Rig) -> None:
         rig.stopped = True

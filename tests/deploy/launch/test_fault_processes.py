@@ -1,7 +1,4 @@
-"""Processes killed, frozen and interrupted.
-
-Motors damped, a reason told, exit code 1, the log there.
-"""
+"""Processes killed, frozen and interrupted: motors damp, a reason and a log stay, exit code 1."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ WALKING = (*QUICK, "--skill", "2", "--seconds", "1000")
 
 
 def bounded(run: Deployment) -> bool:
-    """Whether there is a log, and every torque in it is within the limit."""
+    """Check that there is a log, and that its torques are within the limit."""
     states = run.logged(STATE)
     return len(states) > 100 and bool(
         np.abs([state.joint_torque for state in states]).max() <= TRAINING.torque
@@ -33,10 +30,7 @@ def bounded(run: Deployment) -> bool:
 
 
 def test_a_killed_controller(tmp_path: Path) -> None:
-    """Nobody commands any more.
-
-    The robot damps, and the log is written by the process that survives.
-    """
+    """Commands stop: the robot damps, and the surviving recorder writes the log."""
     with Deployment(tmp_path / "run", *WALKING) as run:
         run.listen_until_state(ControllerState.WALK)
         os.kill(run.child("deploy.controller.controller_process"), signal.SIGKILL)
@@ -70,7 +64,7 @@ def test_a_frozen_and_thawed_controller(tmp_path: Path) -> None:
 
 
 def test_a_killed_robot_process(tmp_path: Path) -> None:
-    """The controller is told, ends, and the report names who is missing."""
+    """The controller ends, and the report names the missing process."""
     with Deployment(tmp_path / "run", *WALKING) as run:
         run.listen_until_state(ControllerState.WALK)
         os.kill(run.child("deploy.robots.process"), signal.SIGKILL)
@@ -82,10 +76,7 @@ def test_a_killed_robot_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keys", ["", "s"], ids=["idle", "ready"])
 def test_a_robot_process_killed_while_a_person_drives(keys: str, tmp_path: Path) -> None:
-    """Nobody waits for a key then.
-
-    Everything ends by itself, and says who is missing, also when nothing moved.
-    """
+    """Everything ends without a key, and the report names the missing process."""
     with Deployment(
         tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
     ) as run:
@@ -113,7 +104,7 @@ def test_a_robot_process_that_fails_before_it_is_heard_of(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("child", ["deploy.robots.process", "deploy.controller.controller_process"])
 def test_a_command_that_is_killed_while_its_processes_start(child: str, tmp_path: Path) -> None:
-    """They are nobody's before they first look for their parent, and end even so."""
+    """They end, although their parent died before they looked for it."""
     with Deployment(tmp_path / "run", "--mock", "--operator", "keyboard") as run:
         run.await_child(child)
         os.kill(run.pid, signal.SIGKILL)
@@ -121,7 +112,7 @@ def test_a_command_that_is_killed_while_its_processes_start(child: str, tmp_path
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
-    """Control goes on to the end; that there is no log is told, and a problem."""
+    """Control continues to the end; the missing log is a problem."""
     with small_disk(tmp_path, "600k"):
         arguments = ("--mock", *QUICK, "--seconds", "0.1", "--controller.stop-seconds", "0.1")
         with Deployment(tmp_path / "run", *arguments) as run:
@@ -149,10 +140,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     ids=["idle", "stand", "walk", "sit"],
 )
 def test_ctrl_c(state: ControllerState, arguments: tuple[str, ...], tmp_path: Path) -> None:
-    """Every state in which somebody may lose their nerve.
-
-    Each is held by the arguments until the key is pressed.
-    """
+    """Each state is held by the arguments until the key is pressed."""
     with Deployment(tmp_path / "run", *arguments) as run:
         # On the wall clock, which idling needs, a machine that stalls may lose states and have
         # found a fault before.
@@ -174,7 +162,7 @@ def test_ctrl_c(state: ControllerState, arguments: tuple[str, ...], tmp_path: Pa
 
 
 def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
-    """Nobody is suspended, as motors that nobody commands are limp."""
+    """No process is suspended, since motors without commands are limp."""
     with Deployment(
         tmp_path / "run", "--mock", "--fast", "--controller.stand-seconds", "1000"
     ) as run:
@@ -190,10 +178,7 @@ def test_ctrl_z_damps_and_ends(tmp_path: Path) -> None:
     ids=["ready", "damp"],
 )
 def test_ctrl_c_while_a_person_drives(keys: str, state: ControllerState, tmp_path: Path) -> None:
-    """States that last as long as somebody wishes.
-
-    A person may end whenever they like, so it is no problem.
-    """
+    """An operator may end at any time, so it is no problem."""
     arguments = ("--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2")
     with Deployment(tmp_path / "run", *arguments) as run:
         for key, reached in zip(keys, (ControllerState.READY, state), strict=False):
@@ -232,10 +217,7 @@ def test_q_lies_down_and_ends(tmp_path: Path) -> None:
 
 
 def test_the_end_of_its_terminal_ends_the_command(tmp_path: Path) -> None:
-    """Told once or twice, and it alone.
-
-    The robot is damped, the report is there, the run's key is gone.
-    """
+    """After one or two signals: robot damped, report written, the run's key deleted."""
     with Deployment(tmp_path / "run", *WALKING) as run:
         run.listen_until_state(ControllerState.WALK)
         for _ in range(2):
@@ -245,7 +227,7 @@ def test_the_end_of_its_terminal_ends_the_command(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_is_closed_while_a_person_drives(tmp_path: Path) -> None:
-    """A window closed, a connection lost: as Ctrl-C, although nobody can be told any more."""
+    """A closed window or a lost connection acts as Ctrl-C."""
     with Deployment(
         tmp_path / "run", "--mock", "--operator", "keyboard", "--controller.stand-seconds", "0.2"
     ) as run:
@@ -256,7 +238,7 @@ def test_a_terminal_that_is_closed_while_a_person_drives(tmp_path: Path) -> None
 
 
 def ended_in_order(run: Deployment) -> bool:
-    """Whether everybody damped, reported and tidied up."""
+    """Check that all processes damped, reported and cleaned up."""
     robot = json.loads((run.out / "robot.json").read_text())
     assert "Traceback" not in run.output
     assert run.summary["ended"] == "stopped"

@@ -1,4 +1,4 @@
-"""Before any process starts: what is refused, and that the reason is told on one line."""
+"""Preflight: each refusal comes before any process starts, in one line."""
 
 from __future__ import annotations
 
@@ -63,15 +63,12 @@ def test_a_window_needs_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, inf, nan])
 def test_a_walk_has_a_length(seconds: float) -> None:
-    """Of a finite number of seconds."""
+    """A positive and finite one."""
     assert refusal(seconds=seconds) == f"--seconds {seconds:g}: expected a time above 0."
 
 
 def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
-    """Before anything starts, with the least time.
-
-    At the end it would be said that the robot did not walk.
-    """
+    """The message names the shortest time that can be judged."""
     assert refusal(seconds=0.5) == (
         "--seconds 0.5: too short to tell whether the robot walks. Expected at least 1.5 s with each of 1 skill(s), or "
         "--mock, whose walk is not judged."
@@ -89,7 +86,7 @@ def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
 
 @pytest.mark.parametrize("operator", ["keyboard", "gamepad"])
 def test_people_need_real_time(operator: str) -> None:
-    """Nobody can steer a robot in lock-step."""
+    """Lock-step has no real time to steer in."""
     assert (
         refusal(operator=operator, fast=True)
         == f"--operator {operator} needs real time, not --fast."
@@ -99,7 +96,7 @@ def test_people_need_real_time(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", ["script", "keyboard"])
 def test_a_dead_mans_button_needs_a_gamepad(operator: str) -> None:
-    """Who trusts in one that is not there is worse off than without."""
+    """An operator must not rely on a button that does not exist."""
     reason = (
         f"--dead-man is a gamepad's button; --operator {operator} has none. Use --operator gamepad."
     )
@@ -109,13 +106,13 @@ def test_a_dead_mans_button_needs_a_gamepad(operator: str) -> None:
 
 @pytest.mark.parametrize("skill", [-1, 5, 99])
 def test_skills_that_do_not_exist_are_refused(skill: int) -> None:
-    """As the first, or as one to switch to; those that exist are told."""
+    """As the first or as a later skill; the message names those that exist."""
     for changes in ({"skill": skill}, {"then": (1, skill)}):
         assert refusal(**changes) == f"Skill {skill} does not exist: {SHIPPED} has skills 0 to 4."
 
 
 def test_a_rejected_skill_is_refused_unless_forced(judged: Path) -> None:
-    """Also if it would only be switched to; the good ones are told."""
+    """Also as a later skill; the message names the selected ones."""
     for changes in ({"skill": 1}, {"then": (1,)}):
         reason = refusal(bundle=judged, **changes)
         assert reason.startswith(
@@ -125,7 +122,7 @@ def test_a_rejected_skill_is_refused_unless_forced(judged: Path) -> None:
     check(replace(GOOD, bundle=judged, skill=2, then=(0,)))
 
 
-def test_skills_nobody_judged_may_walk(tmp_path: Path) -> None:
+def test_skills_without_an_evaluation_may_walk(tmp_path: Path) -> None:
     """Not looked at is not rejected."""
     path = tmp_path / "skills.onnx"
     write_bundle(skill_policy(), "locomotion", path, MADE_FROM, ())
@@ -174,7 +171,7 @@ def test_velocities_beyond_training_are_refused(judged: Path) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody sits at one."""
+    """Standard input is a terminal."""
     monkeypatch.setattr("deploy.launch.preflight.sys.stdin", SimpleNamespace(isatty=lambda: True))
 
 
@@ -182,7 +179,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_real_robots_calibration_has_a_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where `calibrate` writes it; without it the command that makes one is named."""
+    """It is the file of `calibrate`; if it is missing, the message names that command."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     config = replace(GOOD, robot="real", interface="e0", operator="keyboard")
     path = tmp_path / "solo-doi" / "calibration.json"
@@ -203,7 +200,7 @@ def test_the_real_robots_calibration_has_a_place(
 
 
 @pytest.mark.parametrize(
-    ("changes", "kp", "told"),
+    ("changes", "kp", "limit"),
     [
         (
             {"robot": "virtual", "protocol": 4},
@@ -225,13 +222,13 @@ def test_the_real_robots_calibration_has_a_place(
     ],
 )
 def test_gains_that_cannot_reach_the_motors_are_refused(
-    changes: dict[str, Any], kp: float, told: str
+    changes: dict[str, Any], kp: float, limit: str
 ) -> None:
     """With both numbers, and before any motor is on; what fits passes."""
     config = replace(GOOD, **changes)
     contract = SimpleNamespace(kp=kp, kd=0.2)
     bundle: Any = SimpleNamespace(path="skills.onnx", contract=contract)
-    with pytest.raises(SoloError, match=re.escape(f"with kp {kp:.2f} and kd 0.20; {told}")):
+    with pytest.raises(SoloError, match=re.escape(f"with kp {kp:.2f} and kd 0.20; {limit}")):
         check_gains(bundle, config)
     contract.kp = 5.0
     check_gains(bundle, config)
@@ -241,10 +238,7 @@ def test_gains_that_cannot_reach_the_motors_are_refused(
 
 @pytest.mark.usefixtures("terminal")
 def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
-    """An old one is told.
-
-    One of tomorrow or with made-up offsets is refused, for the virtual board as well.
-    """
+    """An old one is a note; a date ahead or implausible offsets are refused."""
     path, today = tmp_path / "robot.json", date.today()
     config = replace(GOOD, robot="real", interface="e0", calibration=path)
     save(replace(CALIBRATION, measured=today), path)
@@ -279,7 +273,7 @@ def test_a_real_walk_by_script_is_long_enough_to_be_judged(tmp_path: Path, termi
 def test_a_real_robot_needs_a_terminal_to_ask_at(
     operator: str, tmp_path: Path, terminal: None
 ) -> None:
-    """Whatever it is driven with: its legs move in bring-up, before anybody drives."""
+    """With every operator: its legs move in bring-up, before anyone drives."""
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
     real = {
         "robot": "real",
@@ -288,8 +282,8 @@ def test_a_real_robot_needs_a_terminal_to_ask_at(
         "operator": operator,
     }
     check(replace(GOOD, **real))  # type: ignore[arg-type]  # any field
-    with open("/dev/null") as nobody, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("deploy.launch.preflight.sys.stdin", nobody)
+    with open("/dev/null") as no_terminal, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deploy.launch.preflight.sys.stdin", no_terminal)
         words = refusal(**real)
     assert words.startswith(
         "--robot real moves only when a person at a terminal agrees, and there is none."

@@ -1,4 +1,4 @@
-"""What the supervisor does before anybody runs, and after all have ended."""
+"""Supervisor before processes start, and after they have ended."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from solo_doi.common.errors import SoloError
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long was waited, in time that passes by waiting only."""
+    """Waits of a clock that advances only by waiting [s]."""
     waited: list[float] = []
     monkeypatch.setattr(time, "sleep", waited.append)
     monkeypatch.setattr(time, "monotonic", lambda: sum(waited))
     return waited
 
 
-def test_nobody_waits_for_a_log_that_nobody_writes(waits: list[float], tmp_path: Path) -> None:
+def test_without_a_recorder_no_log_is_awaited(waits: list[float], tmp_path: Path) -> None:
     """A controller that was ended while it started has no recorder yet."""
     supervisor._await_log(tmp_path)
     assert waits == []
@@ -39,10 +39,10 @@ def test_a_recorder_at_work_is_waited_for(waits: list[float], tmp_path: Path) ->
 
 
 class Pad:
-    """An input device that others may hold, and that is held at most once."""
+    """Input device that one program at a time can hold."""
 
     def __init__(self, *, held: bool) -> None:
-        """Whether somebody holds it."""
+        """Start as held by another program, or free."""
         self.held = held
 
     def grab(self) -> None:
@@ -56,13 +56,13 @@ class Pad:
         self.held = False
 
     def read_one(self) -> None:
-        """Nothing happens."""
+        """Return no event."""
 
 
-def test_a_gamepad_that_others_hold_is_told_before_anything_starts(
+def test_a_gamepad_in_use_is_refused_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would otherwise look like a person who has gone, and a run that went well."""
+    """It would otherwise look like a lost operator, and a good run."""
 
     def start(*_: object) -> None:
         raise AssertionError("a process was started")

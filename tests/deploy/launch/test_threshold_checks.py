@@ -1,7 +1,4 @@
-"""What people set of the controller.
-
-No number switches a check off, and a real robot has no looser ones.
-"""
+"""Settings of the controller: none disables a check, and none is looser on a real robot."""
 
 from __future__ import annotations
 
@@ -54,7 +51,7 @@ def test_durations_gains_and_rates_are_above_zero(name: str, value: float) -> No
 @pytest.mark.parametrize("name", THRESHOLDS)
 @pytest.mark.parametrize("value", [nan, inf, -inf, -1])
 def test_no_threshold_switches_a_check_off(name: str, value: float) -> None:
-    """In simulation neither: nothing is larger than no number."""
+    """In simulation neither: no value is larger than NaN."""
     with pytest.raises(
         SoloError,
         match=rf"^--controller\.safety\.{name.replace('_', '-')} {value:g}: this check would",
@@ -64,10 +61,7 @@ def test_no_threshold_switches_a_check_off(name: str, value: float) -> None:
 
 @pytest.mark.parametrize("name", THRESHOLDS)
 def test_a_real_robot_has_no_looser_thresholds(name: str) -> None:
-    """Each, by its flag, with the limit.
-
-    Stricter ones are anybody's right, and simulations may try.
-    """
+    """Stricter values are allowed, and simulations may use looser ones."""
     usual = getattr(SafetyConfig(), name)
     looser = usual + 1
     with pytest.raises(SoloError) as error:
@@ -95,10 +89,7 @@ def test_a_real_robot_has_no_looser_thresholds(name: str) -> None:
 def test_a_real_robot_moves_no_faster_than_usual(
     name: str, wrong: float, good: float, word: str
 ) -> None:
-    """A person who shortens standing up has a robot that leaps up.
-
-    Slower is anybody's right, and simulations may.
-    """
+    """Slower values are allowed, and simulations may use faster ones."""
     usual = getattr(ControllerConfig(), name)
     with pytest.raises(SoloError) as error:
         check_thresholds(moving(REAL, name, wrong))
@@ -115,7 +106,7 @@ def test_a_real_robot_moves_no_faster_than_usual(
 def test_a_real_robot_is_checked_before_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the same preflight as all else."""
+    """The preflight includes these checks."""
     monkeypatch.setattr("deploy.launch.preflight.sys.stdin", SimpleNamespace(isatty=lambda: True))
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
     real = replace(REAL, calibration=tmp_path / "robot.json")

@@ -1,4 +1,4 @@
-"""What the policy saw is in the log, and a replay names the first of its terms that another program sees otherwise."""
+"""Observations in the log: a replay names the first term that differs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAYOUT = LAYOUTS["locomotion"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a robot leaves behind that stood up in PyBullet and walked for a third of a second."""
+    """Folder of a robot that stood up in PyBullet and walked for a third of a second."""
     path = tmp_path_factory.mktemp("walk")
     rig = Rig(lambda _: None, watch=0.15).run()
     write_log(rig.recorder.events, path / LOG_FILE)
@@ -86,7 +86,7 @@ def test_the_same_program_sees_the_same(folder: Path) -> None:
 
 
 def turned(name: str) -> Any:  # a function
-    """What the policy sees of the robot, with the last joint's part 1 % larger."""
+    """Return a motion function that scales a term of the last joint by 1.01."""
     motion = mover.estimated_motion
 
     def spoilt(*arguments: Any) -> Any:

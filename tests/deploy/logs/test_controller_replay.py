@@ -42,10 +42,10 @@ def folder(tmp_path: Path) -> Path:
         state.sequence, state.session = tick + 1, 7
         controller.on_robot_state(state)
         events.append((tick, STATE, state.encode()))
-        wish = OperatorRequest({50: Request.STAND, 350: Request.SIT}.get(tick, Request.NOTHING))
-        if wish.request:
-            events.append((tick, OPERATOR, operator_message(wish, tick, state.time_ns).encode()))
-        controller.on_operator_request(wish.request, state.time_ns, wish.skill)
+        request = OperatorRequest({50: Request.STAND, 350: Request.SIT}.get(tick, Request.NOTHING))
+        if request.request:
+            events.append((tick, OPERATOR, operator_message(request, tick, state.time_ns).encode()))
+        controller.on_operator_request(request.request, state.time_ns, request.skill)
         events.append((tick, COMMAND, controller.tick(state.time_ns).encode()))
     write_log(events, tmp_path / LOG_FILE)
     (tmp_path / CONFIG_FILE).write_text(settings.to_yaml(config))
@@ -70,7 +70,7 @@ def test_the_first_difference_is_named(folder: Path) -> None:
 
 
 def test_what_was_ended_by_lateness_is_ended_by_it_again(tmp_path: Path) -> None:
-    """Late ticks are in the log: nothing else tells why motors were damped."""
+    """Late ticks are in the log, as the only cause of the damping."""
 
     def stall(rig: Rig) -> None:
         original = rig.loop._tick
@@ -117,7 +117,7 @@ def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> No
 def test_a_log_that_cannot_be_run_again_can_be_looked_at(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Most incidents of long runs: MCAP is written before the refusal is told."""
+    """Most incidents of long runs: MCAP is written before the refusal."""
     content = (folder / LOG_FILE).read_bytes()
     (folder / LOG_FILE).write_bytes(
         content[content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND")) :]

@@ -29,12 +29,12 @@ class Ends:
         self.pipe = Pipe(source, sink)
 
     def lines(self) -> list[dict[str, Any]]:
-        """Everything that was told."""
+        """Return all lines of the output."""
         return [json.loads(line) for line in os.read(self.read, 1 << 20).splitlines()]
 
 
 class Counting:
-    """A job of a number of ticks that remembers what it was told."""
+    """Job of a number of ticks that counts its calls."""
 
     failure = ""
 
@@ -44,7 +44,7 @@ class Counting:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has counted to zero, or was stopped."""
+        """True at zero, or after a stop."""
         return self.left == 0 or self.stopped > 0
 
     def step(self) -> None:
@@ -60,11 +60,11 @@ class Counting:
         self.stopped += 1
 
     def status(self) -> dict[str, Any]:
-        """Tell how many ticks are left."""
+        """Return the number of ticks left."""
         return {"left": self.left}
 
 
-def test_a_status_is_told_ten_times_a_second_and_at_the_end() -> None:
+def test_a_status_is_written_ten_times_a_second_and_at_the_end() -> None:
     """Not every tick."""
     ends, job = Ends(), Counting(2 * STATUS_TICKS + 1)
     run(job, ends.pipe, lambda: False)
@@ -72,7 +72,7 @@ def test_a_status_is_told_ten_times_a_second_and_at_the_end() -> None:
 
 
 def test_a_line_confirms_and_the_end_of_the_input_stops() -> None:
-    """Whoever started it is gone then, and nobody could press a key any more."""
+    """The session has ended then, and no operator can act."""
     ends, job = Ends(), Counting(1000)
     os.write(ends.say, b"\n")
     os.close(ends.say)
@@ -92,7 +92,7 @@ class Failing(Counting):
 
     @property
     def is_over(self) -> bool:
-        """Whether motors are damped."""
+        """True if the motors are damped."""
         return self.stopped > 0 and self.left <= 0
 
     def step(self) -> None:
@@ -102,15 +102,15 @@ class Failing(Counting):
             raise RuntimeError("a mistake")
 
 
-def test_a_mistake_damps_before_it_is_told() -> None:
-    """The job is stopped and goes on to its safe end."""
+def test_an_exception_leaves_after_damping() -> None:
+    """The job is stopped, and ticks until its safe end."""
     ends, job = Ends(), Failing(10)
     with pytest.raises(RuntimeError, match="a mistake"):
         run(job, ends.pipe, lambda: False)
     assert (job.stopped, job.left) == (1, 0)
 
 
-def test_a_reader_that_stands_still_holds_nobody_up() -> None:
+def test_a_hanging_reader_does_not_block() -> None:
     """Lines are dropped whole, the last one is not."""
     ends = Ends()
     for _ in range(200):
@@ -122,7 +122,7 @@ def test_a_reader_that_stands_still_holds_nobody_up() -> None:
 
 
 class Talking(Counting):
-    """A job with as much to tell as a real one, on a clock of its own, and somebody who reads or does not."""
+    """Job with long statuses, its own clock, and a reader that may hang."""
 
     def __init__(self, ticks: int, ends: Ends, *, read: bool) -> None:
         """Count from there."""
@@ -137,18 +137,15 @@ class Talking(Counting):
             self._ends.lines()
 
     def status(self) -> dict[str, Any]:
-        """Tell much."""
+        """Return a long status."""
         return {"words": "x" * 1000}
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_an_output_that_nobody_reads_for_a_second_stops(
+def test_an_output_that_is_not_read_for_a_second_stops(
     read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever looked was stopped, and could not press a key.
-
-    One who only takes a while is waited for.
-    """
+    """A session that hangs cannot stop the robot; a slow one is waited for."""
     ends = Ends()
     job = Talking(5000, ends, read=read)
     monkeypatch.setattr("deploy.service.bench_process.time.monotonic", lambda: job.now)
@@ -159,14 +156,14 @@ def test_an_output_that_nobody_reads_for_a_second_stops(
 
 @pytest.mark.parametrize("job", ["watch", "check", "calibrate"])
 @pytest.mark.parametrize("lock_step", [False, True])
-def test_refused_rights_are_told_before_a_board_is_opened(
+def test_refused_rights_are_printed_before_a_board_is_opened(
     job: str, lock_step: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By every job, as a calibration moves motors; lock-step needs none."""
-    told: list[str] = []
+    printed: list[str] = []
 
     def opened(*_: object, **__: object) -> None:
-        told.append(capsys.readouterr().err)
+        printed.append(capsys.readouterr().err)
         raise SoloError("no board")
 
     monkeypatch.setattr("deploy.common.realtime.prepare", lambda priority: ["memory lock refused"])
@@ -177,7 +174,7 @@ def test_refused_rights_are_told_before_a_board_is_opened(
             Ends().pipe,
             lambda: False,
         )
-    assert told == ["" if lock_step else "note: bench process: memory lock refused\n"]
+    assert printed == ["" if lock_step else "note: bench process: memory lock refused\n"]
 
 
 def program(text: str) -> list[str]:
@@ -215,7 +212,7 @@ def test_an_error_comes_in_its_own_words() -> None:
 
 
 def test_ctrl_c_ends_the_bench_process_first() -> None:
-    """Its input ends, it damps, it tells a last time, and only then this program stops."""
+    """Its input ends, it damps and writes a last status; then this program stops."""
     waits = program("""
         import sys
         print('{"phase": "moving", "question": ""}', flush=True)
@@ -238,7 +235,7 @@ def test_ctrl_c_ends_the_bench_process_first() -> None:
 def test_a_closed_terminal_ends_the_bench_process(
     error: bool, terminal: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Ctrl-C does, whether the system tells the end of the input or an error."""
+    """As Ctrl-C does, for an end of input and for an error."""
     waits = program("""
         import select, sys
         print('{"phase": "moving", "question": ""}', flush=True)
@@ -283,7 +280,7 @@ def test_the_real_robot_gets_the_card_and_the_virtual_one_a_board() -> None:
 
 
 def test_tables_are_drawn_before_anything_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal each phase and each question is told once."""
+    """Without a terminal each phase and each question is printed once."""
     nothing = {"phase": "waiting", "question": "Put it to zero."}
     for draw in (joints_of_calibration, sensors):
         draw(nothing)

@@ -69,7 +69,7 @@ def test_a_good_robot_goes_in_every_row() -> None:
 def test_beyond_its_limit_a_row_is_no_go(changes: dict[str, object], row: str) -> None:
     """With what to do."""
     if changes.get("protocol") == 0:
-        changes = {**changes, "gaps": None}  # nothing is measured in a protocol that nobody speaks
+        changes = {**changes, "gaps": None}  # nothing is measured in an unknown protocol
     found = judged(**changes)[row]
     assert found.verdict is Verdict.NO_GO
     assert found.advice
@@ -86,11 +86,8 @@ def test_gains_that_the_protocol_cannot_carry_are_no_go() -> None:
         assert rows["limits"].verdict is verdict
 
 
-def test_firmware_that_does_not_tell_its_voltage_can_go() -> None:
-    """Nor can a clock be judged that does not exist.
-
-    What a person is asked for still has to be answered.
-    """
+def test_firmware_without_a_voltage_can_go() -> None:
+    """Lock-step has no clock to judge either; the checks by hand are still needed."""
     old = {**GOOD, "protocol": 3, "voltage": float("nan"), "current": float("nan")}
     rows = list(judge(old, CONTRACT, simulated_time=True))
     skipped = [row.name for row in rows if row.verdict is Verdict.NOT_APPLICABLE]
@@ -100,12 +97,12 @@ def test_firmware_that_does_not_tell_its_voltage_can_go() -> None:
 
 
 def test_the_battery_has_its_current_beside_its_voltage() -> None:
-    """Nobody judges it: what electronics need with the motors off differs."""
+    """It is not judged: the current with the motors off differs between robots."""
     found = judged(current=1.5)["battery"]
     assert (found.value, found.verdict) == ("24.0 V, 1.50 A", Verdict.GO)
 
 
-def test_exit_codes_tell_wrong_from_unchecked() -> None:
+def test_exit_codes_distinguish_wrong_from_unchecked() -> None:
     """0 only if every row goes."""
     rows = {verdict: CheckRow("x", "", "", verdict) for verdict in Verdict}
     assert verdict_of([rows[Verdict.GO], rows[Verdict.NOT_APPLICABLE]])[0] == 0
