@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.sim import IsaacConfig
 from solo_doi.solo12.constants import CONTROL_DT, JOINT_NAMES
+from solo_doi.solo12.observation import Layout
 from solo_doi.tasks import task_type
 
 from .collect_progress import CollectProgress
@@ -127,27 +129,25 @@ class SourceCollector:
     def _planned_manifest(self, skills: dict[str, int]) -> Manifest:
         # Hashes identify the checkpoints; their folder differs between machines.
         recipe = {**settings.to_dict(self.config), "checkpoints": None}
+        policies = []
+        for file, path in zip(self.source.mixture, self.files, strict=True):
+            policy = {
+                "name": file,
+                "sha256": file_hash(path),
+                "skills": skills[file],
+                "stochastic": self.source.stochastic,
+            }
+            policies.append(policy)
         return Manifest(
             name=self.name,
             task=self.config.task,
             fields=shard_fields(self.config.task),
-            layout=tuple(
-                {"name": t.name, "size": t.size, "unit": t.unit, "frame": t.frame, "noise": t.noise}
-                for t in task_type(self.config.task).layout.terms
-            ),
+            layout=_layout_terms(task_type(self.config.task).layout),
             joint_names=JOINT_NAMES,
             control_dt=CONTROL_DT,
             seed=self.config.seed,
             origin={"recipe": recipe, "software": software()},
-            policies=tuple(
-                {
-                    "name": file,
-                    "sha256": file_hash(path),
-                    "skills": skills[file],
-                    "stochastic": self.source.stochastic,
-                }
-                for file, path in zip(self.source.mixture, self.files, strict=True)
-            ),
+            policies=tuple(policies),
         )
 
     def _recorded_shards(self) -> tuple[ShardEntry, ...]:
@@ -169,6 +169,21 @@ class SourceCollector:
                 f"({'; '.join(differing[:3])}). Choose another --out, or delete it."
             )
         return tuple(entry for entry in begun.shards if (self.folder / entry.file).is_file())
+
+
+def _layout_terms(layout: Layout) -> tuple[dict[str, Any], ...]:
+    """Return the observation terms as a manifest lists them."""
+    terms = []
+    for term in layout.terms:
+        described = {
+            "name": term.name,
+            "size": term.size,
+            "unit": term.unit,
+            "frame": term.frame,
+            "noise": term.noise,
+        }
+        terms.append(described)
+    return tuple(terms)
 
 
 def _policy(path: Path, task: str) -> MaskedPolicy:

@@ -37,16 +37,7 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     With the dataset's own software all are zero, except in Isaac Gym, which is not deterministic.
     """
     dataset = Dataset(folder)
-    if not dataset.has("episodes/seed"):
-        raise DataError(
-            f"{folder}: holds states only, neither actions nor seeds: "
-            "replay the expert dataset instead."
-        )
-    if not 0 <= trajectory < dataset.manifest.num_trajectories:
-        raise DataError(
-            f"{folder}: has trajectories 0 to {dataset.manifest.num_trajectories - 1}, "
-            f"not {trajectory}."
-        )
+    _check(dataset, trajectory)
     config = settings.from_dict(CollectConfig, dataset.manifest.origin["recipe"], str(folder))
     start = dataset.starts()[trajectory]
     length = int(dataset.column("episodes/length")[trajectory])
@@ -59,10 +50,27 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
         drawn = draw_episodes(
             task_type(config.task), [(first, second, third)], standing, length, preset
         )
-        domain = Domain(
-            **{name: dataset.column(f"episodes/domain/{name}")[[trajectory]] for name in NOMINAL}
-        )
-        draws = dataclasses.replace(drawn, domain=domain)
+        # The stored domain: engines differ in the fields that they can vary.
+        draws = dataclasses.replace(drawn, domain=_stored_domain(dataset, trajectory))
         task = start_episodes(config, simulator, draws)
         again = roll_out(task, lambda step, _: stored["actions"][step][None], length)
     return {name: float(np.abs(again[name][0] - stored[name]).max()) for name in COMPARED}
+
+
+def _check(dataset: Dataset, trajectory: int) -> None:
+    """Refuse datasets without seeds, and trajectories that do not exist."""
+    if not dataset.has("episodes/seed"):
+        raise DataError(
+            f"{dataset.folder}: holds states only, neither actions nor seeds: "
+            "replay the expert dataset instead."
+        )
+    count = dataset.manifest.num_trajectories
+    if not 0 <= trajectory < count:
+        raise DataError(f"{dataset.folder}: has trajectories 0 to {count - 1}, not {trajectory}.")
+
+
+def _stored_domain(dataset: Dataset, trajectory: int) -> Domain:
+    values = {}
+    for name in NOMINAL:
+        values[name] = dataset.column(f"episodes/domain/{name}")[[trajectory]]
+    return Domain(**values)

@@ -56,7 +56,6 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
     """Simulate a shard's trajectories and return all its fields."""
     config = job.config
     count = len(job.index)
-    steps = job.source.steps
     seeds = [(config.seed, job.source_number, int(index)) for index in job.index]
     together = MAX_ROBOTS_TOGETHER.get(config.sim, count)
     pieces = []
@@ -68,10 +67,23 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
     flat = {}
     for name in pieces[0]:
         array = np.concatenate([piece[name] for piece in pieces])
-        flat[name] = array.reshape(count * steps, *array.shape[2:])
-    fallen = np.asarray(flat["infos/fallen"].reshape(count, steps).any(axis=1))
+        if name == "infos/fallen":
+            flat["episodes/fallen"] = np.asarray(array.any(axis=1))
+        flat[name] = array.reshape(-1, *array.shape[2:])
+    flat |= _labels(job, seeds)
+    for name in NOMINAL:
+        values = np.concatenate([getattr(domain, name) for domain in domains])
+        flat[f"episodes/domain/{name}"] = values
+    flat["episodes/crc32"] = checksums(flat, flat["episodes/start"], flat["episodes/length"])
+    return {field.name: flat[field.name] for field in shard_fields(config.task)}
+
+
+def _labels(job: ShardJob, seeds: list[Seed]) -> dict[str, np.ndarray]:
+    """Return the fields of a shard that do not depend on its simulation."""
+    count = len(job.index)
+    steps = job.source.steps
     step = np.tile(np.arange(steps), count)
-    flat |= {
+    return {
         "terminals": np.zeros(count * steps, dtype=bool),
         "timeouts": step == steps - 1,
         "initials": step == 0,
@@ -81,15 +93,9 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
         "episodes/seed": np.array(seeds, dtype=np.int64),
         "episodes/checkpoint": job.checkpoint.astype(np.int64),
         "episodes/skill": job.skill.astype(np.int64),
-        "episodes/command": np.tile(np.array(config.command, dtype=np.float32), (count, 1)),
+        "episodes/command": np.tile(np.array(job.config.command, dtype=np.float32), (count, 1)),
         "episodes/standing": job.standing,
-        "episodes/fallen": fallen,
     }
-    for name in NOMINAL:
-        values = np.concatenate([getattr(domain, name) for domain in domains])
-        flat[f"episodes/domain/{name}"] = values
-    flat["episodes/crc32"] = checksums(flat, flat["episodes/start"], flat["episodes/length"])
-    return {field.name: flat[field.name] for field in shard_fields(config.task)}
 
 
 def exit_with_parent() -> None:

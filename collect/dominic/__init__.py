@@ -1,1 +1,1 @@
-"""DOMiNiC: trains the checkpoints that everything starts from."""
+"""DOMiNiC, the trainer of checkpoints."""

@@ -109,6 +109,7 @@ class Learner(nn.Module):
     def _prepare(
         self, rollout: Rollout, skill: Tensor, diverse: bool, steps_done: int
     ) -> tuple[Batch, dict[str, float]]:
+        """Compute advantages and targets of a rollout, and metrics."""
         config = self.config
         steps = len(rollout.raw)
         skills = skill.expand(steps, -1).flatten()
@@ -125,21 +126,7 @@ class Learner(nn.Module):
         )
         returns = advantage + value
         self.multipliers.observe(returns[..., self._task_group].mean(0), skill)
-        standardised = equations.standardised(advantage)
-        ramp = min(
-            1.0,
-            config.regular_start + (1 - config.regular_start) * steps_done / config.regular_steps,
-        )
-        weights = torch.ones(config.num_skills)
-        if diverse:
-            weights = self.multipliers.weights()
-        combined = equations.combined_advantage(
-            standardised[..., self._regular_group],
-            standardised[..., self._task_group],
-            standardised[..., -1],
-            weights[skill],
-            config.regular_weight * ramp,
-        )
+        combined = self._combine(advantage, skill, diverse, steps_done)
         batch = Batch(
             observation=observation,
             skill=skills,
@@ -156,6 +143,25 @@ class Learner(nn.Module):
         metrics["skills/distance"] = distance
         metrics["falls"] = float(rollout.fallen.mean())
         return batch, metrics
+
+    def _combine(self, advantage: Tensor, skill: Tensor, diverse: bool, steps_done: int) -> Tensor:
+        """Return the weighted sum (T, N) of the advantages of all groups."""
+        config = self.config
+        standardised = equations.standardised(advantage)
+        ramp = min(
+            1.0,
+            config.regular_start + (1 - config.regular_start) * steps_done / config.regular_steps,
+        )
+        weights = torch.ones(config.num_skills)
+        if diverse:
+            weights = self.multipliers.weights()
+        return equations.combined_advantage(
+            standardised[..., self._regular_group],
+            standardised[..., self._task_group],
+            standardised[..., -1],
+            weights[skill],
+            config.regular_weight * ramp,
+        )
 
     def _diversity(
         self, rollout: Rollout, observation: Tensor, final: Tensor, skill: Tensor

@@ -15,7 +15,7 @@ class RunLog(ProgressDisplay):
     """Writer of each iteration's metrics; use as a context manager."""
 
     def __init__(self, run: Path, iterations: int, num_skills: int, first: int = 0) -> None:
-        """Append to the run's files from iteration `first` on; later lines of a killed run go."""
+        """Append to the run's files from iteration `first` on; drop later lines of a killed run."""
         self._num_skills = num_skills
         self._metrics = MetricsLog(run, "iteration", first)
         columns = (

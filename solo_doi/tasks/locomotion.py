@@ -73,7 +73,7 @@ class LocomotionTask(Task):
 
     @staticmethod
     def score(state: RobotState, command: Array) -> Array:
-        """Return how well the forward velocity follows the command, in (0, 1]."""
+        """Return the tracking reward of the forward velocity, in (0, 1]."""
         return rewards.tracking_return(state, command)
 
     @staticmethod

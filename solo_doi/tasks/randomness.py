@@ -1,6 +1,6 @@
 """Random numbers of a running task: drawn live from a generator, or given beforehand.
 
-A task asks for them in the same places in both cases, so its step is written once.
+The interface is the same in both cases, so the task step is written once.
 """
 
 from __future__ import annotations

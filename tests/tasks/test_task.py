@@ -7,7 +7,7 @@ import pytest
 
 from solo_doi.common.errors import UnknownNameError
 from solo_doi.sim import SimConfig, make_simulator
-from solo_doi.tasks import TASKS, make_task, task_type
+from solo_doi.tasks import make_task, task_type
 from solo_doi.tasks.episode import Draws, draw_episodes
 from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
 from solo_doi.tasks.randomisation import PRESETS
@@ -29,21 +29,6 @@ def draws(preset: str = "robust") -> Draws:
 def given(drawn: Draws) -> GivenEpisodes:
     """Random numbers for a task that repeats drawn episodes."""
     return GivenEpisodes(drawn, COMMAND, LocomotionTask.layout)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_every_task_declares_its_sizes(name: str) -> None:
-    """One live step on two robots has the declared numbers of observations, groups and features."""
-    declared = task_type(name)
-    with make_simulator("mujoco", SimConfig(num_robots=2)) as simulator:
-        task = make_task(name, simulator, np.random.default_rng(0))
-        step = task.step(still(task))  # type: ignore[arg-type]
-    assert declared.name == name
-    assert step.observation.shape == step.final_observation.shape == (2, declared.layout.size)
-    assert step.reward.shape == (2, len(declared.reward_groups))
-    assert step.features.shape == (2, len(declared.feature_names))
-    assert task.command.shape == (2, declared.command_size)
-    assert step.score.shape == step.fallen.shape == step.timed_out.shape == (2,)
 
 
 def test_an_unknown_task_is_refused_with_the_known_names() -> None:

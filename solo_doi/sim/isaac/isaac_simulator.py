@@ -36,7 +36,7 @@ class IsaacSimulator(Simulator):
     constant_domain = frozenset({"added_mass", "armature"})
 
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
-        """Start the worker and stand all robots up."""
+        """Start the worker and put all robots into the standing pose."""
         super().__init__(config, terrain)
         if config.isaac is None:
             raise SoloError("Isaac Gym runs in a separate Python: name it in `SimConfig.isaac`.")

@@ -33,7 +33,7 @@ class MujocoSimulator(Simulator):
     can_save = True
 
     def __init__(self, config: SimConfig, terrain: Terrain | None = None) -> None:
-        """Compile the model and stand all robots up."""
+        """Compile the model and put all robots into the standing pose."""
         super().__init__(config, terrain)
         self._model = build_model(config, self.terrain.num_boxes)
         actuated = (self._model.actuator(index).name for index in range(self._model.nu))
