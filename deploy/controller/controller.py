@@ -191,13 +191,10 @@ class Controller:
             dt = (message.time_ns - before.time_ns) * 1e-9
         self._sensors = sensors
         self.estimate = self._estimator.update(
-            sensors.joint_position,
-            sensors.joint_velocity,
-            sensors.joint_torque,
-            sensors.angular_velocity_b,
-            sensors.acceleration_b,
+            sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
+            sensors.angular_velocity_b, sensors.acceleration_b,
             min(max(dt, 0.0), LARGEST_ESTIMATOR_STEP),
-        )
+        )  # fmt: skip
         missed = self._missed_states
         self._missed_states = 0
         if self.state in POWERED:

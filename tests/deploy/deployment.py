@@ -22,7 +22,7 @@ from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import STATE, STATUS, decode
 from deploy.recorder.recorder import read_log
 
-PATIENCE = 240.0
+TEST_TIMEOUT = 240.0
 """Timeout of a test, far longer than a slow machine needs [s]."""
 QUICK = (
     "--headless",
@@ -73,10 +73,10 @@ class Deployment:
 
     def listen(self, until: Callable[[dict[str, Any]], bool]) -> None:
         """Listen to the newest message per channel until they say something."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TEST_TIMEOUT
         while not until(self.heard):
             assert self._process.poll() is None, self._process.communicate()[0]
-            assert time.monotonic() < deadline, "nothing was heard"
+            assert time.monotonic() < deadline, "no message arrived"
             self._ear.handle_timeout(50)
 
     def listen_until_state(self, state: int) -> None:
@@ -97,7 +97,7 @@ class Deployment:
 
     def await_child(self, module: str) -> int:
         """The process that runs a module, as soon as there is one."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TEST_TIMEOUT
         while time.monotonic() < deadline:
             with suppress(
                 AssertionError, OSError
@@ -108,7 +108,7 @@ class Deployment:
 
     def press(self, key: str, state: int) -> None:
         """Press a key until the controller reaches a state, or a fault on a stalled machine."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TEST_TIMEOUT
         while STATUS not in self.heard or self.heard[STATUS].state not in (
             state,
             ControllerState.FAULT,
@@ -119,7 +119,7 @@ class Deployment:
 
     def type_until(self, keys: str, reached: Callable[[], bool]) -> None:
         """Type again and again: what is typed before a question is asked means nothing."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TEST_TIMEOUT
         while not reached():
             assert time.monotonic() < deadline, "nobody listens"
             os.write(self._keys, keys.encode())
@@ -147,8 +147,8 @@ class Deployment:
 
     def finish(self) -> int:
         """Wait for the end, also of what it started; return the exit code."""
-        self.output, _ = self._process.communicate(timeout=PATIENCE)
-        deadline = time.monotonic() + PATIENCE
+        self.output, _ = self._process.communicate(timeout=TEST_TIMEOUT)
+        deadline = time.monotonic() + TEST_TIMEOUT
         while self.orphans():
             assert time.monotonic() < deadline, f"left behind: {self.orphans()}"
             time.sleep(0.05)

@@ -16,7 +16,7 @@ from deploy.console.consent import QUESTION, ask_before_bring_up
 from deploy.robots.odri.bring_up.calibration import save
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from solo_doi.common.errors import SoloError
-from tests.deploy.deployment import PATIENCE, Deployment
+from tests.deploy.deployment import TEST_TIMEOUT, Deployment
 
 
 def answering(terminal: int, keys: bytes) -> None:
@@ -106,7 +106,7 @@ def test_a_failed_bring_up_is_reported(real: tuple[str, ...], tmp_path: Path) ->
         run.type_until("\n", run.out.exists)
         begun = time.monotonic()
         assert run.finish() == 1
-        assert time.monotonic() - begun < PATIENCE / 2
+        assert time.monotonic() - begun < TEST_TIMEOUT / 2
     assert "nocard" in run.output
     assert "fault: the robot process ended without a report" in run.output
     assert "Traceback" not in run.output

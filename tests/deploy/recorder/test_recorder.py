@@ -197,7 +197,7 @@ def test_a_writer_that_is_gone_does_not_stop_the_loop(tmp_path: Path) -> None:
     recorder._writer.kill()
     recorder._writer.wait()
     recorder.put(STATE, body(1))
-    recorder.incident("nobody hears this")
+    recorder.incident("not written")
     recorder.close()
     assert list(tmp_path.iterdir()) == []
     assert not (SHARED / name).exists()
