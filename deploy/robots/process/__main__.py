@@ -35,7 +35,9 @@ def main(folder: Path) -> None:
     """Run the robot of a folder's configuration until asked to end; write a report there."""
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
     link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
-    refused = [] if config.fast else prepare_aloud(PRIORITY, "robot process")
+    refused = []
+    if not config.fast:
+        refused = prepare_aloud(PRIORITY, "robot process")
     robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
     if not config.fast:
@@ -47,7 +49,9 @@ def main(folder: Path) -> None:
         robot, link, Gate(), lockstep=config.fast, person=config.by_person, until=stop
     )
     make_ground_truth = kind_of(config).make_ground_truth
-    truth = None if make_ground_truth is None else make_ground_truth(robot)
+    truth = None
+    if make_ground_truth is not None:
+        truth = make_ground_truth(robot)
     damped = 0
     tick = 0
     failure = ""

@@ -31,4 +31,6 @@ class Damping:
     def gain(self, now: float) -> float:
         """Return the gain of damped motors [N m s/rad]."""
         share = min(1.0, max(0.0, (now - self._since) / RAMP))
-        return DAMPING if share == 1.0 else self._from + share * (DAMPING - self._from)
+        if share == 1.0:
+            return DAMPING
+        return self._from + share * (DAMPING - self._from)

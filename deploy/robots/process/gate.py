@@ -17,7 +17,6 @@ The first check that fails is latched. Motors then stay damped until a person re
 from __future__ import annotations
 
 from math import inf, isfinite
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from deploy.common.robot_constants import (
     damping_command,
 )
 from deploy.common.sensors import Sensors
+from deploy.messages.generated import joint_command
 from deploy.messages.lcm_link import Mode
 from solo_doi.solo12.constants import NUM_LEGS, Array
 from solo_doi.solo12.limits import DRIVER, SAFETY
@@ -53,8 +53,8 @@ class Gate:
 
         None if the operator is part of the controller; commands then carry its heartbeat.
         """
-        self._followed: Any = None
-        self._timed: Any = None
+        self._followed: joint_command | None = None
+        self._timed: joint_command | None = None
         self._followed_since = 0.0
         self._positions = RelaxedLimits(DRIVER.position)
         self._switching_on = False
@@ -75,7 +75,7 @@ class Gate:
         )
 
     @property
-    def followed(self) -> Any:  # noqa: ANN401  # generated classes have no types
+    def followed(self) -> joint_command | None:
         """Command that is followed; None before the first."""
         return self._followed
 
@@ -89,7 +89,7 @@ class Gate:
         if self.fault is not None:
             self.fault = self._followed = None
 
-    def offer(self, command: Any, carried: tuple[float, float] = LARGEST_GAINS) -> None:  # noqa: ANN401  # generated
+    def offer(self, command: joint_command, carried: tuple[float, float] = LARGEST_GAINS) -> None:
         """Follow a command if it passes all checks; otherwise latch a fault.
 
         `carried` are the largest kp and kd that the link to the motors can carry. Larger gains
@@ -116,16 +116,16 @@ class Gate:
         elif sensors is not None:
             self._watch_imu(sensors)
         self._before = sensors or self._before
-        if not self.powered:
+        command = self._followed
+        if command is None or not self.powered:
             position = None
             if sensors is not None and np.isfinite(sensors.joint_position).all():
                 position = sensors.joint_position
             return damping_command(position, self._damping.gain(now))
-        command = self._followed
         self._damping.hold(command.kd, now)
         return JointCommand(position=np.array(command.position), kp=command.kp, kd=command.kd)
 
-    def _command_fault(self, command: Any, carried: tuple[float, float]) -> Fault | None:  # noqa: ANN401
+    def _command_fault(self, command: joint_command, carried: tuple[float, float]) -> Fault | None:
         position = np.array(command.position)
         if not all(map(isfinite, (*command.position, command.kp, command.kd))):
             return Fault(Cause.COMMAND_NOT_FINITE)
@@ -143,12 +143,13 @@ class Gate:
 
     def _step_fault(self, position: Array) -> Fault | None:
         """Compare with the command that is followed, or at switch-on with the measured joints."""
-        if not self.powered:
+        followed = self._followed
+        if followed is None or not self.powered:
             if self._before is None:
                 return None  # not measured yet: the age of the sensors will be the fault
             step = np.abs(position - self._before.joint_position)
             return _first_beyond(step, self._config.first_step, Cause.COMMAND_STEP)
-        step = np.abs(position - np.array(self._followed.position))
+        step = np.abs(position - np.array(followed.position))
         fault = _first_beyond(step, self._config.step, Cause.COMMAND_STEP)
         if fault is not None:
             return fault
@@ -162,6 +163,7 @@ class Gate:
         """Return the first fault of this tick."""
         config = self._config
         command = self._followed
+        assert command is not None, "motors are powered by a command"
         if sensors is not None:
             fault = self._measurement_fault(sensors)
             if fault is not None:
@@ -249,4 +251,6 @@ def _first_beyond(values: Array, limit: Array | float, cause: Cause) -> Fault | 
     """Return the fault of the first joint with a magnitude above its limit."""
     beyond = np.abs(values) > limit
     joint = int(beyond.argmax())
-    return Fault(cause, float(values[joint]), joint) if beyond[joint] else None
+    if not beyond[joint]:
+        return None
+    return Fault(cause, float(values[joint]), joint)

@@ -30,4 +30,6 @@ class RateLimit:
         """
         self._level = self._level + step
         joint = int(np.argmax(self._level))
-        return (joint, float(self._level[joint])) if self._level[joint] > self._most else None
+        if self._level[joint] > self._most:
+            return joint, float(self._level[joint])
+        return None

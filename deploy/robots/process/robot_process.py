@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.robot_error import RobotError
 from deploy.common.sensors import Sensors
 from deploy.messages.conversions import state_message
+from deploy.messages.generated import joint_command, operator_command
 from deploy.messages.lcm_link import (
     COMMAND,
     OPERATOR,
@@ -91,7 +91,10 @@ class RobotProcess:
     @property
     def skill(self) -> int:
         """Skill that drives the motors; -1 if none."""
-        return self.gate.followed.skill if self.gate.powered else -1
+        followed = self.gate.followed
+        if followed is None or not self.gate.powered:
+            return -1
+        return followed.skill
 
     @property
     def delay_ms(self) -> dict[str, float] | None:
@@ -130,7 +133,9 @@ class RobotProcess:
             return None
 
     def _act(self, sensors: Sensors | None, now: float | None) -> None:
-        now = self._now = self.robot.time if now is None else now
+        if now is None:
+            now = self.robot.time
+        self._now = now
         if sensors is not None:
             self._publish(sensors)
         if self._lockstep:
@@ -193,13 +198,17 @@ class RobotProcess:
         # Wait only once for a controller that is gone: time must advance for damping to act.
         self._timeout = ANSWER_SECONDS if self._answered == self._sequence else 0.0
 
-    def _on_command(self, command: Any, data: bytes) -> None:  # noqa: ANN401  # generated classes have no types
+    def _on_command(self, command: joint_command, data: bytes) -> None:
         followed = self.gate.followed
-        same = followed is not None and command.session == followed.session
+        same = False
+        is_old = False
+        if followed is not None:
+            same = command.session == followed.session
+            is_old = same and command.sequence <= followed.sequence
         if (
-            command.robot_session != self._session  # for an earlier robot process
+            is_old
+            or command.robot_session != self._session  # for an earlier robot process
             or command.expires_ns <= self._now * 1e9  # late, or recorded and sent again
-            or (same and command.sequence <= followed.sequence)
         ):
             self.dropped += 1
         elif not same and self.gate.powered:
@@ -208,7 +217,7 @@ class RobotProcess:
             self._answered = command.state_sequence
             self.gate.offer(command, self.robot.largest_gains)
 
-    def _on_operator(self, command: Any, data: bytes) -> None:  # noqa: ANN401
+    def _on_operator(self, command: operator_command, data: bytes) -> None:
         if not self._fresh.accept(command, self._clock.now_ns()):
             self.dropped += 1
             return

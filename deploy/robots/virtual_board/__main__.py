@@ -182,19 +182,24 @@ def _run(
         # The command continues without a board; this event tests how it detects that.
     except KeyboardInterrupt:  # a command gets the signal itself
         return 0
-    return command.process.wait() if command.process is not None else 0
+    if command.process is None:
+        return 0
+    return command.process.wait()
 
 
 def report(lock_step: LockStep, track: TruePath) -> dict[str, object]:
     """Return the true state of robot and board, now and while a PC last had control."""
     board = lock_step.board
     motion = board.body.plant.motion()
+    obeyed = None
+    if track.obeyed_at is not None:
+        obeyed = _by_joint(track.obeyed_at)
     return {
         "ticks": board.ticks,
         "left_out": lock_step.left_out,
         "state": board.state.value,
         "joint_position": _by_joint(motion.joint_position),
-        "obeyed_joint_position": None if track.obeyed_at is None else _by_joint(track.obeyed_at),
+        "obeyed_joint_position": obeyed,
         "base_position_w": motion.base_position_w.tolist(),
         "base_quaternion": motion.base_quaternion.tolist(),
         "track": track.rows,

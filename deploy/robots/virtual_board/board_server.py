@@ -62,5 +62,7 @@ def serve_by_clock(
 
 
 def _send(lock_step: LockStep, link: EthernetLink, payload: bytes | None) -> None:
-    for out in lock_step.to_pc.pass_on(payload) if payload is not None else ():
+    if payload is None:
+        return
+    for out in lock_step.to_pc.pass_on(payload):
         link.send(out)

@@ -111,7 +111,9 @@ class MasterBoard:
             return codec.encode_ack(
                 Ack(self.protocol, self._answered_session, self._drivers), self.protocol
             )
-        return self._sensor_payload() if self.state in SENDS_SENSORS else None
+        if self.state in SENDS_SENSORS:
+            return self._sensor_payload()
+        return None
 
     def _advance(self, command: CommandPacket | None) -> None:
         self._waits = self._waits and self._command is None

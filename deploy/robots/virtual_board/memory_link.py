@@ -55,7 +55,9 @@ class MemoryLink:
 
     def receive(self, timeout: float) -> Frame | None:  # nothing arrives while nothing is sent
         """Return the oldest frame that arrived, or None, without waiting."""
-        return Frame(BOARD_MAC, self._arrived.popleft()) if self._arrived else None
+        if not self._arrived:
+            return None
+        return Frame(BOARD_MAC, self._arrived.popleft())
 
     def close(self) -> None:
         """Drop all frames that arrived."""

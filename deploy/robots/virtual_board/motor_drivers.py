@@ -101,10 +101,10 @@ class MotorDrivers:
             current = np.where(
                 self._aligns, np.clip(pull, -ALIGNMENT_CURRENT, ALIGNMENT_CURRENT), current
             )
-        self._current = (
-            current if number == p.NUM_MOTORS else np.where(self._enabled, current, ZEROS)
-        )
-        return self._current
+        if number < p.NUM_MOTORS:
+            current = np.where(self._enabled, current, ZEROS)
+        self._current = current
+        return current
 
     def observe(self, angle: Array, velocity: Array) -> None:
         """Update the encoders; called after every physics step."""

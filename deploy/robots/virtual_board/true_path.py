@@ -41,7 +41,9 @@ class TruePath:
         motion = plant.motion()
         if self._board.state is BoardState.ACTIVE:
             self.obeyed_at = motion.joint_position.copy()
-        now = self._board.sensors_sent * TICK if self._lock_step else time.monotonic()
+        now = time.monotonic()
+        if self._lock_step:
+            now = self._board.sensors_sent * TICK
         velocity = float(motion.linear_velocity_b[0])
         angle = tilt(motion.base_quaternion)
         energy = plant.power * passed * TICK

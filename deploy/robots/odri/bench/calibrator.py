@@ -169,7 +169,8 @@ class Calibrator:
         if not self._powered:
             return ["motor off"] * NUM_JOINTS
         if self.phase is not Phase.MEASURE:
-            return ["folded" if self.phase is Phase.SHOW else "damped"] * NUM_JOINTS
+            word = "folded" if self.phase is Phase.SHOW else "damped"
+            return [word] * NUM_JOINTS
         measured = self._bring_up.resolved
         searching = self._bring_up.searching
         words = np.select(

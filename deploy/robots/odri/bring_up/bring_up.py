@@ -289,7 +289,9 @@ class BringUp:
 
     def _command(self) -> MotorCommand:
         kp = self._gain()
-        kd = 0.0 if self.stage in (Stage.CHECK, Stage.ALIGN) else np.where(kp > 0, KD, DAMPING)
+        kd = np.where(kp > 0, KD, DAMPING)
+        if self.stage in (Stage.CHECK, Stage.ALIGN):
+            kd = np.zeros(NUM_JOINTS)
         return motor_command(
             JointCommand(position=self._target, kp=kp, kd=kd),
             self.offset,

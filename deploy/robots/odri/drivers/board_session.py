@@ -57,7 +57,9 @@ class BoardSession:
     @property
     def silence(self) -> float:
         """Time since the last packet; 0 before the first command [s]."""
-        return self.now - self._last_packet if self._commanded else 0.0
+        if not self._commanded:
+            return 0.0
+        return self.now - self._last_packet
 
     @property
     def lost(self) -> int:
