@@ -1,4 +1,4 @@
-"""The commands of this project, run in the process of the test or in one that can be killed."""
+"""Commands of this project, run in the process of the test or in a child process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 class Command:
-    """A command line without the time a process takes to start."""
+    """A command line, run without the start time of a process."""
 
     def __init__(
         self,
@@ -20,14 +20,16 @@ class Command:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """Take over arguments and output of `main`, which people call by this name."""
-        self.name, self._main = name, main
-        self._monkeypatch, self._capsys = monkeypatch, capsys
+        """Replace arguments and output of `main`, the function of the command `name`."""
+        self.name = name
+        self._main = main
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
 
     def __call__(self, *arguments: object) -> tuple[int, str, str]:
         """Return exit code, output and errors; any exception but an exit is a failure."""
         self._monkeypatch.setattr(sys, "argv", [self.name, *map(str, arguments)])
-        self._capsys.readouterr()  # what was printed before is not the command's
+        self._capsys.readouterr()  # drop earlier output
         code: object = 0
         try:
             self._main()
@@ -38,7 +40,7 @@ class Command:
         return code or 0, output.out, output.err
 
     def good(self, *arguments: object) -> str:
-        """Return what a command prints that ends well and has nothing to complain about."""
+        """Return the output of a command that succeeds without warnings."""
         code, output, errors = self(*arguments)
         assert (code, errors) == (0, "")
         return output

@@ -1,4 +1,4 @@
-"""Configuration: frozen dataclasses; defaults < YAML file < flags. The resolved copy lies beside every artefact."""
+"""Configuration in frozen dataclasses, read from and written to YAML files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .errors import SoloError, UnknownNameError
 Config = TypeVar("Config")
 Part = TypeVar("Part")
 SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
-"""Numbers that YAML 1.1 takes for text, such as 1e-3."""
+"""Numbers that YAML 1.1 reads as text, such as 1e-3."""
 
 SHIPPED_CONFIGS = Path(__file__).parents[1] / "configs"
 """Configuration files that come with the package: a link to `configs/` in a checkout."""
@@ -29,14 +29,18 @@ class ConfigError(SoloError):
 
 
 def read(kind: type[Config], path: Path) -> Config:
-    """Read a YAML file that lists what differs from the defaults."""
+    """Read a YAML file that lists differences from the defaults."""
     return from_dict(kind, load(path), str(path))
 
 
 def from_dict(
     kind: type[Config], content: object, where: str, default: Config | None = None
 ) -> Config:
-    """Build a dataclass from nested mappings, on top of `default`; unknown names and wrong types are errors."""
+    """Build a dataclass from nested mappings, on top of `default`.
+
+    Raises:
+        ConfigError: A name is unknown, or a value has the wrong type.
+    """
     if not isinstance(content, Mapping):
         raise ConfigError(f"{where}: expected names with values, found {content!r}.")
     hints = typing.get_type_hints(kind)
@@ -68,7 +72,7 @@ def to_dict(config: object) -> dict[str, Any]:
 
 
 def to_yaml(config: object) -> str:
-    """Return the resolved configuration as `read` takes it."""
+    """Return the resolved configuration in the form that `read` reads."""
     return yaml.safe_dump(to_dict(config), sort_keys=False)
 
 
@@ -92,17 +96,14 @@ def find(name: Path) -> Path:
 
 
 def load(path: Path) -> Mapping[str, Any]:
-    """Read the names and values of a YAML file, as they are; an empty file has none."""
+    """Read the names and values of a YAML file without checking them; an empty file has none."""
     path = find(path)
     try:
         content = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
-    except (
-        yaml.YAMLError,
-        ValueError,
-        RecursionError,
-    ) as error:  # a date that is none is a ValueError
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # A ValueError comes from an impossible date.
         raise ConfigError(f"{path}: not valid YAML. {' '.join(str(error).split())}") from error
     if content is not None and not isinstance(content, Mapping):
         raise ConfigError(f"{path}: expected names with values, found {content!r}.")
@@ -128,10 +129,10 @@ def _is_number(value: object) -> bool:
 def _convert(hint: Any, value: Any, where: str, default: Any = None) -> Any:  # noqa: ANN401  # any value
     if dataclasses.is_dataclass(hint):
         return from_dict(typing.cast(type, hint), value, where, default)
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    plain = origin is None and isinstance(
-        hint, type
-    )  # to Python 3.10 tuple[float, float] is a type, too
+    origin = typing.get_origin(hint)
+    arguments = typing.get_args(hint)
+    # In Python 3.10, tuple[float, float] is also an instance of type.
+    plain = origin is None and isinstance(hint, type)
     if origin is tuple and isinstance(value, list | tuple):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(kinds) == len(value):

@@ -10,6 +10,7 @@ import pytest
 from collect.cli.pretrain import PretrainCommand
 from solo_doi.common import command_line
 from solo_doi.common import settings as config
+from solo_doi.common.errors import SoloError
 from solo_doi.common.settings import ConfigError
 
 from .sample_settings import Inner, Outer, file
@@ -77,6 +78,49 @@ def test_every_kind_of_field_has_a_flag() -> None:
         limit=0.25,
         folder=Path("a/b"),
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "active"),
+    [
+        (["--active"], True),
+        (["--no-active"], False),
+        (["--active", "True"], True),
+        (["--active", "False"], False),
+        (["--active=True"], True),
+        (["--active=False"], False),
+        (["--active", "--count", "3"], True),
+    ],
+)
+def test_switches_have_one_form_and_accept_that_of_0_1(words: list[str], active: bool) -> None:
+    """A value in the place of `--no-active` was the form of version 0.1."""
+    assert from_flags(*words) == Outer(active=active)
+
+
+def test_a_switch_takes_no_other_value() -> None:
+    with pytest.raises(SoloError, match=r"--active yes: expected True or False\."):
+        from_flags("--active=yes")
+
+
+def test_a_value_with_the_name_of_a_switch_is_a_value() -> None:
+    """`solo-deploy --robot mock` failed in version 0.1, because there is a flag --mock."""
+    assert from_flags("--name", "active") == Outer(name="active")
+
+
+@pytest.mark.parametrize(
+    "name", ["pretrain/skills", "pretrain/skills.yaml", "configs/pretrain/skills.yaml"]
+)
+def test_shipped_files_have_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From any directory; a file that is there comes first."""
+    monkeypatch.chdir(tmp_path)
+    found = command_line.parse(PretrainCommand, "solo-pretrain", ["--config", name])
+    assert found.num_skills == 5
+    here = tmp_path / name
+    here.parent.mkdir(parents=True)
+    here.write_text("num_skills: 3\n")
+    assert command_line.parse(PretrainCommand, "p", ["--config", name]).num_skills == 3
 
 
 def test_an_unknown_flag_stops_the_program(capsys: pytest.CaptureFixture[str]) -> None:
