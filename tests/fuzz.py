@@ -2,8 +2,8 @@
 
 `python -m tests.fuzz [COUNT] [FRONT]` runs every decoder and every reader of files.
 
-Each front returns how many inputs went as they should: refused with a reason, or read as exactly what they say.
-Anything that is raised besides ends the program.
+Each front returns how many inputs went as they should: refused with a reason, or read as exactly
+what they say. Anything that is raised besides ends the program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Spoiled bundles: their seals, their contracts, and whole files that were sealed again after they were spoiled."""
+"""Spoiled bundles: their seals, their contracts.
+
+Whole files that were sealed again after they were spoiled.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ import random
 from typing import Any
 
 ODD: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2**31, -(2**63), 10**400, 0.0, -0.0, 0.5, -1.5, 1e-300, 1e300, float("nan"),
+    None, True, False, 0, 1, -1, 2**31, -(2**63), 10**400, 0.0, -0.0, 0.5, -1.5, 1e-300, 1e300,
+    float("nan"),
     float("inf"), "", "x", "\0", "a" * 300, [], [[]], [0] * 12, {}, {"low": []}, {"": None},
 )  # fmt: skip
 """What may stand where something else is expected."""

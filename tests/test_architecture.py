@@ -294,7 +294,8 @@ def test_a_planted_violation_is_found(module: str, source: str, name: str) -> No
     [
         (
             "solo_doi.solo12.state",
-            "import numpy as np\nfrom .constants import Array\nfrom solo_doi.common.errors import SoloError",
+            "import numpy as np\nfrom .constants import Array\nfrom solo_doi.common.errors import "
+            "SoloError",
         ),
         (
             "solo_doi.sim.bullet.bullet_simulator",
@@ -316,7 +317,8 @@ def test_a_planted_violation_is_found(module: str, source: str, name: str) -> No
         ("solo_doi.policies.bundle.reader", "import onnxruntime\nfrom .contract import Contract"),
         (
             "solo_doi.export.writer",
-            "import onnx\nfrom solo_doi.policies.dominic_checkpoint import read_policy\nfrom .graph import g",
+            "import onnx\nfrom solo_doi.policies.dominic_checkpoint import read_policy\nfrom "
+            ".graph import g",
         ),
     ],
 )

@@ -27,7 +27,7 @@ class CollectCommand(CollectConfig):
     The same command continues an interrupted collection.
 
     Examples:
-      solo-collect --task locomotion                  the paper's datasets, from the shipped checkpoints
+      solo-collect --task locomotion                  the paper's datasets
       solo-collect --task locomotion --scale 0.01     a small copy
       solo-collect --shard 3/8 --out part3            one of eight parts, for `solo-collect merge`
     """
@@ -35,7 +35,7 @@ class CollectCommand(CollectConfig):
     out: Path | None = None
     """Directory of the datasets; datasets/TASK by default."""
     workers: int = 0
-    """Processes; 0: one per core, or one for Isaac Gym. Bytes do not depend on it, except in Isaac Gym."""
+    """Processes; 0: one per core, one for Isaac Gym. Except in Isaac Gym, bytes do not change."""
     shard: str = "0/1"
     """Part to make on this machine, such as 3/8 (parts 0 to 7). Combine parts with `merge`."""
     ray: bool = False

@@ -30,7 +30,7 @@ class EvalCommand(EvalConfig):
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Directories written by solo-train, or .onnx files of solo-export; the package's own skills if none is named."""
+    """Runs of solo-train, or .onnx files of solo-export; the shipped skills by default."""
     compare: bool = False
     """Also compare the runs: medians and quartiles over seeds."""
     select: bool = False
@@ -38,9 +38,9 @@ class EvalCommand(EvalConfig):
     expert: Path | None = None
     """Checkpoint of the expert that returns are measured against; the shipped one by default."""
     out: Path | None = None
-    """Where results go: RUN/evaluation or NAME.evaluation beside NAME.onnx; runs/comparison if runs are compared."""
+    """Directory for results: RUN/evaluation, NAME.evaluation or runs/comparison by default."""
     again: bool = False
-    """Evaluate anew what was evaluated with the same settings before. What a run has is made again, never dropped."""
+    """Evaluate again, although there are results with the same settings."""
     pictures: bool = True
     """Draw figures and film strips, and write the report."""
 
@@ -63,7 +63,8 @@ def evaluate_all(command: EvalCommand) -> None:
     runs = command.runs or (SHIPPED_RUN,)
     if len(runs) > 1 and command.out is not None and not command.compare:
         raise SoloError(
-            f"{command.out}: cannot hold the results of {len(runs)} runs. Use --compare, or no --out."
+            f"{command.out}: cannot hold the results of {len(runs)} runs. "
+            "Use --compare, or no --out."
         )
     if command.out is not None:
         check_folder(command.out)
@@ -96,13 +97,16 @@ def _show(metrics: dict[str, Any]) -> None:
     for name, skill in (rows | {"expert": metrics["expert"]}).items():
         table.add_row(
             str(name), f"{skill.get('return_pct', 100):.0f}", f"{skill['vx']:.2f}",
-            str(skill["falls"]), f"{1000 * skill['height_mean']:.0f}", f"{1000 * skill['height_std']:.1f}",
-            f"{1000 * skill['clearance']:.0f}", f"{skill['frequency']:.1f}", f"{skill['pair_phase']:.2f}",
+            str(skill["falls"]), f"{1000 * skill['height_mean']:.0f}",
+            f"{1000 * skill['height_std']:.1f}",
+            f"{1000 * skill['clearance']:.0f}", f"{skill['frequency']:.1f}",
+            f"{skill['pair_phase']:.2f}",
         )  # fmt: skip
     Console().print(table)
     if "told_apart" in metrics:
         names = (
-            "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart", "silhouette",
+            "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart",
+            "silhouette",
             "visibly_different", "transfer_score",
         )  # fmt: skip
         print(

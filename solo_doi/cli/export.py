@@ -30,9 +30,9 @@ class ExportCommand:
     source: Annotated[Path, tyro.conf.Positional]
     """Run of solo-train, or checkpoint of solo-pretrain."""
     out: Path | None = None
-    """File to write; by default skills.onnx in the run, or CHECKPOINT.onnx beside the checkpoint."""
+    """File to write; skills.onnx in the run, or CHECKPOINT.onnx, by default."""
     task: str | None = None
-    """Task of a checkpoint that lies outside its run: locomotion or navigation. Runs record theirs."""
+    """Task of a checkpoint without a run directory: locomotion or navigation."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def diff(command: DiffCommand) -> None:
 
 
 def card(command: CardCommand) -> None:
-    """Write a model card beside a bundle, or into the current folder if it comes with the package."""
+    """Write a model card beside a bundle; that of a shipped one into the current directory."""
     path = command.file.with_suffix(".md")
     write_text(path, model_card(Bundle(find_bundle(command.file)), command.file.stem))
     print(path)

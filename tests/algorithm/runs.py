@@ -42,9 +42,11 @@ ROWS = sum(map(sum, LENGTHS))
 FLAGS = shlex.split(
     "--skills 3 --outer 4 --subset 200 --save-every 2 --checkpoints 2 "
     "--classifier.updates 5 --classifier.hidden 8 --classifier.batch 32 --classifier.average 5 "
-    "--value.expert-updates 5 --value.updates 3 --value.hidden 8 --value.windows 4 --value.window 8 "
+    "--value.expert-updates 5 --value.updates 3 --value.hidden 8 --value.windows 4 "
+    "--value.window 8 "
     "--value.initial-batch 4 "
-    "--discriminator.updates 3 --discriminator.hidden 8 --discriminator.batch 32 --discriminator.members 2 "
+    "--discriminator.updates 3 --discriminator.hidden 8 --discriminator.batch 32 "
+    "--discriminator.members 2 "
     "--discriminator.average 5 --discriminator.held-out 0.3 --policy.updates 5 "
     "--policy.expert-updates 5 --policy.hidden 8 --policy.batch 32"
 )

@@ -25,7 +25,10 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 
 def small_config(**changes: Any) -> TrainConfig:  # any setting
-    """Classifier and discriminator see all numbers of a state as they are, and no trajectory is held out."""
+    """Classifier and discriminator see all numbers of a state as they are.
+
+    No trajectory is held out.
+    """
     plain = {
         "classifier": ClassifierConfig(terms=EVERYTHING, average=1),
         "discriminator": DiscriminatorConfig(terms=EVERYTHING, average=1, held_out=0.0),

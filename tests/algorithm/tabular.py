@@ -35,7 +35,10 @@ class Mdp:
         return states, actions
 
     def flow_residual(self, occupancy: np.ndarray) -> float:
-        """Largest violation of sum_a d(s, a) = (1 - gamma) rho_0(s) + gamma sum d(s', a') P(s | s', a')."""
+        """Largest violation of the flow constraint.
+
+        sum_a d(s, a) = (1 - gamma) rho_0(s) + gamma sum d(s', a') P(s | s', a').
+        """
         inflow = (1 - self.gamma) * self.initial + self.gamma * np.einsum(
             "sa,sat->t", occupancy, self.transition
         )

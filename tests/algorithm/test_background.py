@@ -96,7 +96,9 @@ def test_threads_are_given_back() -> None:
 
 
 def test_training_is_the_same_on_two_cores(tmp_path: Path) -> None:
-    """Policies, which depend on rewards, values and members of the discriminator that were computed beside others.
+    """Policies are the same as on one core.
+
+    They depend on rewards, values and discriminator members that were computed in the background.
 
     Networks this small are computed by one thread each way, so every bit is.
     """

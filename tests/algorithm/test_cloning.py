@@ -136,7 +136,8 @@ def test_a_row_stands_for_its_trajectory_with_trajectory_weights(resampled: bool
 
     So both actions in both states, three parts to two.
 
-    The first state's mean is 0.6 x (-0.5) + 0.4 x 0.5 = -0.1, the second's 0.1: a fifth of the range.
+    The first state's mean is 0.6 x (-0.5) + 0.4 x 0.5 = -0.1, the second's 0.1: a fifth of the
+    range.
     """
     problem = crossing()
     options = PolicyConfig(**(QUICK | {"batch": 512}), trajectory_weights=True, resampled=resampled)

@@ -201,8 +201,8 @@ def perfect(problem: Problem, config: TrainConfig) -> Discriminator:
 def test_held_out_accuracy_by_hand() -> None:
     """Rows 0 to 3 are held out, one of each state; what other rows weigh does not count.
 
-    Skill 0 has 1/2 in states 0 and 3, where it is named: right with all of it. Skill 1 has 1/4 in state 1 and 3/4
-    elsewhere: 1/4. Skill 2 is never in state 2: nothing. The mean is 5/12.
+    Skill 0 has 1/2 in states 0 and 3, where it is named: right with all of it. Skill 1 has 1/4 in
+    state 1 and 3/4 elsewhere: 1/4. Skill 2 is never in state 2: nothing. The mean is 5/12.
     """
     config = options(updates=200)
     problem = tabular(config)

@@ -1,4 +1,7 @@
-"""Losses of classifier and discriminator against arithmetic written out, and what minimises them."""
+"""Losses of classifier and discriminator against arithmetic written out.
+
+What minimises them.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,10 @@ FEATURES = torch.tensor([[0.0, 0.0], [3.0, 4.0], [10.0, 10.0]])
 
 
 def test_nearest_by_hand() -> None:
-    """The first two are 5 apart, the third is sqrt(49 + 36) from the second and further from the first."""
+    """The first two are 5 apart.
+
+    The third is sqrt(49 + 36) from the second and further from the first.
+    """
     difference, distance = equations.nearest(FEATURES)
     close(difference, torch.tensor([[-3.0, -4.0], [3.0, 4.0], [7.0, 6.0]]))
     close(distance, torch.tensor([5.0, 5.0, 85**0.5]))

@@ -1,4 +1,7 @@
-"""Divergence, multipliers and rewards against arithmetic written out, and what a skill maximises."""
+"""Divergence, multipliers and rewards against arithmetic written out.
+
+What a skill maximises.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,10 @@ def test_terms_shared_by_all_skills_are_spread_over_them() -> None:
 
 @given(st.integers(0, 10_000), st.floats(0.05, 1), st.floats(0, 1), st.floats(0.1, 30))
 def test_what_a_skill_maximises(seed: int, sigma: float, pull: float, weight: float) -> None:
-    """E[R] - KL(d || d_O), times the temperature, is the sum of diversity and two divergences of the docstring."""
+    """E[R] - KL(d || d_O), times the temperature.
+
+    Is the sum of diversity and two divergences of the docstring.
+    """
     skill, expert, data = torch.softmax(
         torch.randn(3, 7, generator=seeded(seed), dtype=torch.float64), dim=1
     )

@@ -1,4 +1,7 @@
-"""Values, ratios and weights against arithmetic written out, and what must hold of them for any numbers."""
+"""Values, ratios and weights against arithmetic written out.
+
+What must hold of them for any numbers.
+"""
 
 from __future__ import annotations
 

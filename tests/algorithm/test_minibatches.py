@@ -34,10 +34,13 @@ def assert_joins_the_right_states(problem: Problem, length: int) -> None:
 
 
 def test_every_transition_is_drawn_as_often() -> None:
-    """Of 15 transitions in trajectories of 1, 2, 3 and 9, pieces of 5 hold each a fifteenth of the time.
+    """Of 15 transitions in trajectories of 1, 2, 3 and 9.
 
-    A piece that starts in the trajectory of one counts it five times, so its share has a relative deviation of
-    sqrt(15 / 100,000) = 1.2 %: 6 % are five of them. Without wrap-around shares would differ by a factor of five.
+    Pieces of 5 hold each a fifteenth of the time.
+
+    A piece that starts in the trajectory of one counts it five times, so its share has a relative
+    deviation of sqrt(15 / 100,000) = 1.2 %: 6 % are five of them. Without wrap-around shares would
+    differ by a factor of five.
     """
     problem = build(ragged(LENGTHS))
     rows = sample_windows(problem, 100_000, 5, seeded()).rows
@@ -79,7 +82,10 @@ def test_pieces_follow_their_trajectory_and_begin_again_at_its_end(
 
 @given(lengths, st.integers(1, 15))
 def test_a_transition_has_its_own_next_state(lengths: list[int], length: int) -> None:
-    """Also the last of a trajectory, where the piece goes on elsewhere, and trajectories shorter than a piece."""
+    """Also the last of a trajectory.
+
+    Where the piece goes on elsewhere, and trajectories shorter than a piece.
+    """
     assert_joins_the_right_states(build(ragged(lengths)), length)
 
 

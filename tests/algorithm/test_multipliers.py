@@ -57,8 +57,8 @@ def test_a_violation_that_shrinks_a_hundredfold_still_moves_its_multiplier() -> 
 
     At steps of 0.05 from the bound of 1.
 
-    Steps are 0.05 x 0.01 / sqrt(0.9^k) at first and whole after k = 90: it comes down by more than 1. With Adam's
-    usual 0.999 they would be 0.05 x 0.01 x 1.1 all the time, 0.1 together.
+    Steps are 0.05 x 0.01 / sqrt(0.9^k) at first and whole after k = 90: it comes down by more than
+    1. With Adam's usual 0.999 they would be 0.05 x 0.01 x 1.1 all the time, 0.1 together.
     """
     found = multipliers(multiplier=MultiplierConfig(lr=0.05, bound=1.0))
     for phi in [12.0] * 100 + [1.9] * 200:

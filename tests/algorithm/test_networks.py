@@ -42,7 +42,8 @@ def test_skill_network_is_a_plain_network_with_the_skills_code_beside_the_input(
     """A first layer without bias for input and one-hot code, made of the two parts."""
     network, x = skill_network(), inputs(7)
     plain = nn.Sequential(
-        nn.Linear(INPUTS + SKILLS, HIDDEN, bias=False), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(),
+        nn.Linear(INPUTS + SKILLS, HIDDEN, bias=False), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN),
+        nn.ReLU(),
         nn.Linear(HIDDEN, OUTPUTS),
     )  # fmt: skip
     names = ("0.weight", "2.weight", "2.bias", "4.weight", "4.bias")

@@ -33,7 +33,10 @@ def test_terms_are_found_by_name(names: list[str], expected: list[int]) -> None:
 
 def test_an_unknown_term_is_named_with_what_there_is() -> None:
     """And with the data it is missing from."""
-    expected = r"Unknown observation term of the expert data 'velocty'. Did you mean 'velocity'\? Known: height, joints"
+    expected = (
+        r"Unknown observation term of the expert data 'velocty'. "
+        r"Did you mean 'velocity'\? Known: height, joints"
+    )
     with pytest.raises(UnknownNameError, match=expected):
         columns(TERMS, ["velocty.x"], "the expert data")
 

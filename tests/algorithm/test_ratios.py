@@ -67,8 +67,9 @@ def test_description_by_hand() -> None:
 
     An even expert.
 
-    phi: log(8 / 2) = log 4; effective samples 2 of 8. Skill 0 has rows 0 and 1, skill 1 rows 2 and 4: no row shared,
-    distance 2. By trajectory (3, 1, 4): all against half in the first, half in the last: 1/2 + 1/2 = 1.
+    phi: log(8 / 2) = log 4; effective samples 2 of 8. Skill 0 has rows 0 and 1, skill 1 rows 2 and
+    4: no row shared, distance 2. By trajectory (3, 1, 4): all against half in the first, half in
+    the last: 1/2 + 1/2 = 1.
     """
     problem = build(ragged((3, 1, 4)))
     w = np.zeros((2, 8))

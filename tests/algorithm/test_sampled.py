@@ -55,8 +55,9 @@ SETTINGS = {
 def line_of_rooms(seed: int = 0) -> Mdp:
     """Return eight states with three deterministic actions.
 
-    With chance in the transitions, ratios learned from samples differ from the exact ones, since the exponential of
-    a mean is not the mean of exponentials: a known property of the dual loss, not of this code.
+    With chance in the transitions, ratios learned from samples differ from the exact ones, since
+    the exponential of a mean is not the mean of exponentials: a known property of the dual loss,
+    not of this code.
     """
     rng = np.random.default_rng(seed)
     states, actions = 8, 3
@@ -89,7 +90,8 @@ def sampled(
     ends[np.append(starts[1:], len(rows)) - 1] = True
     one_hot = np.eye(states, dtype=np.float32)
     data = Transitions(
-        observations=one_hot[here], next_observations=one_hot[there], actions=np.eye(actions, dtype=np.float32)[action],
+        observations=one_hot[here], next_observations=one_hot[there], actions=np.eye(actions,
+        dtype=np.float32)[action],
         rewards=np.zeros(len(rows), dtype=np.float32), terminals=np.zeros_like(ends), timeouts=ends,
         starts=np.array(starts), terms={"observation": slice(0, states)},
     )  # fmt: skip
@@ -150,7 +152,10 @@ def test_expert_ratios_are_the_exact_ones(run: Path) -> None:
 
 
 def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
-    """Under the rewards that training ended with, exact values give the same skills and the same phi."""
+    """Under the rewards that training ended with.
+
+    Exact values give the same skills and the same phi.
+    """
     mdp = line_of_rooms()
     config: TrainConfig = read(RunConfig, run / "config.yaml")
     _, pairs = sampled(mdp, uniform(mdp), 4000, seed=1)
@@ -182,7 +187,10 @@ def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
 
 
 def test_constraints_are_kept_by_skills_that_differ(run: Path) -> None:
-    """No skill's divergence, over all samples, is more than a tenth above eps, nor are skills the expert or alike."""
+    """No skill's divergence, over all samples, is more than a tenth above eps.
+
+    Nor are skills the expert or alike.
+    """
     with h5py.File(run / "ratios.h5") as file:
         log_w, expert = file["log_w_skills"][:], file["log_w_expert"][:]
     phi = (np.exp(log_w) * (log_w - expert)).sum(1)

@@ -68,7 +68,8 @@ def test_gradient_penalty_keeps_the_slope_near_one() -> None:
 
     Held, it is 2 lower.
 
-    At a slope of s the cross-entropy pulls with at most 1 per unit, the penalty holds with 20 (s - 1).
+    At a slope of s the cross-entropy pulls with at most 1 per unit, the penalty holds with 20 (s -
+    1).
     """
     problem = build(table(np.array([[-1.0], [1.0]])), expert=table(np.array([[1.0]])))
     slope = {}

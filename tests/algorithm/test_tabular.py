@@ -32,7 +32,7 @@ def best(eps: float) -> float:
 
 
 def recovered_expert(mdp: Mdp, seed: int = 5) -> np.ndarray:
-    """Log ratios (S A,) of the policy that SMODICE would recover for a random preference of states."""
+    """Log ratios (S A,) that SMODICE would recover for a random preference of states."""
     states, actions = mdp.shape
     preference = 0.5 * np.random.default_rng(seed).normal(size=states)
     return solve_dual(mdp, torch.from_numpy(preference).repeat_interleave(actions)[None])[0][
@@ -85,7 +85,10 @@ def test_newton_finds_the_same_ratios() -> None:
 
 
 def assert_solved(config: TrainConfig) -> None:
-    """Every skill keeps its constraint, and skills differ nearly as much as any solver can make them."""
+    """Every skill keeps its constraint.
+
+    Skills differ nearly as much as any solver can make them.
+    """
     mdp = rooms_mdp()
     outcome = train_exactly(mdp, recovered_expert(mdp), config)
     assert (outcome.phi <= config.eps + 1e-2).all()
@@ -101,7 +104,8 @@ def test_the_default_preset_solves_the_constrained_problem_in_its_own_number_of_
 
     Where multipliers chase a moving discriminator until it is held.
 
-    Of seeds 0 to 2, phi ends between 0.08 below and 0.002 above eps, with 94 to 99.7 % of the best information.
+    Of seeds 0 to 2, phi ends between 0.08 below and 0.002 above eps, with 94 to 99.7 % of the best
+    information.
     """
     assert_solved(TrainConfig(eps=eps, skills=SKILLS))
     assert best(1.0) >= 0.5 * math.log(SKILLS)
@@ -132,7 +136,8 @@ def test_the_printed_reward_contracts_to_identical_skills() -> None:
     Whatever skills differ in at first dies out.
     """
     config = TrainConfig(
-        eps=1.0, skills=SKILLS, outer=200, diversity_weight=PAPER.diversity_weight, data_pull=PAPER.data_pull,
+        eps=1.0, skills=SKILLS, outer=200, diversity_weight=PAPER.diversity_weight,
+        data_pull=PAPER.data_pull,
         discriminator=PAPER.discriminator, multiplier=PAPER.multiplier,
     )  # fmt: skip
     mdp = rooms_mdp()

@@ -169,7 +169,10 @@ def test_every_way_to_clone_gives_other_policies_from_the_same_ratios(
 
 @pytest.mark.parametrize("name", ["in loop", "in loop as printed"])
 def test_policies_learn_in_the_loop(data: Data, tmp_path: Path, name: str) -> None:
-    """Their loss falls, from step to step and against policies that hardly move, and what is written has moved."""
+    """Their loss falls, from step to step and against policies that hardly move.
+
+    What is written has moved.
+    """
     heads, losses = [], []
     for lr in (1e-2, 1e-12):
         policy = replace(POLICIES[name], expert_updates=5, hidden=8, lr=lr)

@@ -1,4 +1,7 @@
-"""Training again: the same seed gives the same bits, and a stopped run continues as if it had not been."""
+"""Training again: the same seed gives the same bits.
+
+A stopped run continues as if it had not been.
+"""
 
 from __future__ import annotations
 

@@ -84,9 +84,11 @@ def test_the_summary_says_what_the_ratios_say(data: Data, run: Path) -> None:
 
     expected = {
         "phi": phi, "phi_mean": phi.mean(),
-        "effective_samples": samples, "effective_share": samples / ROWS, "effective_share_mean": samples.mean() / ROWS,
+        "effective_samples": samples, "effective_share": samples / ROWS,
+        "effective_share_mean": samples.mean() / ROWS,
         "ratio_l1_per_skill": distances(w), "ratio_l1": distances(w).mean(),
-        "ratio_l1_trajectory_per_skill": distances(whole), "ratio_l1_trajectory": distances(whole).mean(),
+        "ratio_l1_trajectory_per_skill": distances(whole),
+        "ratio_l1_trajectory": distances(whole).mean(),
     }  # fmt: skip
     for name, value in expected.items():
         np.testing.assert_allclose(summary[name], value, rtol=1e-6, err_msg=name)

@@ -37,7 +37,8 @@ class SoakRig(BoardRig):
         ticks = self.loop.report.ticks
         if ticks and ticks % MINUTE == 0:
             sys.stderr.write(
-                f"{ticks // MINUTE} min: {self.controller.state.name}, skill {self.controller.skill}\n"
+                f"{ticks // MINUTE} min: {self.controller.state.name}, skill "
+                f"{self.controller.skill}\n"
             )
 
 
@@ -56,7 +57,10 @@ def board_soak() -> Pairs:
 
 @benchmark(unit="us")
 def board_wall_walks() -> Pairs:
-    """p99 of ticks' lateness behind the board on the wall clock, two minutes of each skill, against C loops beside."""
+    """p99 of ticks' lateness behind the board on the wall clock, two minutes of each skill.
+
+    Against C loops beside.
+    """
     program = "import json; from tests.bench.wall import wall; print(json.dumps(wall('virtual')))"
     *table, pairs = in_network(sys.executable, "-c", program).splitlines()
     sys.stdout.write("\n".join(table) + "\n")

@@ -52,7 +52,10 @@ def recipe(**changes: object) -> Iterator[tuple[CollectConfig, Path]]:
 
 @benchmark(unit="control steps/s per core", at_least=0.7)
 def collect_shard() -> Pairs:
-    """A worker's shard of 500 trajectories, simulated, inferred and written, against stepping as many on its core."""
+    """A worker's shard of 500 trajectories, simulated, inferred and written.
+
+    Against stepping as many on its core.
+    """
     sim_config = SimConfig(num_robots=ROBOTS, threads=1)
     with (
         recipe(scale=0.25, offline=SourceConfig(steps=SHARD_STEPS)) as (config, out),
@@ -91,7 +94,10 @@ def collect_shard() -> Pairs:
 
 @benchmark(unit="s", at_most=2.0)
 def random_batch() -> Pairs:
-    """512 random rows of a million in eight shards, three fields, against numpy memory maps of the same rows."""
+    """512 random rows of a million in eight shards, three fields.
+
+    Against numpy memory maps of the same rows.
+    """
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         dataset, maps = million_rows(Path(folder))
@@ -166,7 +172,8 @@ def million_rows(folder: Path) -> tuple[Dataset, dict[str, np.ndarray]]:
         )
         entries.append(ShardEntry(f"{number}.h5", size // STEPS, size, ""))
     Manifest(
-        name="random", task="locomotion", fields=fields, layout=(), joint_names=(), control_dt=0.02, seed=0, origin={},
+        name="random", task="locomotion", fields=fields, layout=(), joint_names=(),
+        control_dt=0.02, seed=0, origin={},
         policies=(), shards=tuple(entries), complete=True,
     ).write(folder)  # fmt: skip
     maps = {

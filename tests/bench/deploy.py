@@ -43,7 +43,10 @@ def policy_inference() -> Pairs:
 
 @benchmark(unit="us")
 def policy_overhead() -> Pairs:
-    """Median of one inference by a bundle, checks included, against a plain call of onnxruntime on the same graph."""
+    """Median of one inference by a bundle, checks included.
+
+    Against a plain call of onnxruntime on the same graph.
+    """
     return interleaved(*_inference(50))
 
 
@@ -53,7 +56,8 @@ def tick_work() -> Pairs:
 
     Code, decode, estimate, checks, policy, encode, sign, log; against 300 us.
 
-    Left out are LCM's own reading and sending, which `lcm_latency` has, and the operator's messages.
+    Left out are LCM's own reading and sending, which `lcm_latency` has, and the operator's
+    messages.
     """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
@@ -63,7 +67,10 @@ def tick_work() -> Pairs:
 
 @benchmark(unit="us", at_most=1.5)
 def tick_lateness() -> Pairs:
-    """p99 of a tick's lateness at 1 kHz against a loop of clock_nanosleep in C, both as ordinary processes."""
+    """p99 of a tick's lateness at 1 kHz against a loop of clock_nanosleep in C.
+
+    Both as ordinary processes.
+    """
     return interleaved(_python_lateness, _c_lateness)
 
 
@@ -95,7 +102,7 @@ def recorder_put() -> Pairs:
 
 @benchmark(unit="us", at_most=0.1)
 def authentication() -> Pairs:
-    """Signing and checking a joint command against the median round trip over LCM that it is part of."""
+    """Signing and checking a joint command, against the median round trip over LCM."""
     authority, data = Authority(bytes(32)), bytes(234)
     trip = float(np.median(_latencies()))
     return [
@@ -185,7 +192,8 @@ def _work(states: list[bytes]) -> np.ndarray:
     ring.close(unlink=True)
     if controller.state is not ControllerState.WALK:
         raise RuntimeError(
-            f"nothing was measured: the controller ended in {controller.state.name}, {controller.fault}"
+            f"nothing was measured: the controller ended in {controller.state.name}, "
+            f"{controller.fault}"
         )
     return 1e6 * np.array(durations[3200:])
 

@@ -22,7 +22,10 @@ def walks(*, truth: bool) -> list[Walk]:
 
 @benchmark(unit="m/s", at_most=1.0)
 def estimator_error() -> Pairs:
-    """RMS error of the estimated base velocity, all axes together, of each skill at 1 m/s, against 0.1 m/s."""
+    """RMS error of the estimated base velocity, all axes together, of each skill at 1 m/s.
+
+    Against 0.1 m/s.
+    """
     return [(found.error, 0.1) for found in walks(truth=False)]
 
 

@@ -13,7 +13,10 @@ from .harness import Pairs, benchmark, seconds
 
 @benchmark(unit="s", at_most=1.0)
 def eval_rollouts() -> Pairs:
-    """5 skills x 30 rollouts x 250 steps, the expert's, every number but the map's silhouette, against 30 seconds."""
+    """5 skills x 30 rollouts x 250 steps, the expert's, every number but the map's silhouette.
+
+    Against 30 seconds.
+    """
     policy, expert = SkillPolicy.read(SHIPPED_RUN / "policy.h5"), read_policy(SHIPPED_EXPERT)
     config = EvalConfig(pictures=False)
     return [

@@ -1,7 +1,7 @@
 """Benchmarks by name: pairs of measurements in, one JSON line per figure out.
 
-A benchmark is a function that returns pairs (value, reference), measured alternately because machines are noisy;
-the figure is the median of their ratios. It registers itself:
+A benchmark is a function that returns pairs (value, reference), measured alternately because
+machines are noisy; the figure is the median of their ratios. It registers itself:
 
     @benchmark(unit="control steps/s", at_least=0.85)
     def mujoco_batch() -> Pairs: ...
@@ -43,7 +43,10 @@ class Figure:
         numbers = (f"{self.value:.4g} {self.unit}", f"{self.reference:.4g}", f"{self.ratio:.3g}")
         spread = "{:.3g} to {:.3g}".format(*self.spread)
         met = {True: "met", False: "**missed**", None: ""}[self.ok]
-        return f"| `{self.name}`: {summary} | {' | '.join(numbers)} | {spread} | {self.target or ''} | {met} |"
+        return (
+            f"| `{self.name}`: {summary} | {' | '.join(numbers)} | {spread} | {self.target or ''} "
+            f"| {met} |"
+        )
 
     def line(self) -> str:
         """One line of JSON, numbers to four digits."""
@@ -85,7 +88,10 @@ class Benchmark:
         )
 
 
-HEADER = "| figure | value | reference | ratio | least to most | target | |\n|---|---|---|---|---|---|---|"
+HEADER = (
+    "| figure | value | reference | ratio | least to most | target | "
+    "|\n|---|---|---|---|---|---|---|"
+)
 """Of a table of rows."""
 BENCHMARKS: dict[str, Benchmark] = {}
 

@@ -34,7 +34,10 @@ REFERENCE = Path(__file__).parent / "isaac_reference.py"
 
 @benchmark(unit="s per control step", at_most=0.1)
 def isaac_overhead() -> Pairs:
-    """Client, pipe and shared memory for 4096 robots, beyond the worker's own step, against a control step of 20 ms."""
+    """Client, pipe and shared memory for 4096 robots, beyond the worker's own step.
+
+    Against a control step of 20 ms.
+    """
     os.environ.update(FROZEN)
     with tempfile.TemporaryDirectory() as folder:
         python = plain_interpreter(Path(folder))

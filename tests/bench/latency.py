@@ -142,7 +142,8 @@ class _Robot:
         found = [*self._link.answered.values()]
         if len(found) < ANSWERED * TICKS:
             raise RuntimeError(
-                f"{len(found)} of {TICKS} states were answered; the robot says {self._process.gate.fault}"
+                f"{len(found)} of {TICKS} states were answered; the robot says "
+                f"{self._process.gate.fault}"
             )
         self._deadline += TICK / PARTS
         self._robot.epoch += TICK / PARTS

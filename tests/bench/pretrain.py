@@ -28,7 +28,10 @@ class Silent:
 
 @benchmark(unit="control steps/s", at_least=0.4)
 def pretrain_skills() -> Pairs:
-    """DOMiNiC with five skills, learning and diversity included, against stepping as many robots."""
+    """DOMiNiC with five skills, learning and diversity included.
+
+    Against stepping as many robots.
+    """
     return _against_simulator(
         PretrainConfig(num_skills=5, num_robots=320, policy_hidden=(192, 96), save_every=10**9)
     )

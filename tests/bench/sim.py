@@ -29,7 +29,10 @@ MEMORY_PROGRAM = "from tests.bench.sim import resident_bytes; print(resident_byt
 
 
 def random_targets(num_robots: int, num_steps: int = STEPS) -> Array:
-    """Targets (steps, robots, 12) around the default pose with 0.25 rad of noise, within the training limits."""
+    """Targets (steps, robots, 12) around the default pose with 0.25 rad of noise.
+
+    Within the training limits.
+    """
     actions = np.random.default_rng(0).normal(
         0, 0.25 / ACTION_SCALE, (num_steps, num_robots, NUM_JOINTS)
     )
@@ -37,7 +40,10 @@ def random_targets(num_robots: int, num_steps: int = STEPS) -> Array:
 
 
 def control_rate(simulator: Simulator, targets: Array) -> Callable[[], float]:
-    """Return a function that stands the robots up, follows the targets and returns control steps per second."""
+    """Return a function that stands the robots up.
+
+    Follows the targets and returns control steps per second.
+    """
 
     def measure() -> float:
         simulator.reset(standing(SETUP, simulator.num_robots))

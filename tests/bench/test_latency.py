@@ -11,7 +11,10 @@ from .latency import TimedLink
 
 
 def test_the_first_command_of_a_skill_that_names_the_state_is_its_answer() -> None:
-    """Not one that holds no skill's targets, nor a second one, nor one to a state that nobody sent."""
+    """Not one that holds no skill's targets, nor a second one.
+
+    Nor one to a state that nobody sent.
+    """
     link = TimedLink(Authority(bytes(32)), "memq://")
     heard = []
     link.subscribe(COMMAND, lambda message, data: heard.append(message.state_sequence))

@@ -24,7 +24,8 @@ def test_a_run_without_losses_is_good() -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        {"commands_lost": 1}, {"sensors_lost": 1}, {"angle_error": ANGLES + 1e-6}, {"angle_error": np.nan},
+        {"commands_lost": 1}, {"sensors_lost": 1}, {"angle_error": ANGLES + 1e-6},
+        {"angle_error": np.nan},
         {"ended_early": True},
     ],
 )  # fmt: skip

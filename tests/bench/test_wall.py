@@ -28,7 +28,10 @@ USUAL = 0.02
 
 
 def looks(lateness: float, ticks: int = 1, steal: float = 0.0, waited: float = 0.0) -> list[Look]:
-    """Some quiet time until 0.1 s, a tenth of a second in which every other tick of some was late, and a quiet one."""
+    """Some quiet time until 0.1 s, a tenth of a second in which every other tick of some was late.
+
+    A quiet one.
+    """
     late = np.zeros(CHUNK)
     late[: 2 * ticks : 2] = lateness
     quiet = np.zeros(CHUNK)
@@ -42,7 +45,10 @@ def looks(lateness: float, ticks: int = 1, steal: float = 0.0, waited: float = 0
 def test_a_stall_that_the_bare_loop_felt_is_the_machine_s() -> None:
     """With its size, and what the hypervisor took."""
     found = blame(looks(0.012, steal=0.02, waited=0.011), 0.25)
-    seen = "C loops stalled for 12.0 ms, 1 ticks late by more than 1 ms, 20 ms stolen, 31 ms waited for a processor"
+    seen = (
+        "C loops stalled for 12.0 ms, 1 ticks late by more than 1 ms, 20 ms stolen, 31 ms waited "
+        "for a processor"
+    )
     assert found.startswith(f"the machine: {seen} (usually up to 20); ")
 
 

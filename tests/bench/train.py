@@ -40,9 +40,12 @@ def random_data(rows: int) -> Transitions:
     ends = np.cumsum([term.size for term in layout.terms])
     return Transitions(
         observations=states[here], next_observations=states[here + 1],
-        actions=rng.standard_normal((rows, 12), dtype=np.float32), rewards=np.zeros(rows, dtype=np.float32),
-        terminals=np.zeros(rows, dtype=bool), timeouts=np.zeros(rows, dtype=bool), starts=np.arange(0, rows, LENGTH),
-        terms={term.name: slice(end - term.size, end) for term, end in zip(layout.terms, ends.tolist(), strict=True)},
+        actions=rng.standard_normal((rows, 12), dtype=np.float32), rewards=np.zeros(rows,
+        dtype=np.float32),
+        terminals=np.zeros(rows, dtype=bool), timeouts=np.zeros(rows, dtype=bool),
+        starts=np.arange(0, rows, LENGTH),
+        terms={term.name: slice(end - term.size, end) for term, end in zip(layout.terms,
+        ends.tolist(), strict=True)},
     )  # fmt: skip
 
 
@@ -68,7 +71,10 @@ def trainer(rows: int, config: TrainConfig) -> Doi:
 
 @benchmark(unit="min", at_most=1.0)
 def train_paper_run() -> Pairs:
-    """The printed run (1 M transitions, 350 x 200 updates, SMODICE first) on two idle cores, against 45 minutes."""
+    """The printed run (1 M transitions, 350 x 200 updates, SMODICE first) on two idle cores.
+
+    Against 45 minutes.
+    """
     both = replace(PAPER, torch_threads=2)
     doi = trainer(1_000_000, both)
     torch.set_num_threads(both.torch_threads)
@@ -81,7 +87,10 @@ def train_paper_run() -> Pairs:
 
 @benchmark(unit="min", at_most=1.0)
 def train_default_run() -> Pairs:
-    """The default preset from data to policies (1 M transitions) on one core, extrapolated, against 5 minutes."""
+    """The default preset from data to policies (1 M transitions) on one core, extrapolated.
+
+    Against 5 minutes.
+    """
     doi = trainer(1_000_000, DEFAULT)
     before = _building_minutes(DEFAULT, core_seconds) + _expert_minutes(DEFAULT, core_seconds)
     before += _full_pass_minutes(doi, core_seconds) + _clone_minutes(doi, core_seconds)
@@ -181,7 +190,7 @@ def train_full_pass() -> Pairs:
 
 @benchmark(unit="MiB", at_most=1.0)
 def train_memory() -> Pairs:
-    """Peak memory of an outer step and a full pass on 1 M transitions against the dataset and 2 GiB."""
+    """Peak memory of an outer step and a full pass, against 1 M transitions and 2 GiB."""
     code = "from tests.bench.train import peak_memory; print(*peak_memory())"
     pairs = []
     for _ in range(5):

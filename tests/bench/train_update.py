@@ -42,7 +42,10 @@ def train_update() -> Pairs:
 
 @benchmark(unit="s")
 def train_update_shared() -> Pairs:
-    """Eager PyTorch loop over skills that share network, minibatch and step, against our outer step, two cores."""
+    """Eager PyTorch loop over skills that share network, minibatch and step.
+
+    Against our outer step, two cores.
+    """
     return _on_two_cores(SharedEagerLoop)
 
 
@@ -57,7 +60,10 @@ def train_update_one_core() -> Pairs:
 
 @benchmark(unit="s")
 def train_update_shared_one_core() -> Pairs:
-    """Eager PyTorch loop over skills that share network, minibatch and step, against our joint update, one core."""
+    """Eager PyTorch loop over skills that share network, minibatch and step.
+
+    Against our joint update, one core.
+    """
     return _on_one_core(SharedEagerLoop)
 
 
@@ -76,7 +82,10 @@ def train_matmul() -> Pairs:
 
 
 def _on_two_cores(kind: type[EagerLoop]) -> Pairs:
-    """Time per update of an outer step, the ratios between values and discriminator and the multipliers included."""
+    """Time per update of an outer step.
+
+    The ratios between values and discriminator and the multipliers included.
+    """
     config = replace(PLAIN, torch_threads=CORES)
     doi = trainer(ROWS, config)
 
@@ -153,10 +162,14 @@ def bare_products(doi: Doi) -> Callable[[], None]:
     batch, hidden = value.windows * value.window, value.hidden
     inputs, told = doi.problem.states.shape[1], doi.problem.discriminator_input.shape[1]
     members, actions = config.discriminator.members, 2 * doi.problem.actions.shape[1]
-    shapes = [  # (batch of products, rows, inner, columns, how often: 3 if trained, 1 if only evaluated)
-        (1, states, inputs, hidden, 2), (1, skills * states, hidden, hidden, 3), (1, skills * states, hidden, 1, 3),
-        (1, batch, inputs, hidden, 2), (1, skills * batch, hidden, hidden, 3), (1, skills * batch, hidden, actions, 3),
-        *[(members, batch, a, b, n) for n in (1, 3) for a, b in ((told, hidden), (hidden, hidden), (hidden, skills))],
+    # (batch of products, rows, inner, columns, count: 3 if trained, 1 if only evaluated)
+    shapes = [
+        (1, states, inputs, hidden, 2), (1, skills * states, hidden, hidden, 3), (1,
+        skills * states, hidden, 1, 3),
+        (1, batch, inputs, hidden, 2), (1, skills * batch, hidden, hidden, 3), (1, skills * batch,
+        hidden, actions, 3),
+        *[(members, batch, a, b, n) for n in (1, 3) for a, b in ((told, hidden), (hidden, hidden),
+        (hidden, skills))],
     ]  # fmt: skip
     pairs = [
         (torch.randn(k, n, i), torch.randn(k, i, o), repeats) for k, n, i, o, repeats in shapes

@@ -34,12 +34,14 @@ def vendor_demo() -> Pairs:
     python = sdk_python()
     if python is None:
         raise SoloError(
-            f"No interpreter with the vendor's wheels: run solo-deploy install-robot, set {SDK_PYTHON}."
+            f"No interpreter with the vendor's wheels: run solo-deploy install-robot, set "
+            f"{SDK_PYTHON}."
         )
     with tempfile.TemporaryDirectory() as folder:
         run = run_demo(Path(python), Path(folder), SECONDS)
     sys.stdout.write(
-        f"board: {run.state}; lost: {run.commands_lost} commands, {run.sensors_lost} sensor packets of "
+        f"board: {run.state}; lost: {run.commands_lost} commands, {run.sensors_lost} sensor "
+        f"packets of "
         f"{len(run.command_times)}; angles off by {run.angle_error:.4f} rad\n"
     )
     check(run)
@@ -56,8 +58,12 @@ def check(run: DemoRun) -> None:
     """
     if run.ended_early or run.commands_lost or run.sensors_lost or not run.angle_error <= ANGLES:
         raise RuntimeError(
-            f"{'the demo ended by itself; ' * run.ended_early}lost {run.commands_lost} commands and {run.sensors_lost} "
-            f"sensor packets, expected none; angles off by {run.angle_error:.4f} rad, expected {ANGLES} at most. "
-            f"Longest gap {1000 * run.command_gap:.1f} ms between commands, {1000 * run.sensor_gap:.1f} ms between "
-            f"sensor packets; {1000 * run.stolen:.0f} ms stolen from this machine. The library gives up after 50 ms."
+            f"{'the demo ended by itself; ' * run.ended_early}lost {run.commands_lost} commands "
+            f"and {run.sensors_lost} "
+            f"sensor packets, expected none; angles off by {run.angle_error:.4f} rad, expected "
+            f"{ANGLES} at most. "
+            f"Longest gap {1000 * run.command_gap:.1f} ms between commands, "
+            f"{1000 * run.sensor_gap:.1f} ms between "
+            f"sensor packets; {1000 * run.stolen:.0f} ms stolen from this machine. The library "
+            f"gives up after 50 ms."
         )

@@ -1,7 +1,8 @@
 """Walks on the wall clock, and who is to blame if one ends early.
 
-A bare C loop on every processor feels what the machine does to everybody. The system tells how long robot and
-controller waited for a processor: more urgent programs do that to them. What neither explains is our own doing.
+A bare C loop on every processor feels what the machine does to everybody. The system tells how long
+robot and controller waited for a processor: more urgent programs do that to them. What neither
+explains is our own doing.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ class Beside:
 
     Only the machine makes it late.
 
-    Nothing else is done at that priority, nor between its ticks: an observer in Python would hold up what it observes.
+    Nothing else is done at that priority, nor between its ticks: an observer in Python would hold
+    up what it observes.
     """
 
     def __init__(self) -> None:
@@ -209,7 +211,10 @@ def blames(looks: list[Look], summary: dict[str, Any]) -> list[str]:
 
 
 def blame(looks: list[Look], when: float) -> str:
-    """Say what the machine was like before a fault, whose it therefore was, and whether it was often like that."""
+    """Say what the machine was like before a fault, whose it therefore was.
+
+    Whether it was often like that.
+    """
     who, seen = judge(looks, when)
     moments = {look.ended for look in looks if look.ended <= when}
     as_bad = [judge(looks, moment)[0] == who for moment in moments]
@@ -235,7 +240,8 @@ def judge(looks: list[Look], when: float) -> tuple[str, str]:
     machine, others = stalled >= STALL or late >= LATE_TICKS, waited - usual >= STALL
     who = "the machine" if machine else "other programs" if others else "ours"
     return who, (
-        f"C loops stalled for {1000 * stalled:.1f} ms, {late} ticks late by more than {1000 * TICK:.0f} ms, "
+        f"C loops stalled for {1000 * stalled:.1f} ms, {late} ticks late by more than "
+        f"{1000 * TICK:.0f} ms, "
         f"{1000 * stolen:.0f} ms stolen, {1000 * waited:.0f} ms waited for a processor "
         f"(usually up to {1000 * usual:.0f})"
     )
@@ -271,7 +277,8 @@ def wall(robot: str) -> Pairs:
                 pairs.append((ours["p99_us"], 1e6 * float(np.percentile(late, 99))))
     blamed = ", ".join(f"{who} {count}" for who, count in guilty.most_common())
     sys.stdout.write(
-        f"walked {walked:.0f} s of {SECONDS * len(SKILLS)}; to blame for trips: {blamed or 'nobody'}\n\n"
+        f"walked {walked:.0f} s of {SECONDS * len(SKILLS)}; to blame for trips: "
+        f"{blamed or 'nobody'}\n\n"
     )
     return pairs
 

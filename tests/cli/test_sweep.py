@@ -105,14 +105,18 @@ def test_the_grid_has_every_variant_with_every_eps_and_seed(here: Path) -> None:
     path.write_text("plain:\nown: {eps: 7, skills: 3}\n")
     jobs = grid(SweepCommand(eps=(0.5, 4.0), seeds=(1, 2), variants=path, out=Path("out")))
     assert [(job.variant, job.settings["eps"], job.settings["seed"]) for job in jobs] == [
-        ("plain", 0.5, 1), ("plain", 0.5, 2), ("plain", 4.0, 1), ("plain", 4.0, 2), ("own", 7.0, 1), ("own", 7.0, 2),
+        ("plain", 0.5, 1), ("plain", 0.5, 2), ("plain", 4.0, 1), ("plain", 4.0, 2), ("own", 7.0,
+        1), ("own", 7.0, 2),
     ]  # fmt: skip
     assert jobs[0].run == Path("out/plain-eps0.5-seed1")
     assert jobs[-1].settings == {"eps": 7.0, "skills": 3, "seed": 2}
 
 
 def test_every_run_has_a_directory_of_its_own(here: Path) -> None:
-    """Names with slashes make no folders, nearby numbers stay apart, and a number given twice is one run."""
+    """Names with slashes make no folders, nearby numbers stay apart.
+
+    A number given twice is one run.
+    """
     path = here / "variants.yaml"
     path.write_text("imitation / 5: {imitation_scale: 0.2}\n")
     jobs = grid(
@@ -294,7 +298,8 @@ def test_a_run_of_other_defaults_is_not_taken_for_this_one(
     assert sweep(*words)[0] == 0
     monkeypatch.setattr(presets, "DEFAULT", replace(presets.DEFAULT, reach=9.0))
     assert sweep.error(*words) == (
-        "out/doi-eps2-seed1/config.yaml: the run was begun with other settings, reach 3.0 for 9.0 now. "
+        "out/doi-eps2-seed1/config.yaml: the run was begun with other settings, reach 3.0 for 9.0 "
+        "now. "
         "Choose another --out, or delete out/doi-eps2-seed1."
     )
     assert len(started) == 1
@@ -330,7 +335,8 @@ def test_settings_that_are_newer_or_older_than_a_run(
         ("--workers -2", "--workers -2: expected 1 or more."),
         (
             "--data nowhere",
-            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or a Minari",
+            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or a "
+            "Minari",
         ),
     ],
 )

@@ -34,7 +34,8 @@ def test_metrics_that_no_longer_fit_end_the_run_with_one_line(command: SoloTrain
     assert code == 1
     assert "Traceback" not in errors
     assert errors.splitlines()[-1] == (
-        "solo-train: run: metrics cannot be written (File too large). Free space, then continue the run with --resume."
+        "solo-train: run: metrics cannot be written (File too large). Free space, then continue "
+        "the run with --resume."
     )
 
 

@@ -151,7 +151,8 @@ def test_without_data_it_says_how_to_get_some(
     """No flags at all, in an empty folder: the first thing a user tries."""
     monkeypatch.chdir(tmp_path)
     assert SoloTrain(monkeypatch, capsys).error() == (
-        "datasets/locomotion/coverage: no such directory. Run `solo-collect --task locomotion` here first, or name "
+        "datasets/locomotion/coverage: no such directory. Run `solo-collect --task locomotion` "
+        "here first, or name "
         "data with --data."
     )
     assert list(tmp_path.iterdir()) == []

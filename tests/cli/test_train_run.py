@@ -35,7 +35,8 @@ def test_a_run_leaves_its_directory_and_shows_its_skills(command: SoloTrain) -> 
     events = {name for name in files if "tensorboard/events.out.tfevents" in name}
     assert len(events) == 3
     assert files - events == {
-        ".lock", "config.yaml", "metrics.jsonl", "summary.json", "ratios.h5", "policy.h5", "expert.h5", "provenance.json",
+        ".lock", "config.yaml", "metrics.jsonl", "summary.json", "ratios.h5", "policy.h5",
+        "expert.h5", "provenance.json",
         "state.pt", "expert.pt", "checkpoints/outer_0002.pt", "checkpoints/outer_0004.pt",
         "updates/expert/metrics.jsonl", "updates/policies/metrics.jsonl",
     }  # fmt: skip

@@ -177,7 +177,8 @@ def test_every_transition_stays_within_its_trajectory(
     )
     path = tmp_path_factory.getbasetemp() / "flags.hdf5"
     write_file(
-        path, observations=states, actions=states, rewards=states[:, 0], terminals=terminals, timeouts=timeouts,
+        path, observations=states, actions=states, rewards=states[:, 0], terminals=terminals,
+        timeouts=timeouts,
         **{"infos/qpos": None},
     )  # fmt: skip
     timeouts[-1] |= not terminals[-1]

@@ -123,7 +123,8 @@ def test_it_is_written_as_the_package_expects(tmp_path: Path) -> None:
         assert sorted(file) == ["episode_0", "episode_1"]
         assert dict(file["episode_0"].attrs) == {"id": 0, "total_steps": 3}
         assert {name: len(file["episode_0"][name]) for name in file["episode_0"]} == {
-            "observations": 4, "actions": 3, "rewards": 3, "terminations": 3, "truncations": 3, "infos": 0,
+            "observations": 4, "actions": 3, "rewards": 3, "terminations": 3, "truncations": 3,
+            "infos": 0,
         }  # fmt: skip
 
 
@@ -202,7 +203,8 @@ def _nest(file: h5py.File) -> None:
         (lambda file: file.__delitem__("episode_1/rewards"), "/episode_1 has no 'rewards', found"),
         (
             lambda file: _replace(file, "episode_0/actions", np.zeros(3, dtype=np.int64)),
-            r"actions \(3,\), expected one row of numbers per step: discrete and image spaces are not supported",
+            r"actions \(3,\), expected one row of numbers per step: "
+            r"discrete and image spaces are not supported",
         ),
         (
             lambda file: _replace(file, "episode_0/observations", np.zeros((3, 2))),

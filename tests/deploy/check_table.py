@@ -58,7 +58,8 @@ NEAR = _positions(tuple(SAFETY.position[:3]))
 FAR = _positions(tuple(DRIVER.position[:3]))
 CAUSES = {
     Cause.JOINT_POSITION: (
-        f"{NEAR}; last line {FAR}; {NOISE:g} rad beyond the position of a joint that starts outside",
+        f"{NEAR}; last line {FAR}; {NOISE:g} rad beyond the position of a joint that starts "
+        f"outside",
         f"{SAFETY_TEST}::test_limits_of_every_joint",
     ),
     Cause.JOINT_VELOCITY: (
@@ -206,7 +207,8 @@ def checks() -> list[Check]:
               "test_controller.py::test_a_robot_that_still_sinks_does_not_stand_up"),
         Check("skill that its evaluation rejected", Level.REFUSAL, "without --force",
               "test_preflight.py::test_a_rejected_skill_is_refused_unless_forced"),
-        Check("OPERATOR_STOP", Level.DAMPING, "at once", "test_guided.py::test_space_damps_after_any_question"),
+        Check("OPERATOR_STOP", Level.DAMPING, "at once",
+        "test_guided.py::test_space_damps_after_any_question"),
         *(Check(cause.name, Level.FAULT, *CAUSES[cause]) for cause in faults),
     ]  # fmt: skip
 

@@ -51,7 +51,8 @@ class Deployment:
         command = [sys.executable, "-c", "from deploy.cli.deploy import main; main()"]
         self._process = subprocess.Popen(
             [*command, *arguments, "--url", self.url, "--out", str(out)],
-            stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
         )  # fmt: skip
         os.close(terminal)
 

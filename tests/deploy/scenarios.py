@@ -2,7 +2,8 @@
 
 `python -m tests.deploy.scenarios NAME FOLDER`.
 
-Runs inside a network namespace of its own, where it may make cables and pull them out; the exit code is the command's.
+Runs inside a network namespace of its own, where it may make cables and pull them out; the exit
+code is the command's.
 """
 
 from __future__ import annotations

@@ -42,8 +42,10 @@ def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # any field
         1e4 * time + np.arange(NUM_JOINTS)
     )  # real sensors never show the very same twice
     values: dict[str, Any] = {
-        "joint_position": LYING.copy(), "joint_velocity": wobble, "joint_torque": np.zeros(NUM_JOINTS),
-        "angular_velocity_b": wobble[:3], "acceleration_b": np.array([0.0, 0.0, GRAVITY]) + wobble[3:6],
+        "joint_position": LYING.copy(), "joint_velocity": wobble,
+        "joint_torque": np.zeros(NUM_JOINTS),
+        "angular_velocity_b": wobble[:3], "acceleration_b": np.array([0.0, 0.0,
+        GRAVITY]) + wobble[3:6],
         "quaternion": IDENTITY.copy(), "ready": np.ones(NUM_JOINTS, dtype=bool),
     }  # fmt: skip
     return Sensors(time=time, **(values | changes))
@@ -89,7 +91,8 @@ class Stage:
         message.fault, message.delay_ns = self.fault, self.delay_ns
         return message
 
-    def tick(self, request: Request | None = Request.NOTHING, *, skill: int = -1, velocity: Array | None = None,
+    def tick(self, request: Request | None = Request.NOTHING, *, skill: int = -1,
+    velocity: Array | None = None,
              heard: bool = True, follow: bool = True, **changes: Any) -> Any:  # fmt: skip
         """Run a tick; a `request` of None is silence, `follow` moves joints to their targets."""
         self.now_ns += MS

@@ -19,7 +19,10 @@ PERIOD_MS = 20
 
 A faster sender fills the socket of a process that a busy host keeps waiting.
 """
-NETWORK = "address add 10.9.9.2/24 dev lan1;link set lan1 up;link set lo up;route add 224.0.0.0/4 dev lan1"
+NETWORK = (
+    "address add 10.9.9.2/24 dev lan1;link set lan1 up;link set lo up;route add 224.0.0.0/4 dev "
+    "lan1"
+)
 
 
 def main() -> None:

@@ -238,7 +238,8 @@ class Rig:
     limit = 20.0
     """End of the run in any case [s]."""
 
-    def __init__(self, inject: Callable[[Rig], None] | None = None, *, state: ControllerState = ControllerState.WALK, after: float = 0.2,
+    def __init__(self, inject: Callable[[Rig], None] | None = None, *,
+    state: ControllerState = ControllerState.WALK, after: float = 0.2,
                  robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None,
                  recorder: ListRecorder | None = None) -> None:  # fmt: skip
         """Call `inject` once, `after` seconds into a state, and watch what comes of it."""

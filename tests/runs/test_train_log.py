@@ -70,7 +70,8 @@ def test_a_file_gets_a_plain_line_every_tenth(
         "warning: expert took long, " + "very " * 30 + "long."
     )  # after the ten lines of its stage, and whole
     assert lines[11] == (
-        "skills 3/30 · sigma .25 .25 .25 .25 .25 · phi .25 .25 .25 .25 .25 · ESS % 25.00 25.00 25.00 25.00 25.00"
+        "skills 3/30 · sigma .25 .25 .25 .25 .25 · phi .25 .25 .25 .25 .25 · ESS % 25.00 25.00 "
+        "25.00 25.00 25.00"
     )
     assert len(lines) == 33
 

@@ -52,12 +52,17 @@ def refusal(
         ),
         (
             ["--robot", "real", "--interface", "e0", "--calibration", "nowhere.json"],
-            "nowhere.json: this robot was never calibrated. Run: solo-deploy calibrate --interface CARD",
+            "nowhere.json: this robot was never calibrated. Run: solo-deploy calibrate "
+            "--interface CARD",
         ),
-        (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's network card."),
-        (["--robot", "real", "--check"], "--robot real needs --interface, its master board's network card."),
-        (["--robot", "virtual", "--readonly", "--check"], "--check and --readonly exclude each other."),
-        (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose one of them."),
+        (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's "
+        "network card."),
+        (["--robot", "real", "--check"], "--robot real needs --interface, its master board's "
+        "network card."),
+        (["--robot", "virtual", "--readonly", "--check"], "--check and --readonly exclude each "
+        "other."),
+        (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose "
+        "one of them."),
         (
             ["--robot", "virtual", "--readonly", "--seconds", "0"],
             "--seconds 0: expected a time above 0.",
@@ -78,11 +83,13 @@ def refusal(
             ["calibrate", "--robot", "virtual", "--out", "c.json"],
             "calibrate asks questions, and needs a terminal for the answers.",
         ),
-        (["calibrate", "--out", "c.json"], "--robot real needs --interface, its master board's network card."),
+        (["calibrate", "--out", "c.json"], "--robot real needs --interface, its master board's "
+        "network card."),
         ([], "There is no display for the simulation's window. Add --headless."),
         (["--headless", "--skill", "9"], f"Skill 9 does not exist: {SHIPPED} has skills 0 to 4."),
         (["--headless", "--skill", "-1"], f"Skill -1 does not exist: {SHIPPED} has skills 0 to 4."),
-        (["--headless", "--then", "1", "7"], f"Skill 7 does not exist: {SHIPPED} has skills 0 to 4."),
+        (["--headless", "--then", "1", "7"],
+        f"Skill 7 does not exist: {SHIPPED} has skills 0 to 4."),
         (["--mock", "--seconds", "0"], "--seconds 0: expected a time above 0."),
         (["--mock", "--seconds", "nan"], "--seconds nan: expected a time above 0."),
         (["--mock", "--seconds", "inf"], "--seconds inf: expected a time above 0."),
@@ -92,25 +99,32 @@ def refusal(
         ),
         (
             ["--mock", "--controller.safety.operator-age", "nan"],
-            "--controller.safety.operator-age nan: this check would never or always be a fault. Expected a "
+            "--controller.safety.operator-age nan: this check would never or always be a fault. "
+            "Expected a "
             "finite number of 0 or more. The default is 0.5.",
         ),
         (["--mock", "--fast", "--realtime"], "--realtime and --fast exclude each other."),
-        (["--mock", "--fast", "--operator", "keyboard"], "--operator keyboard needs real time, not --fast."),
+        (["--mock", "--fast", "--operator", "keyboard"], "--operator keyboard needs real time, "
+        "not --fast."),
         (
             ["--mock", "--fast", "--readonly"],
             "--readonly needs real time, not --fast: in lock-step the robot waits for commands.",
         ),
         (
             ["--mock", "--velocity", "1", "0", "0"],
-            f"{SHIPPED}: its skills know one command only, (1.0, 0.0, 0.0). Leave out --velocity, or use a bundle of "
+            f"{SHIPPED}: its skills know one command only, (1.0, 0.0, 0.0). Leave out --velocity, "
+            f"or use a bundle of "
             "a steerable policy.",
         ),
-        (["--mock", "--bundle", "/none.onnx"], "/none.onnx: no such file. Expected a bundle written by solo-export."),
-        (["keygen", "/none/key"], "/none/key: cannot be written (No such file or directory). Choose another file."),
-        (["--mock", "--key", "/none"], "/none: cannot be read (No such file or directory). Draw a key with: "
+        (["--mock", "--bundle", "/none.onnx"], "/none.onnx: no such file. Expected a bundle "
+        "written by solo-export."),
+        (["keygen", "/none/key"], "/none/key: cannot be written (No such file or directory). "
+        "Choose another file."),
+        (["--mock", "--key", "/none"], "/none: cannot be read (No such file or directory). Draw a "
+        "key with: "
          "solo-deploy keygen"),
-        (["--mock", "--out", "/proc/none"], "/proc/none: cannot be made (No such file or directory). Choose another "
+        (["--mock", "--out", "/proc/none"], "/proc/none: cannot be made (No such file or "
+        "directory). Choose another "
          "--out."),
     ],
 )  # fmt: skip
@@ -166,7 +180,10 @@ def test_a_rejected_skill_needs_force(
 ) -> None:
     """The evaluation's word counts, for later skills too, unless a person insists."""
     bundle = str(write(tmp_path / "b.onnx"))
-    expected = "solo-deploy: Skill 1 was rejected by its evaluation. Selected: 0, 2. Walk with it even so: --force\n"
+    expected = (
+        "solo-deploy: Skill 1 was rejected by its evaluation. Selected: 0, 2. Walk with it even "
+        "so: --force\n"
+    )
     for skills in (["--skill", "1"], ["--then", "1"]):
         assert refusal(["--mock", "--bundle", bundle, *skills], monkeypatch, capsys) == expected
     rated = tmp_path / "rated.onnx"
@@ -204,7 +221,8 @@ def test_a_bundle_that_needs_a_height_map_is_refused(
     words = refusal(["--mock", "--bundle", str(bundle)], monkeypatch, capsys)
     assert (
         words
-        == f"solo-deploy: {bundle}: made for navigation, which needs a height map; this robot has none.\n"
+        == f"solo-deploy: {bundle}: made for navigation, which needs a height map; this robot has "
+        f"none.\n"
     )
 
 

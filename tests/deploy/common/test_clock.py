@@ -218,7 +218,8 @@ os.write({end}, b"given back")
         ("from deploy.common.signals import Interrupts; Interrupts().__enter__()",
          "try: os.read(0, 1)\nexcept KeyboardInterrupt: pass"),
         ("from deploy.common.signals import StopRequest; stop = StopRequest()",
-         "try: termios.tcsetattr(0, termios.TCSADRAIN, before)\nexcept termios.error: assert stop()"),
+         "try: termios.tcsetattr(0, termios.TCSADRAIN, before)\nexcept termios.error: assert "
+         "stop()"),
     ],
     ids=["command", "process"],
 )  # fmt: skip
@@ -267,9 +268,15 @@ def test_an_orphan_stops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_orphan_stops() -> None:
     """The same with processes: the child of a killed parent ends by itself."""
-    child = "import time; from deploy.common.signals import StopRequest; s = StopRequest(); print('up', flush=True)\n"
+    child = (
+        "import time; from deploy.common.signals import StopRequest; s = StopRequest(); "
+        "print('up', flush=True)\n"
+    )
     child += "while not s(): time.sleep(0.01)\nprint('stopped', flush=True)"
-    parent = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(600)"
+    parent = (
+        f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); "
+        f"time.sleep(600)"
+    )
     process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "up\n"

@@ -33,8 +33,10 @@ def test_causes_fit_into_their_message() -> None:
 def test_numbers_of_causes_stay() -> None:
     """Logs of other versions are read by them; new ones may be added."""
     known = {
-        1: "JOINT_POSITION", 5: "TILT", 7: "STATE_STALE", 11: "ROBOT_FAULT", 20: "POLICY_NOT_FINITE",
-        26: "OPERATOR_STOP", 40: "COMMAND_NOT_FINITE", 45: "COMMAND_STALE", 60: "MOTOR_NOT_READY", 65: "VOLTAGE",
+        1: "JOINT_POSITION", 5: "TILT", 7: "STATE_STALE", 11: "ROBOT_FAULT",
+        20: "POLICY_NOT_FINITE",
+        26: "OPERATOR_STOP", 40: "COMMAND_NOT_FINITE", 45: "COMMAND_STALE", 60: "MOTOR_NOT_READY",
+        65: "VOLTAGE",
     }  # fmt: skip
     assert {number: Cause(number).name for number in known} == known
     assert Cause.of(67) is Cause.UNKNOWN  # a number that is no longer used

@@ -134,7 +134,8 @@ def test_a_stop_is_repeated_until_re_armed() -> None:
     )  # fmt: skip
     run(device, link)
     assert [Request(sent.request).name for sent in link.sent] == [
-        "DAMP", "DAMP", "DAMP", "DAMP", "WALK", "DAMP", "REARM", "DAMP", "DAMP", "DAMP", "REARM", "NOTHING", "SIT",
+        "DAMP", "DAMP", "DAMP", "DAMP", "WALK", "DAMP", "REARM", "DAMP", "DAMP", "DAMP", "REARM",
+        "NOTHING", "SIT",
     ]  # fmt: skip
 
 

@@ -81,8 +81,10 @@ def test_no_bytes_end_the_program(terminal: int, data: bytes) -> None:
 
 
 ESCAPES = {
-    "delete": "\x1b[3~", "page up": "\x1b[5~", "f5": "\x1b[15~", "f5 of a console": "\x1b[[E", "shift f5": "\x1b[15;2~",
-    "alt s": "\x1bs", "alt 3": "\x1b3", "up": "\x1b[A", "f1": "\x1bOP", "keypad 1": "\x1bOq", "alt up": "\x1b\x1b[A",
+    "delete": "\x1b[3~", "page up": "\x1b[5~", "f5": "\x1b[15~", "f5 of a console": "\x1b[[E",
+    "shift f5": "\x1b[15;2~",
+    "alt s": "\x1bs", "alt 3": "\x1b3", "up": "\x1b[A", "f1": "\x1bOP", "keypad 1": "\x1bOq",
+    "alt up": "\x1b\x1b[A",
     "escape": "\x1b", "escape thrice": "\x1b\x1b\x1b",
 }  # fmt: skip
 
@@ -94,7 +96,8 @@ def test_a_key_without_a_letter_asks_for_nothing(name: str, terminal: int) -> No
     for cut in range(1, len(whole) + 1):
         for after, asked in ((" x", [Request.DAMP, Request.STOP]), ("", [])):
             keyboard = Keyboard()
-            read = [keyboard.request_for_key(key) for part in ("l" + whole[:cut], whole[cut:] + after)
+            read = [keyboard.request_for_key(key) for part in ("l" + whole[:cut],
+            whole[cut:] + after)
                     for key in keyboard._without_escapes(part)]  # fmt: skip
             assert [one.request for one in read if one is not None] == [Request.SIT, *asked]
         assert [key for key in Keyboard()._without_escapes(f"{whole[:cut]} ") if key == " "] == [

@@ -41,7 +41,8 @@ def test_the_mock_robot_stands_walks_stops_and_lies_down() -> None:
     assert rig.process.gate.fault is None
     assert rig.controller.fault is None
     assert [(name.name, tick) for tick, name in rig.states] == [
-        ("IDLE", 0), ("STAND", 100), ("READY", 1600), ("WALK", 2000), ("STAND", 2500), ("READY", 3300),
+        ("IDLE", 0), ("STAND", 100), ("READY", 1600), ("WALK", 2000), ("STAND", 2500), ("READY",
+        3300),
         ("SIT", 4000), ("IDLE", 5500),
     ]  # fmt: skip
     np.testing.assert_allclose(rig.robot.sense().joint_position, LYING, atol=1e-2)  # type: ignore[union-attr]

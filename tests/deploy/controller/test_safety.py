@@ -48,8 +48,10 @@ def moving(
 def test_thresholds_are_these() -> None:
     """A second copy of the thresholds: changing one changes the robot's safety, and its docs."""
     assert asdict(CONFIG) == {
-        "tilt": 1.0, "tilt_disagreement": 0.35, "torque_step": 2.0, "target_step": 1.5, "envelope": 1.5,
-        "patience": 0.1, "state_age": 0.010, "frozen": 0.020, "bad_share": 20, "gap_share": 35, "operator_age": 0.5,
+        "tilt": 1.0, "tilt_disagreement": 0.35, "torque_step": 2.0, "target_step": 1.5,
+        "envelope": 1.5,
+        "patience": 0.1, "state_age": 0.010, "frozen": 0.020, "bad_share": 20, "gap_share": 35,
+        "operator_age": 0.5,
     }  # fmt: skip
 
 
@@ -77,7 +79,8 @@ def test_limits_of_every_joint(joint: int, sign: int) -> None:
 def test_the_joint_beyond_is_named_not_one_at_its_limit(name: str) -> None:
     """The report names the joint to look at first."""
     limit, cause = {
-        "joint_velocity": (SAFETY.velocity, Cause.JOINT_VELOCITY), "joint_torque": (SAFETY.torque, Cause.JOINT_TORQUE),
+        "joint_velocity": (SAFETY.velocity, Cause.JOINT_VELOCITY), "joint_torque": (SAFETY.torque,
+        Cause.JOINT_TORQUE),
     }[name]  # fmt: skip
     values = with_joint(with_joint(ZERO, 2, limit), 5, limit + 0.5)
     assert moving(powered(), **{name: values}) == Fault(cause, limit + 0.5, 5)

@@ -26,7 +26,10 @@ WHOLE = ", ".join(
         "deploy.console.gamepad",
     )
 )
-ODRI = "deploy.robots.odri.solo12, deploy.robots.odri.drivers.sdk_board, deploy.robots.odri.drivers.native_board"
+ODRI = (
+    "deploy.robots.odri.solo12, deploy.robots.odri.drivers.sdk_board, "
+    "deploy.robots.odri.drivers.native_board"
+)
 LOADED = """
 import json, sys
 print(json.dumps({name: getattr(module, "__file__", None) for name, module in sys.modules.items()}))

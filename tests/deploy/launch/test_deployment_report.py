@@ -147,7 +147,8 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
     assert content == json.loads(json.dumps(summary.content))
     assert summary.good
     assert summary.refused == ["no"]
-    assert {name: content[name] for name in ("forged", "malformed", "dropped", "unsent", "commanded")} == {
+    assert {name: content[name] for name in ("forged", "malformed", "dropped", "unsent",
+    "commanded")} == {
         "forged": 5, "malformed": 1, "dropped": 7, "unsent": 9, "commanded": 1.0,
     }  # fmt: skip
     assert content["delay_ms"]["max"] == 16

@@ -70,7 +70,8 @@ def test_a_walk_has_a_length(seconds: float) -> None:
 def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
     """The message names the shortest time that can be judged."""
     assert refusal(seconds=0.5) == (
-        "--seconds 0.5: too short to tell whether the robot walks. Expected at least 1.5 s with each of 1 skill(s), or "
+        "--seconds 0.5: too short to tell whether the robot walks. Expected at least 1.5 s with "
+        "each of 1 skill(s), or "
         "--mock, whose walk is not judged."
     )
     assert "at least 0.75 s with each of 2 skill(s)" in refusal(

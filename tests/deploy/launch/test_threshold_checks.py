@@ -67,7 +67,8 @@ def test_a_real_robot_has_no_looser_thresholds(name: str) -> None:
     with pytest.raises(SoloError) as error:
         check_thresholds(watching(REAL, name, looser))
     assert str(error.value) == (
-        f"--controller.safety.{name.replace('_', '-')} {looser:g}: looser than {usual:g}, the limit on a real robot. "
+        f"--controller.safety.{name.replace('_', '-')} {looser:g}: looser than {usual:g}, the "
+        f"limit on a real robot. "
         "Leave it out, or try it with --robot virtual."
     )
     for good in (usual, type(usual)(usual / 2)):
@@ -94,7 +95,8 @@ def test_a_real_robot_moves_no_faster_than_usual(
     with pytest.raises(SoloError) as error:
         check_thresholds(moving(REAL, name, wrong))
     assert str(error.value) == (
-        f"--controller.{name.replace('_', '-')} {wrong:g}: {word} than {usual:g}, the limit on a real robot. "
+        f"--controller.{name.replace('_', '-')} {wrong:g}: {word} than {usual:g}, the limit on a "
+        f"real robot. "
         "Leave it out, or try it with --robot virtual."
     )
     for value in (usual, good):

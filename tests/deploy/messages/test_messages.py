@@ -128,8 +128,10 @@ def test_sensors_survive_the_wire(values: list[float], bits: int, time_us: int) 
     """Sensors survive a message bit for bit, with NaN and infinity; errors become flags."""
     row = np.array(values)
     sensors = Sensors(
-        time=time_us * 1e-6, joint_position=row[:12], joint_velocity=row[12:24], joint_torque=row[24:36],
-        angular_velocity_b=row[36:39], acceleration_b=row[39:42], quaternion=row[42:46], voltage=float(row[46]),
+        time=time_us * 1e-6, joint_position=row[:12], joint_velocity=row[12:24],
+        joint_torque=row[24:36],
+        angular_velocity_b=row[36:39], acceleration_b=row[39:42], quaternion=row[42:46],
+        voltage=float(row[46]),
         ready=(bits >> np.arange(12)) & 1 == 1, errors=15 * ((bits >> np.arange(12, 24)) & 1),
     )  # fmt: skip
     message = decode(STATE, state_message(sensors).encode())

@@ -225,7 +225,8 @@ def test_a_full_disk_is_reported_and_control_continues(
         assert list(tmp_path.iterdir()) == []
     told = capfd.readouterr().err.splitlines()
     assert told == [
-        f"recorder: {tmp_path / file} could not be written (No space left on device); control continues."
+        f"recorder: {tmp_path / file} could not be written (No space left on device); control "
+        f"continues."
         for file in ("incident-1", LOG_FILE)
     ]
     assert not (SHARED / name).exists()

@@ -264,7 +264,8 @@ def test_a_closed_terminal_ends_the_bench_process(
 def test_the_real_robot_gets_the_card_and_the_virtual_one_a_board() -> None:
     """With the same bench process behind it."""
     real = command_of("check", DeployConfig(robot="real", interface="e7"), seconds=5.0, yes=True)
-    assert real[3:] == ["deploy.service.bench_process", "check", "--interface", "e7", "--driver", "native",
+    assert real[3:] == ["deploy.service.bench_process", "check", "--interface", "e7", "--driver",
+    "native",
                         "--seconds", "5.0", "--yes"]  # fmt: skip
     virtual = command_of(
         "calibrate", DeployConfig(robot="virtual", fast=True), seconds=0.0, yes=False

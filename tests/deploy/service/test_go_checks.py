@@ -21,11 +21,15 @@ from solo_doi.policies.bundle.shipped import SHIPPED
 
 CONTRACT = Bundle(SHIPPED).contract
 GOOD: dict[str, Any] = {
-    "protocol": 4, "driver": "native", "drivers": 0x3F, "address": CALIBRATION.board, "failure": "", "packets": 5000,
+    "protocol": 4, "driver": "native", "drivers": 0x3F, "address": CALIBRATION.board,
+    "failure": "", "packets": 5000,
     "rejected": 0,
-    "hands": {"answers": [[joint, joint, 0.2] for joint in range(12)], "nose": {"accelerometer": -0.2, "filter": -0.3}},
-    "seconds": 5.0, "sent": 5000, "lost": 0, "lag": 1, "commands_lost": 0, "gaps": [0.001, 0.0012, 0.004],
-    "faults": [], "system_on": [True] * 6, "jump": [0, 0.001], "imu_same": 1, "acceleration": [0.0, 0.0, 9.8],
+    "hands": {"answers": [[joint, joint, 0.2] for joint in range(12)],
+    "nose": {"accelerometer": -0.2, "filter": -0.3}},
+    "seconds": 5.0, "sent": 5000, "lost": 0, "lag": 1, "commands_lost": 0, "gaps": [0.001, 0.0012,
+    0.004],
+    "faults": [], "system_on": [True] * 6, "jump": [0, 0.001], "imu_same": 1, "acceleration": [0.0,
+    0.0, 9.8],
     "gyroscope": [0.01, 0.0, 0.0], "attitude": [0.01, 0.0, 1.0], "voltage": 24.0, "current": 0.25,
     "refused": [],
 }  # fmt: skip

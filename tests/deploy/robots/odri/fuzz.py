@@ -1,8 +1,8 @@
 """Feed decoders with rubbish: `python -m tests.deploy.odri.fuzz 1000000`.
 
-Half of the inputs are random bytes of any length, half are good frames with a few bytes changed, cut or added.
-Nothing may raise, and what is accepted must be worth it: encoded again, it gives the very bytes it came from, but for
-those that the layout leaves unused.
+Half of the inputs are random bytes of any length, half are good frames with a few bytes changed,
+cut or added. Nothing may raise, and what is accepted must be worth it: encoded again, it gives the
+very bytes it came from, but for those that the layout leaves unused.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ def check(data: bytes) -> str:
             assert gives_back(name, packet, payload), (name, data.hex())
             accepted.append(name)
     assert accepted or payload not in GOOD, data.hex()
-    return f"{'no frame' if isinstance(frame, Malformed) else 'frame'}, {' '.join(accepted) or 'nothing'}"
+    return (
+        f"{'no frame' if isinstance(frame, Malformed) else 'frame'}, "
+        f"{' '.join(accepted) or 'nothing'}"
+    )
 
 
 def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # whatever was decoded
@@ -89,7 +92,10 @@ def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # whatever was 
 
 
 def _bare(record: np.void) -> np.void:
-    """Measurements without what no decoder reads, the most negative number, which encoders clip, and unread drivers."""
+    """Measurements without what no decoder reads, the most negative number.
+
+    Which encoders clip, and unread drivers.
+    """
     drivers = record["drivers"]
     drivers["status"] &= 0xFFFF - UNUSED_STATUS
     for name in ("time_stamp", "resistance", "adc"):
@@ -160,7 +166,8 @@ def main() -> None:
     for outcome, number in fuzz(count).most_common():
         sys.stdout.write(f"{number:9d}  {outcome}\n")
     sys.stdout.write(
-        f"{count} inputs in {time.perf_counter() - start:.0f} s, none raised, none wrongly accepted\n"
+        f"{count} inputs in {time.perf_counter() - start:.0f} s, none raised, none wrongly "
+        f"accepted\n"
     )
 
 

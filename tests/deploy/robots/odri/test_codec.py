@@ -1,4 +1,7 @@
-"""Packets survive the wire, as exactly as its units allow, and what the wire cannot carry is refused."""
+"""Packets survive the wire.
+
+As exactly as its units allow, and what the wire cannot carry is refused.
+"""
 
 from __future__ import annotations
 
@@ -187,7 +190,10 @@ def test_units_and_limits_at_the_joint(
 @pytest.mark.parametrize("name", COMMAND_LSB)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e9, -1e9])
 def test_what_the_wire_cannot_carry_is_refused(protocol: int, name: str, value: float) -> None:
-    """The vendor's library sends a NaN position as the extreme one, and clamps gains without a word."""
+    """The vendor's library sends a NaN position as the extreme one.
+
+    Clamps gains without a word.
+    """
     with pytest.raises(RobotError, match=name):
         codec.encode_command(command(**{name: value}), 1, 1, protocol)
 

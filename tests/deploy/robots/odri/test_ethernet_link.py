@@ -195,8 +195,8 @@ def test_a_recording_that_is_missing_is_named(
     with pytest.raises(SoloError) as error:
         wire_mcap.main()
     assert (
-        str(error.value)
-        == "nope: no such file. Expected a recording by `python -m deploy.robots.odri.wire.wire_recorder`."
+        str(error.value) == "nope: no such file. Expected a recording by `python -m "
+        "deploy.robots.odri.wire.wire_recorder`."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -219,5 +219,6 @@ def test_a_recording_goes_into_viewers(tmp_path: Path) -> None:
     sensors = [content for topic, content in rows if topic == "wire/sensor"]
     assert all(len(content["position"]) == 12 and not content["from_pc"] for content in sensors)
     assert schema({"a": [1.5], "b": True, "c": "x"})["properties"] == {
-        "a": {"type": "array", "items": {"type": "number"}}, "b": {"type": "boolean"}, "c": {"type": "string"},
+        "a": {"type": "array", "items": {"type": "number"}}, "b": {"type": "boolean"},
+        "c": {"type": "string"},
     }  # fmt: skip

@@ -146,7 +146,10 @@ def test_faults_are_no_go(faults: dict[str, float], row: str, words: str) -> Non
 
 
 def test_frames_that_were_refused_are_shown() -> None:
-    """Corrupt or double; a good cable brings none, of which nobody speaks, nor where a driver does not tell."""
+    """Corrupt or double; a good cable brings none, of which nobody speaks.
+
+    Nor where a driver does not tell.
+    """
     assert "refused" not in shown(looked(BodyConfig()))
     look = looked(BodyConfig(), {"duplicate": 0.5})
     words = f", {look.result()['rejected']} refused"

@@ -65,7 +65,10 @@ def test_a_joint_target_comes_back_as_a_joint_position(protocol: int) -> None:
 
 
 def test_the_driver_makes_the_torque_that_was_meant() -> None:
-    """kp (target - q) - kd q' at the joint equals the motor's law in amperes, times gear and motor constant."""
+    """kp (target - q) - kd q' at the joint equals the motor's law in amperes.
+
+    Times gear and motor constant.
+    """
     random = np.random.default_rng(1)
     target, q, v, offset = (random.uniform(-0.5, 0.5, 12) for _ in range(4))
     kp, kd = random.uniform(1, 5, 12), random.uniform(0.05, 0.5, 12)

@@ -73,7 +73,10 @@ def test_calibrated_angles_are_true(calibrated: Run) -> None:
 
 
 def test_bring_up_was_gentle(calibrated: Run) -> None:
-    """No joint leaves the driver's limits, and nothing jumps when positions begin to count from the index."""
+    """No joint leaves the driver's limits.
+
+    Nothing jumps when positions begin to count from the index.
+    """
     truths = np.array(calibrated.truths)
     assert (np.abs(truths) < DRIVER.position).all()
     assert np.abs(np.diff(truths, axis=0)).max() < 0.005  # 5 rad/s
@@ -250,7 +253,8 @@ def test_a_board_that_takes_no_commands_during_bring_up_ends_it() -> None:
         run.tick()
     assert run.sensors is not None
     assert run.sensors.faults == (
-        "searching index pulses: the master board takes no commands any more, and has switched the motors off",
+        "searching index pulses: the master board takes no commands any more, and has switched "
+        "the motors off",
     )
 
 

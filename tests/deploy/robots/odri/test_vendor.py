@@ -17,7 +17,10 @@ from .vendor_file import STAND, vendor_config
 
 
 def test_the_vendors_bring_up_runs_against_the_virtual_board(tmp_path: Path) -> None:
-    """Calibrated by the vendor's calibrator, its angles are within 2 mrad of the simulated truth."""
+    """Calibrated by the vendor's calibrator.
+
+    Its angles are within 2 mrad of the simulated truth.
+    """
     config, result, report = (
         tmp_path / name for name in ("solo12.yaml", "result.json", "report.json")
     )

@@ -2,8 +2,8 @@
 
     python -m tests.deploy.odri.vendor_client CONFIG RESULT
 
-in the environment that has its wheels. Its calls are those of its own demo, except that nothing waits by the clock:
-each cycle ends when the board has answered.
+in the environment that has its wheels. Its calls are those of its own demo, except that nothing
+waits by the clock: each cycle ends when the board has answered.
 """
 
 from __future__ import annotations
@@ -104,7 +104,10 @@ def _end_if_it_stood_still(board: Any) -> None:  # the vendor's
 
 
 def compare_bytes(robot: VendorRobot) -> int:
-    """Return how many of thirty joint commands our own code would have sent in other bytes, motors being off."""
+    """Return how many of thirty joint commands our own code would have sent in other bytes.
+
+    Motors being off.
+    """
     ear = open_socket(PC_END, ALL_TYPES)
     random, joints, different = np.random.default_rng(0), robot.robot.joints, 0
     flags = np.ones(12, dtype=bool)
@@ -149,7 +152,10 @@ def _sent(ear: Any) -> list[bytes]:
 
 
 def main() -> None:
-    """Go through the vendor's bring-up, stand in the air, and write down what the library measured last."""
+    """Go through the vendor's bring-up, stand in the air.
+
+    Write down what the library measured last.
+    """
     robot = VendorRobot(sys.argv[1])
     result: dict[str, object] = {"different_bytes": compare_bytes(robot)}
     robot.wait_until_ready()

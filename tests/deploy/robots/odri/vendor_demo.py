@@ -2,8 +2,9 @@
 
 As it comes in its wheel, beside a virtual board on the wall clock.
 
-The program reads its driver file from a path that was compiled into it. So it gets a root folder of its own, with
-everything of this machine in it and that file; which needs no rights inside a mount namespace.
+The program reads its driver file from a path that was compiled into it. So it gets a root folder of
+its own, with everything of this machine in it and that file; which needs no rights inside a mount
+namespace.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class DemoRun:
     state: str
     """The board's, at the end."""
     angle_error: float
-    """Largest difference of the last printed angles from the simulated ones while the board obeyed [rad]."""
+    """Largest difference of printed and simulated angles while the board was controlled [rad]."""
     screen: str
     command_gap: float = 0.0
     """Longest time between two commands [s]."""
@@ -99,7 +100,8 @@ def run_demo(python: Path, folder: Path, seconds: float) -> DemoRun:
     stolen = _steal()
     ran = subprocess.run(
         ["unshare", alone, *map(str, (*board, "--spread", "0.05", "--", *client))],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=seconds + 120,
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        timeout=seconds + 120,
     )  # fmt: skip
     early = ENDED_EARLY in ran.stderr
     found = json.loads(report.read_text()) if report.is_file() else {}
@@ -110,7 +112,7 @@ def run_demo(python: Path, folder: Path, seconds: float) -> DemoRun:
 
 
 def _steal() -> float:
-    """Time of all processors that the hypervisor gave to others since the machine was started [s]."""
+    """Steal time of all processors since boot [s]."""
     return int(Path("/proc/stat").read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")
 
 

@@ -112,7 +112,10 @@ def test_an_operator_who_is_silent_is_a_fault(sign: int) -> None:
 
 
 def test_a_person_s_own_program_is_believed_and_not_the_controller() -> None:
-    """Where a person operates by a program of its own, what the controller says of them counts for nothing."""
+    """Where a person operates by a program of its own.
+
+    What the controller says of them counts for nothing.
+    """
     gate = Gate()
     gate.operator_time = NOW - 0.599999
     gate.offer(command(heartbeat_ns=0))
@@ -183,7 +186,10 @@ def test_a_damped_robot_has_none_of_these_faults() -> None:
 
 
 def test_clocks_have_their_place_in_the_order() -> None:
-    """Torque that is asked for, command, its measurement, operator, attitude, age and numbers of sensors, battery."""
+    """Torque that is asked for, command, its measurement, operator, attitude.
+
+    Age and numbers of sensors, battery.
+    """
     late, tilted = NOW + 1.0, from_rpy(2.0, 0, 0)
     for changes, seen, cause in (
         (

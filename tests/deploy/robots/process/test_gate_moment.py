@@ -273,12 +273,14 @@ def test_checks_of_the_moment_have_an_order() -> None:
     none_ready, errors = np.zeros(NUM_JOINTS, dtype=bool), np.ones(NUM_JOINTS, dtype=np.int64)
     wrong: dict[str, Any] = {
         "joint_torque": ZERO * nan, "joint_position": ZERO + 2.9, "joint_velocity": ZERO + 99,
-        "quaternion": from_rpy(2.0, 0, 0), "ready": none_ready, "command_lag": 99, "errors": errors, "lost": 99,
+        "quaternion": from_rpy(2.0, 0, 0), "ready": none_ready, "command_lag": 99,
+        "errors": errors, "lost": 99,
         "voltage": 1.0,
     }  # fmt: skip
     causes = []
     for name, mended in (
-        ("joint_torque", ZERO), ("errors", 0 * errors), ("joint_position", with_joint(ZERO, 8, 2.6)),
+        ("joint_torque", ZERO), ("errors", 0 * errors), ("joint_position", with_joint(ZERO, 8,
+        2.6)),
         ("joint_velocity", ZERO), ("joint_position", ZERO), ("quaternion", state().quaternion),
         ("ready", ~none_ready), ("command_lag", 0), ("lost", 0), ("voltage", 24.0),
     ):  # fmt: skip
@@ -288,6 +290,7 @@ def test_checks_of_the_moment_have_an_order() -> None:
         wrong[name] = mended
     assert found(**wrong) is None
     assert causes == [
-        Cause.STATE_NOT_FINITE, Cause.HARDWARE, Cause.JOINT_POSITION, Cause.JOINT_VELOCITY, Cause.COMMAND_TORQUE,
+        Cause.STATE_NOT_FINITE, Cause.HARDWARE, Cause.JOINT_POSITION, Cause.JOINT_VELOCITY,
+        Cause.COMMAND_TORQUE,
         Cause.TILT, Cause.MOTOR_NOT_READY, Cause.COMMAND_LAG, Cause.PACKETS_LOST, Cause.VOLTAGE,
     ]  # fmt: skip

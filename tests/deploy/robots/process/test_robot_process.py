@@ -70,7 +70,8 @@ class Bench:
         self.link, self.clock, self.gate = FakeLink(), World(), Gate()
         self.clock.sleep(1.0)
         self.process = RobotProcess(
-            MockSolo(epoch=1.0), self.link, self.gate, lockstep=lockstep, person=person, until=until,  # type: ignore[arg-type]
+            MockSolo(epoch=1.0), self.link, self.gate, lockstep=lockstep, person=person,
+            until=until,  # type: ignore[arg-type]
             clock=self.clock,
         )  # fmt: skip
         self.sequence = 0
@@ -253,7 +254,10 @@ def test_the_first_fault_is_kept() -> None:
 
 
 def test_the_delay_from_sensor_to_torque_is_measured() -> None:
-    """What the robot reports is the age of the measurement behind the torque, lag of the motors included."""
+    """What the robot reports is the age of the measurement behind the torque.
+
+    Lag of the motors included.
+    """
     bench = Bench()
     for _ in range(40):
         bench.send(bench.command(Mode.POLICY, skill=2))
@@ -265,7 +269,7 @@ def test_the_delay_from_sensor_to_torque_is_measured() -> None:
 
 @pytest.mark.parametrize("ahead_ms", [2, 5000])
 def test_no_target_is_kept_for_the_sake_of_a_time_to_come(ahead_ms: int) -> None:
-    """A controller that is wrong about when it measured would let the motors follow an old target meanwhile."""
+    """A wrong measurement time must not let the motors follow an old target."""
     bench = Bench()
     for _ in range(30):
         bench.send(bench.command())

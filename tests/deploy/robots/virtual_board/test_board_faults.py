@@ -25,7 +25,10 @@ from tests.deploy.world import Wire, WireLink
 
 @pytest.mark.parametrize("name", BOARD_ROWS)
 def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path) -> None:
-    """Every row: drivers let go in time, the cause is named, limits are kept, and nothing moves until re-armed."""
+    """Every row: drivers let go in time, the cause is named, limits are kept.
+
+    Nothing moves until re-armed.
+    """
     row = BOARD_ROWS[name]
     rig = BoardRig(row.inject).run()
     assert not rig.ledger.beyond_limit
@@ -90,7 +93,10 @@ def test_the_rig_repeats_itself() -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
-    """From the next tick on no driver holds a position or moves a rotor by itself, and nothing begins again."""
+    """From the next tick on no driver holds a position or moves a rotor by itself.
+
+    Nothing begins again.
+    """
     clock, cable, robot = deepcopy(brought_up(4)[stage.value])
     board, ledger = cable.lock_step.board, cable.lock_step.board.body.ledger
     process = RobotProcess(robot, WireLink(Wire(clock)), Gate(), clock=clock)

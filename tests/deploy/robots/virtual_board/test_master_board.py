@@ -131,7 +131,10 @@ def test_motors_align_before_they_are_ready(session: Session) -> None:
 
 
 def test_the_silent_disarm(session: Session) -> None:
-    """A PC that stalls for 40 ms finds measurements as before, but motors off, and a lag that grows for ever."""
+    """A PC that stalls for 40 ms finds measurements as before.
+
+    But motors off, and a lag that grows for ever.
+    """
     assert session.run(ALIGNMENT_TICKS + 1, ON).ready.all()  # type: ignore[union-attr]
     session.idle(15)
     assert session.board.state is BoardState.ACTIVE
@@ -172,7 +175,10 @@ def test_a_power_cycled_board_does_not_move_under_a_running_controller(session: 
 
 
 def test_a_hanging_board_makes_its_drivers_time_out(session: Session) -> None:
-    """Five milliseconds without a packet from the board, and the drivers switch off with an error."""
+    """Five milliseconds without a packet from the board.
+
+    The drivers switch off with an error.
+    """
     session.run(ALIGNMENT_TICKS + 1, ON)
     SWITCHES["stall"].act(session.lock_step, 1)
     assert session.run(5, ON) is None
@@ -287,7 +293,10 @@ def test_the_index_pulse_comes_where_it_is(session: Session) -> None:
 
 
 def test_a_bad_cable_is_survived_by_the_driver(session: Session) -> None:
-    """Lost packets are counted, doubled ones refused, and none is ever older than the one before."""
+    """Lost packets are counted, doubled ones refused.
+
+    None is ever older than the one before.
+    """
     SWITCHES["drop"].act(session.lock_step, 0.2)
     SWITCHES["duplicate"].act(session.lock_step, 0.1)
     indices = []

@@ -25,7 +25,10 @@ ROOT = Path(__file__).parents[4]
 PATIENCE = 1200.0
 """When a test gives up: far beyond what a slow machine needs [s]."""
 ON_THE_GROUND = 0.15
-"""Above what a base has that lies on folded legs or its belly, far below one that hangs or stands [m]."""
+"""Above what a base has that lies on folded legs or its belly.
+
+Far below one that hangs or stands [m].
+"""
 NETWORK = "ip link set lo up && ip route add 224.0.0.0/4 dev lo"
 
 
@@ -34,7 +37,10 @@ def deploy(out: Path, *words: str) -> dict:
     need_namespace()
     program = [sys.executable, "-c", "from deploy.cli.deploy import main; main()"]
     command = [*program, "--robot", "virtual", "--fast", "--out", str(out), *words]
-    script = f"rm -rf {out}; {NETWORK} && exec {shlex.join(command)}"  # an earlier try may have been there
+    script = (
+        f"rm -rf {out}; {NETWORK} && exec "
+        f"{shlex.join(command)}"  # an earlier try may have been there
+    )
     ran = unless_it_stood_still(
         lambda: subprocess.run(
             ["unshare", "-Urn", "sh", "-c", script],

@@ -42,7 +42,10 @@ def solo_deploy(folder: Path, *commands: list[str]) -> list[tuple[int, str]]:
 
 
 def test_a_robot_is_calibrated_and_checked(tmp_path: Path) -> None:
-    """The file holds this robot's offsets, is not overwritten, and is what the preflight asks for."""
+    """The file holds this robot's offsets, is not overwritten.
+
+    Is what the preflight asks for.
+    """
     virtual = ["--robot", "virtual", "--fast", "--yes"]
     (made, words), (again, refusal), (checked, table) = solo_deploy(
         tmp_path,

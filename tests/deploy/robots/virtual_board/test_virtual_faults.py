@@ -75,7 +75,10 @@ def test_a_network_that_is_gone_damps(tmp_path: Path) -> None:
 
 
 def test_another_host_moves_nothing(tmp_path: Path) -> None:
-    """Its commands come in and are dropped as forged, the robot walks to the end, and nothing leaves this host."""
+    """Its commands come in and are dropped as forged, the robot walks to the end.
+
+    Nothing leaves this host.
+    """
     code, summary = play("stranger", tmp_path / "run")
     sent, heard = map(int, (tmp_path / "run" / "stranger.txt").read_text().split())
     assert code == 0, summary["problems"]

@@ -58,7 +58,8 @@ def test_the_boards_command_is_told_its_parent(tmp_path: Path) -> None:
     command = shlex.join([*BOARD, "--", "sh", "-c", f"echo ${PARENT} $PPID >told"])
     subprocess.run(
         ["unshare", "-Urn", "sh", "-c", command],
-        cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", PARENT: str(os.getpid())},
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        PARENT: str(os.getpid())},
         capture_output=True, check=True, timeout=120,
     )  # fmt: skip
     told, parent = (tmp_path / "told").read_text().split()
