@@ -1,4 +1,4 @@
-"""How far targets have moved of late: filled by every movement, leaking with time, per joint."""
+"""Rate limit: each movement fills a joint's bucket, which leaks with time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def moved(joint: int, by: float) -> np.ndarray:
 
 @pytest.mark.parametrize("joint", [0, 5, 11])
 def test_movements_add_up_per_joint(joint: int) -> None:
-    """Exactly as much as fits is borne; the joint that moved too much is named, with how much."""
+    """The exact capacity is allowed; beyond it, the joint and its level are returned."""
     limit = RateLimit(1.0, 2.0)
     assert limit.add(moved(joint, 0.5)) is None
     assert limit.add(moved((joint + 1) % NUM_JOINTS, 0.75)) is None
@@ -28,10 +28,10 @@ def test_movements_add_up_per_joint(joint: int) -> None:
 
 
 def test_time_makes_room_again() -> None:
-    """At the given rate, from the first time that was told on, and never more than all."""
+    """At the given rate, from the first known time on, and never below an empty bucket."""
     limit = RateLimit(1.0, 2.0)
     assert limit.add(moved(3, 1.0)) is None
-    limit.leak(8.0)  # nobody knows since when
+    limit.leak(8.0)  # the first time: no duration is known yet
     assert limit.add(moved(3, 0.25)) == (3, 1.25)
     limit.leak(8.25)
     assert limit.add(moved(3, 0.25)) is None
