@@ -86,5 +86,7 @@ def has_all_parts(earlier: dict[str, Any], config: EvalConfig, out: Path) -> boo
 
 
 def _without_parts(settings: dict[str, Any]) -> dict[str, Any]:
-    parts = (*OPTIONAL_PARTS, "pictures")
-    return {name: value for name, value in settings.items() if name not in parts}
+    rest = dict(settings)
+    for name in (*OPTIONAL_PARTS, "pictures"):
+        rest.pop(name, None)
+    return rest

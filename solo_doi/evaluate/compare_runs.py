@@ -17,7 +17,7 @@ from .run_groups import (
     QUARTILES,
     Metrics,
     group_labels,
-    measure_value,
+    known_values,
     measure_values,
     median_with_quartiles,
 )
@@ -128,9 +128,9 @@ def _trade_off(groups: Groups, path: Path) -> Path:
     figure, axes = figures.panels(1, 2, height=3.0)
     rows: list[list[object]] = []
     for number, (name, group) in enumerate(groups.items()):
-        returns = [measure_value(metrics, "return_pct_mean") for metrics in group]
+        returns = measure_values(group, "return_pct_mean").tolist()
         for axis, measure in zip(axes[0], TRADE_OFF, strict=True):
-            diversity = [measure_value(metrics, measure) for metrics in group]
+            diversity = measure_values(group, measure).tolist()
             axis.scatter(diversity, returns, color=figures.colour(number), label=name, s=18)
             axis.set(xlabel=MEASURES[measure], ylabel="return [% of expert]", ylim=(0, 110))
             rows += [[name, measure, *point] for point in zip(diversity, returns, strict=True)]
@@ -139,9 +139,13 @@ def _trade_off(groups: Groups, path: Path) -> Path:
 
 
 def _over_steps(curves: Sequence[Curve], path: Path) -> Path:
-    # Dictionaries as ordered sets.
-    measures = list(dict.fromkeys(curve.measure for curve in curves))
-    groups = list(dict.fromkeys(curve.group for curve in curves))
+    measures: list[str] = []
+    groups: list[str] = []
+    for curve in curves:
+        if curve.measure not in measures:
+            measures.append(curve.measure)
+        if curve.group not in groups:
+            groups.append(curve.group)
     figure, axes = figures.panels(len(measures), height=2.8 if len(measures) == 1 else 2.0)
     axis_of = dict(zip(measures, axes[:, 0], strict=True))
     rows: list[list[object]] = []
@@ -171,7 +175,7 @@ def _by_group(groups: Groups, path: Path) -> Path:
     rows: list[list[object]] = []
     for axis, measure in zip(axes[0], BARS, strict=True):
         for number, (name, group) in enumerate(groups.items()):
-            values = measure_values(group, measure)
+            values = known_values(group, measure)
             if not len(values):
                 continue  # a run with a single skill has no diversity
             low, middle, high = np.quantile(values, QUARTILES)

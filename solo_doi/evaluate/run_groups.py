@@ -103,14 +103,19 @@ def measure_value(metrics: Metrics, name: str) -> float:
 
 
 def measure_values(group: Sequence[Metrics], name: str) -> np.ndarray:
+    """Return one measure of every run; NaN for runs that do not have it."""
+    return np.array([measure_value(metrics, name) for metrics in group])
+
+
+def known_values(group: Sequence[Metrics], name: str) -> np.ndarray:
     """Return one measure of all runs that have it."""
-    values = np.array([measure_value(metrics, name) for metrics in group])
+    values = measure_values(group, name)
     return values[~np.isnan(values)]
 
 
 def median_with_quartiles(group: Sequence[Metrics], name: str) -> str:
     """Return median and quartiles of a measure as text."""
-    values = measure_values(group, name)
+    values = known_values(group, name)
     if not len(values):
         return ""
     low, middle, high = map(format_value, np.quantile(values, QUARTILES).tolist())

@@ -76,7 +76,7 @@ def transfer_metrics(rows: list[TransferRow], config: EvalConfig) -> dict[str, A
     """Return the entries of metrics.json: transfer table, its score and the selection."""
     chosen = selection(rows, config)
     return {
-        "transfer": [asdict(row) for row in rows],
+        "transfer": list(map(asdict, rows)),
         "transfer_score": transfer_score(rows),
         "selected": chosen["selected"],
         "selection": chosen,

@@ -19,7 +19,6 @@ FIRST_COLUMNS = ("skill", "selected")
 def model_card(bundle: Bundle, title: str) -> str:
     """Return the card of a bundle as Markdown."""
     contract = bundle.contract
-    numbers = sum(term["size"] for term in contract.observation)
     terms = ", ".join(term["name"] for term in contract.observation)
     lines = [
         FRONT_MATTER,
@@ -29,7 +28,7 @@ def model_card(bundle: Bundle, title: str) -> str:
         f"{bundle.num_skills} {contract.task} skills for Solo12 in one ONNX file, "
         f"SHA-256 `{bundle.hash}`.",
         "",
-        f"Observation ({numbers} numbers, SI units, base frame): {terms}.",
+        f"Observation ({bundle.observation_size} numbers, SI units, base frame): {terms}.",
         f"Joint targets at {1 / contract.control_dt:.0f} Hz, kp {contract.kp:g} N m/rad, "
         f"kd {contract.kd:g} N m s/rad.",
         "",

@@ -56,10 +56,12 @@ def refuse_damaged(policy: Policy) -> None:
     """Refuse weights that are NaN or infinite."""
     for name, value in vars(policy).items():
         arrays = value if isinstance(value, tuple) else (value,)
-        if not all(np.isfinite(array).all() for array in arrays):
-            raise SoloError(
-                f"The policy's {name} holds numbers that are not finite: it must not be exported."
-            )
+        for array in arrays:
+            if not np.isfinite(array).all():
+                raise SoloError(
+                    f"The policy's {name} holds numbers that are not finite: "
+                    "it must not be exported."
+                )
 
 
 def mjlab_entries(contract: Contract) -> dict[str, str]:

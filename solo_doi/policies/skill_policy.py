@@ -66,11 +66,7 @@ class SkillPolicy:
 
     def write(self, path: Path) -> None:
         """Write one small HDF5 file."""
-        write_hdf5(
-            path,
-            {field.name: getattr(self, field.name) for field in fields(self)},
-            {"version": VERSION},
-        )
+        write_hdf5(path, vars(self), {"version": VERSION})
 
     @classmethod
     def read(cls, path: Path) -> SkillPolicy:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import solo_doi
 from solo_doi.common.errors import SoloError
-from solo_doi.data.d4rl import FOREIGN_TERM
+from solo_doi.data.d4rl import FOREIGN_TERM, write_d4rl
+from solo_doi.data.dataset import read_transitions
 from solo_doi.evaluate.shipped import SHIPPED_EXPERT
 from solo_doi.export.export_bundle import export_bundle
 from solo_doi.export.training_task import task_of_checkpoint, task_of_run
 from solo_doi.solo12.observation import LAYOUTS
+from tests.algorithm.runs import tiny, write_made_up
 from tests.command import Command
 
 from .runs import CONFIG, PROVENANCE
@@ -138,3 +142,32 @@ def test_a_run_takes_no_stated_task(command: Command, plain_run: Path) -> None:
     """It records its own."""
     error = command.error(plain_run, "--task", "locomotion")
     assert error == f"{plain_run}: a run records its task; --task is for checkpoints (.pt) alone."
+
+
+@pytest.fixture(scope="module")
+def coverage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made-up dataset with the observation terms of locomotion and 12 actions."""
+    folder = tmp_path_factory.mktemp("data") / "coverage"
+    write_made_up(folder, terms={term.name: term.size for term in LAYOUTS["locomotion"].terms})
+    return folder
+
+
+def test_a_trained_run_records_its_terms_and_is_exported(coverage: Path, tmp_path: Path) -> None:
+    """The same data make a bundle if their terms have names."""
+    run = solo_doi.train(coverage, coverage, out=tmp_path / "run", config=tiny(), progress=False)
+    assert json.loads(run.files.provenance.read_text())["observation"] == TERMS
+    contract = export_bundle(run.path).contract
+    assert (contract.task, contract.robot) == ("locomotion", "solo12")
+
+
+def test_a_run_trained_on_a_file_without_terms_is_refused(coverage: Path, tmp_path: Path) -> None:
+    """D4RL files have no names of terms: neither as task gym nor as locomotion is a run exported."""
+    file = tmp_path / "foreign.hdf5"
+    write_d4rl(file, read_transitions(coverage))
+    named = replace(tiny(), projection=(FOREIGN_TERM,))
+    for task in ("gym", "locomotion"):
+        out = tmp_path / task
+        run = solo_doi.train(file, file, out=out, config=named, task=task, progress=False)
+        with pytest.raises(SoloError, match="then export that run"):
+            export_bundle(run.path)
+        assert not run.files.bundle.exists()

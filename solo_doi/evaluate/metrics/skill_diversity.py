@@ -116,7 +116,7 @@ def silhouette(points: list[np.ndarray]) -> float:
     """
     from sklearn.metrics import silhouette_score
 
-    labels = np.repeat(np.arange(len(points)), [len(group) for group in points])
+    labels = np.repeat(np.arange(len(points)), list(map(len, points)))
     return float(silhouette_score(np.concatenate(points), labels))
 
 
@@ -144,7 +144,10 @@ def visibly_different(walks: list[Walk], slowest: float = 0.8) -> list[int]:
     for skill, walk in enumerate(walks):
         if walk.vx.mean() >= slowest and not walk.fallen.any():
             able.append(skill)
-    different = {(a, b) for a, b in itertools.combinations(able, 2) if _differ(walks[a], walks[b])}
+    different = set()
+    for a, b in itertools.combinations(able, 2):
+        if _differ(walks[a], walks[b]):
+            different.add((a, b))
     for size in range(len(able), 1, -1):
         for group in itertools.combinations(able, size):
             if different.issuperset(itertools.combinations(group, 2)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from solo_doi.common.files import write_text
@@ -44,13 +44,10 @@ class Report:
 
     def table(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add a table with the columns of its first row. A wide table scrolls sideways."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
+        head = _cells("th", rows[0])
         body = ""
         for row in rows:
-            cells = "".join(
-                f"<td>{html.escape(format_value(value))}</td>" for value in row.values()
-            )
-            body += f"<tr>{cells}</tr>"
+            body += f"<tr>{_cells('td', row.values())}</tr>"
         self._parts.append(
             f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>"
@@ -76,6 +73,10 @@ class Report:
             path,
             f'<!doctype html><html lang="en"><head>{head}</head><body>\n{parts}\n</body></html>\n',
         )
+
+
+def _cells(tag: str, values: Iterable[object]) -> str:
+    return "".join(f"<{tag}>{html.escape(format_value(value))}</{tag}>" for value in values)
 
 
 def format_value(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from solo_doi.common.errors import SoloError
@@ -84,14 +84,14 @@ class Contract:
             raise BundleError(
                 f"{where}: contract schema {found}, this program reads {SCHEMA}. Export it again."
             )
-        names = {field.name for field in fields(cls)}
-        if set(content) != names:
-            differing = ", ".join(sorted(set(content) ^ names))
+        types = get_type_hints(cls)
+        if set(content) != set(types):
+            differing = ", ".join(sorted(set(content) ^ set(types)))
             raise BundleError(
                 f"{where}: its contract lacks or has too much of {differing}. Export it again."
             )
         values: dict[str, Any] = {name: _frozen(value) for name, value in content.items()}
-        for name, kind in get_type_hints(cls).items():
+        for name, kind in types.items():
             if not _fits(values[name], kind):
                 raise BundleError(
                     f"{where}: its contract says {values[name]!r} for {name}. Export it again."
