@@ -140,5 +140,7 @@ def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFac
             )
             patch.setattr(selection, "CONDITIONS", mujoco)
         patch.setattr(sys, "argv", ["solo-eval", str(run), *FEW, "--select", "--history"])
-        main()
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 0
     return run

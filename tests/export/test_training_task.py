@@ -161,7 +161,7 @@ def test_a_trained_run_records_its_terms_and_is_exported(coverage: Path, tmp_pat
 
 
 def test_a_run_trained_on_a_file_without_terms_is_refused(coverage: Path, tmp_path: Path) -> None:
-    """D4RL files have no names of terms: neither as task gym nor as locomotion is a run exported."""
+    """D4RL files have no names of terms: runs of either task are refused."""
     file = tmp_path / "foreign.hdf5"
     write_d4rl(file, read_transitions(coverage))
     named = replace(tiny(), projection=(FOREIGN_TERM,))
