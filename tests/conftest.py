@@ -48,6 +48,7 @@ SLOW_MODULES = (
     "cli/test_sweep.py",
     "cli/test_train_re",
     "collect/dominic/test_trainer",
+    "compatibility/test_files.py::test_a_run_is_evaluated",
     "compatibility/test_golden.py::test_collecting",
     "contract/",
     "deploy/common/test_walk.py",
