@@ -142,11 +142,17 @@ def ranges(dataset: Dataset) -> Table:
     for term in dataset.manifest.layout:
         columns = slice(end, end + term["size"])
         end += term["size"]
-        parts = [arrays["observations"][:, columns] for arrays in dataset.shards]
-        low = min(part.min() for part in parts)
-        high = max(part.max() for part in parts)
-        mean = sum(part.sum(dtype=np.float64) for part in parts) / (len(dataset) * term["size"])
-        wrong = sum(int((~np.isfinite(part)).sum()) for part in parts)
+        low = np.inf
+        high = -np.inf
+        total = 0.0
+        wrong = 0
+        for arrays in dataset.shards:
+            values = arrays["observations"][:, columns]
+            low = min(low, values.min())
+            high = max(high, values.max())
+            total += values.sum(dtype=np.float64)
+            wrong += int((~np.isfinite(values)).sum())
+        mean = total / (len(dataset) * term["size"])
         result.add_row(
             term["name"], term["unit"], f"{low:.3f}", f"{mean:.3f}", f"{high:.3f}", str(wrong)
         )

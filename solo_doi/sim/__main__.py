@@ -55,11 +55,18 @@ def difference_table(recordings: dict[str, Recording]) -> Table:
         table.add_column("largest difference", justify="right")
     first = round(SETTLED / CONTROL_DT)
     for name, unit in UNITS.items():
-        series = [recording[name][first:] for recording in recordings.values()]
-        ranges = [f"{values.min():.3f} to {values.max():.3f}" for values in series]
-        apart = [f"{np.abs(other - series[0]).max():.4f}" for other in series[1:]]
-        table.add_row(f"{name} [{unit}]".replace("[", r"\["), *ranges, *apart)
+        reference, *others = (recording[name][first:] for recording in recordings.values())
+        ranges = [_range(reference)]
+        differences = []
+        for values in others:
+            ranges.append(_range(values))
+            differences.append(f"{np.abs(values - reference).max():.4f}")
+        table.add_row(f"{name} [{unit}]".replace("[", r"\["), *ranges, *differences)
     return table
+
+
+def _range(values: np.ndarray) -> str:
+    return f"{values.min():.3f} to {values.max():.3f}"
 
 
 def draw(recordings: dict[str, Recording], path: Path) -> None:

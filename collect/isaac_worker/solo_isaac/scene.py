@@ -145,7 +145,7 @@ class Scene:
         )
         gym.set_asset_rigid_shape_properties(self.robot, shapes)
         pose = gymapi.Transform()
-        pose.p = gymapi.Vec3(*(float(number) for number in arrays["root"][index, :3]))
+        pose.p = gymapi.Vec3(*arrays["root"][index, :3].tolist())
         actor = gym.create_actor(
             environment, self.robot, pose, "robot", index, SELF_COLLISION_OFF, 0
         )
@@ -180,7 +180,7 @@ class Scene:
         options = gymapi.AssetOptions()
         options.fix_base_link = True
         options.thickness = 0.0
-        width, depth, height = (float(number) for number in size)
+        width, depth, height = size.tolist()
         box = self.gym.create_box(self.sim, width, depth, height, options)
         shapes = self.gym.get_asset_rigid_shape_properties(box)
         self.gym.set_asset_rigid_shape_properties(

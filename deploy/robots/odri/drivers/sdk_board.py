@@ -181,13 +181,13 @@ class SdkBoard:
             last_command=int(board.GetLastRecvCmdIndex()),
             system_on=np.array([driver.IsEnabled() for driver in self._drivers]),
             error=np.array([driver.GetErrorCode() for driver in self._drivers], dtype=np.intp),
-            enabled=np.array([motor.is_enabled for motor in motors]),
-            ready=np.array([motor.is_ready for motor in motors]),
-            index_seen=np.array([motor.has_index_been_detected for motor in motors]),
-            index_toggle=np.array([motor.index_toggle_bit for motor in motors]),
-            position=np.array([motor.position for motor in motors]),
-            velocity=np.array([motor.velocity for motor in motors]),
-            current=np.array([motor.current for motor in motors]),
+            enabled=_column(motors, "is_enabled"),
+            ready=_column(motors, "is_ready"),
+            index_seen=_column(motors, "has_index_been_detected"),
+            index_toggle=_column(motors, "index_toggle_bit"),
+            position=_column(motors, "position"),
+            velocity=_column(motors, "velocity"),
+            current=_column(motors, "current"),
             imu=ImuReading(
                 acceleration=_vector(board.imu_data_accelerometer),
                 gyroscope=_vector(board.imu_data_gyroscope),
@@ -209,6 +209,11 @@ def await_repetition(interface: Any) -> None:  # noqa: ANN401  # the vendor's
     deadline = time.monotonic() + REPETITION_TIMEOUT
     while interface.GetSensorsLost() == lost and time.monotonic() < deadline:
         time.sleep(POLL)
+
+
+def _column(motors: list[Any], name: str) -> np.ndarray:
+    """Return one field of every motor, (12,)."""
+    return np.array([getattr(motor, name) for motor in motors])
 
 
 def _vector(component: Callable[[int], float]) -> np.ndarray:
