@@ -272,6 +272,17 @@ def _make_shards(
             progress.advance(entry)
 
 
+WORKER_ENVIRONMENT = {
+    # One thread of linear algebra per process: results do not depend on the number of processes.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # `multiprocessing` starts them with `python -c`, which would import from the current directory.
+    "PYTHONSAFEPATH": "1",
+}
+"""Environment of worker processes, set while they are started."""
+
+
 @contextmanager
 def _executor(workers: int, ray: bool) -> Iterator[Callable[[ShardJob, Path], Future[ShardEntry]]]:
     if ray:
@@ -280,11 +291,8 @@ def _executor(workers: int, ray: bool) -> Iterator[Callable[[ShardJob, Path], Fu
         with ray_submit(workers) as submit:
             yield submit
         return
-    # One thread of linear algebra per process: results do not depend on the number of processes.
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[variable] = "1"
-    # `multiprocessing` starts them with `python -c`, which would import from the current directory.
-    os.environ["PYTHONSAFEPATH"] = "1"
+    before = dict(os.environ)
+    os.environ.update(WORKER_ENVIRONMENT)
     pool = ProcessPoolExecutor(
         workers or None, multiprocessing.get_context("spawn"), initializer=exit_with_parent
     )
@@ -297,3 +305,7 @@ def _executor(workers: int, ray: bool) -> Iterator[Callable[[ShardJob, Path], Fu
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
+        for name in WORKER_ENVIRONMENT:
+            os.environ.pop(name)
+            if name in before:
+                os.environ[name] = before[name]

@@ -8,6 +8,7 @@ import difflib
 import inspect
 import io
 import itertools
+import os
 import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -173,7 +174,7 @@ def parse(
     description = _description(kind, program, verbs, with_file=default is not None)
     errors = io.StringIO()
     try:
-        with contextlib.redirect_stderr(errors):
+        with contextlib.redirect_stderr(errors), _unwrapped(given):
             return tyro.cli(
                 kind, prog=program, description=description, args=given, default=default
             )  # type: ignore[return-value]  # without a default, too
@@ -181,6 +182,20 @@ def parse(
         if stop.code and errors.getvalue():
             sys.stderr.write(f"{program}: {usage_error(errors.getvalue(), program)}\n")
         raise
+
+
+@contextlib.contextmanager
+def _unwrapped(words: Words) -> Iterator[None]:
+    """Give tyro a wide terminal, so that errors wrap no path; help keeps the real width."""
+    width = os.environ.get("COLUMNS")
+    if not {"-h", "--help"} & set(words):
+        os.environ["COLUMNS"] = "10000"
+    try:
+        yield
+    finally:
+        os.environ.pop("COLUMNS", None)
+        if width is not None:
+            os.environ["COLUMNS"] = width
 
 
 def usage_error(box: str, program: str) -> str:

@@ -28,10 +28,12 @@ def isaac_python(isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch) -> 
     return isaac_double.python
 
 
-def run(monkeypatch: pytest.MonkeyPatch, main: object, *arguments: str) -> None:
-    """Run a command in this process."""
+def run(monkeypatch: pytest.MonkeyPatch, main: object, *arguments: str) -> object:
+    """Run a command in this process; return its exit code."""
     monkeypatch.setattr(sys, "argv", ["command", *arguments])
-    main()  # type: ignore[operator]
+    with pytest.raises(SystemExit) as end:
+        main()  # type: ignore[operator]
+    return end.value.code
 
 
 def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +41,7 @@ def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.Mon
 
     20 trajectories each, and they walk.
     """
-    run(
+    code = run(
         monkeypatch,
         cli.main,
         "--task",
@@ -51,6 +53,7 @@ def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.Mon
         "--out",
         str(tmp_path),
     )
+    assert code == 0
     expert, coverage = Dataset(tmp_path / "expert"), Dataset(tmp_path / "coverage")
     assert expert.manifest.num_trajectories == 20
     assert coverage.manifest.num_trajectories == 21
@@ -70,7 +73,7 @@ def test_pretraining_runs_saves_and_resumes(
 ) -> None:
     """`solo-pretrain --sim isaacgym`: weights are saved, robots are not; episodes restart."""
     folder = tmp_path / "run"
-    run(
+    code = run(
         monkeypatch,
         pretrain_cli.main,
         "--sim",
@@ -79,11 +82,12 @@ def test_pretraining_runs_saves_and_resumes(
         str(folder),
         *flags(iterations=2, save_every=1),
     )
+    assert code == 0
     assert (folder / "checkpoints" / "model_2.pt").is_file()
     text = (folder / "config.yaml").read_text()
     assert "sim: isaacgym" in text
     (folder / "config.yaml").write_text(text.replace("iterations: 2", "iterations: 3"))
-    run(monkeypatch, pretrain_cli.main, "--resume", str(folder))
+    assert run(monkeypatch, pretrain_cli.main, "--resume", str(folder)) == 0
     assert (folder / "checkpoints" / "model_3.pt").is_file()
     numbers = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert len(numbers) == 3
@@ -109,18 +113,9 @@ def test_the_flag_names_another_python(tmp_path: Path, monkeypatch: pytest.Monke
     """Stronger than the environment, in both commands."""
     wrong = str(tmp_path / "absent")
     for main in (cli.main, pretrain_cli.main):
-        with pytest.raises(SystemExit) as stop:
-            run(
-                monkeypatch,
-                main,
-                "--sim",
-                "isaacgym",
-                "--isaac-python",
-                wrong,
-                "--out",
-                str(tmp_path / "out"),
-            )
-        assert stop.value.code == 1
+        out = str(tmp_path / "out")
+        flags = ("--sim", "isaacgym", "--isaac-python", wrong, "--out", out)
+        assert run(monkeypatch, main, *flags) == 1
         assert not (tmp_path / "out" / "expert").exists()
 
 

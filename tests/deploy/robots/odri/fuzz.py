@@ -1,4 +1,4 @@
-"""Feed decoders with rubbish: `python -m tests.deploy.odri.fuzz 1000000`.
+"""Feed decoders with rubbish: `python -m tests.deploy.robots.odri.fuzz 1000000`.
 
 Half of the inputs are random bytes of any length, half are good frames with a few bytes changed,
 cut or added. Nothing may raise, and what is accepted must be worth it: encoded again, it gives the
@@ -157,7 +157,7 @@ def fuzz(count: int, seed: int = 0) -> Counter[str]:
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.deploy.odri.fuzz", description="Feed decoders with rubbish."
+        prog="python -m tests.deploy.robots.odri.fuzz", description="Feed decoders with rubbish."
     )
     parser.add_argument(
         "count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)"

@@ -1,6 +1,6 @@
 """The vendor's own control library, unmodified, beside a virtual board in lock-step on `esolo0`.
 
-    python -m tests.deploy.odri.vendor_client CONFIG RESULT
+    python -m tests.deploy.robots.odri.vendor_client CONFIG RESULT
 
 in the environment that has its wheels. Its calls are those of its own demo, except that nothing
 waits by the clock: each cycle ends when the board has answered.

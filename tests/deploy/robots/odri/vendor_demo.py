@@ -78,7 +78,7 @@ def run_demo(python: Path, folder: Path, seconds: float) -> DemoRun:
     client = (
         sys.executable,
         "-m",
-        "tests.deploy.odri.vendor_demo",
+        "tests.deploy.robots.odri.vendor_demo",
         program,
         root,
         wire,
