@@ -60,7 +60,7 @@ class MasterBoard:
         self.ticks = 0
         """Robot's time [ticks]."""
         self.sensors_sent = 0
-        """Number of sensor packets in this session: the time of a PC in lock-step [ticks]."""
+        """Number of sensor packets since the PC connected: its time in lock-step [ticks]."""
         self._waits = waits
         self._power_up()
 
