@@ -1,0 +1,1 @@
+"""MuJoCo Warp backend: the MuJoCo backend's model on a GPU."""
