@@ -1,0 +1,1 @@
+"""Checks that deployment contributes to solo-doctor."""

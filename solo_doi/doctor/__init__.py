@@ -1,0 +1,1 @@
+"""Checks that the library contributes to solo-doctor."""
