@@ -15,19 +15,30 @@ if TYPE_CHECKING:
     from .randomness import GivenEpisodes
     from .task import Task, TaskConfig
 
-__all__ = ["TASKS", "make_task", "task_type"]
+__all__ = ["TASKS", "is_task", "make_task", "task_type"]
 
-TASKS = {"locomotion": "locomotion.LocomotionTask"}
-"""Class of each task, by name, below `solo_doi.tasks`."""
+TASKS = {
+    "locomotion": "solo_doi.tasks.locomotion.LocomotionTask",
+    "navigation": "solo_doi.tasks.navigation.NavigationTask",
+}
+"""Class of each task, by name."""
 
 
 def task_type(name: str) -> type[Task]:
-    """Return the class of a task by name; its attributes are the task's declarations."""
-    if name not in TASKS:
+    """Return the class of a task by name; its attributes are the task's declarations.
+
+    A task outside this package is named by the path of its class, such as `mine.BalanceTask`.
+    """
+    if not is_task(name):
         raise UnknownNameError("task", name, TASKS)
-    module, _, class_name = TASKS[name].rpartition(".")
-    found: type[Task] = getattr(importlib.import_module(f"solo_doi.tasks.{module}"), class_name)
+    module, _, class_name = TASKS.get(name, name).rpartition(".")
+    found: type[Task] = getattr(importlib.import_module(module), class_name)
     return found
+
+
+def is_task(name: str) -> bool:
+    """Return True for the name of a task, or the path of a class."""
+    return name in TASKS or "." in name
 
 
 def make_task(

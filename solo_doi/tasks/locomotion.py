@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS, Array
 from solo_doi.solo12.observation import LAYOUTS
-from solo_doi.solo12.state import Motion, RobotState, standing
+from solo_doi.solo12.state import Motion, standing
 
 from . import rewards
-from .task import PreviousStep, Task, TaskConfig
+from .declarations import CollectionDefaults, EvaluationDefaults
+from .features import MOTION, POSTURE, FeatureSet
+from .task import Moment, Task, TaskConfig
 
 FORWARD = (1.0, 0.0, 0.0)
 """Command straight ahead: vx, vy [m/s], yaw rate [rad/s]."""
@@ -36,6 +41,17 @@ class LocomotionConfig(TaskConfig):
     single_share: float = 0.0
     """Share of drawn commands that keep one component: straight, sideways or turning only."""
 
+    def rules(self) -> dict[str, tuple[bool, str]]:
+        """Return for each setting if it is valid, and the expectation in words."""
+        rules = super().rules()
+        for name in ("forward_share", "single_share"):
+            rules[name] = (0 <= getattr(self, name) <= 1, "between 0 and 1")
+        for name in ("command_vx", "command_vy", "command_yaw"):
+            low, high = getattr(self, name)
+            ordered = -math.inf < low <= high < math.inf
+            rules[name] = (ordered, "the lower end first, both finite")
+        return rules
+
 
 class LocomotionTask(Task):
     """Robots that follow velocity commands."""
@@ -44,14 +60,47 @@ class LocomotionTask(Task):
     layout = LAYOUTS["locomotion"]
     setup = CONTROL_SETUPS["locomotion"]
     reward_groups = ("regular", "task")
-    feature_names = ("vz", "roll_rate", "pitch_rate", "vz_FL", "vz_FR", "vz_HL", "vz_HR")
+    feature_sets: ClassVar[Mapping[str, FeatureSet]] = {"motion": MOTION, "posture": POSTURE}
     command_size = 3
     config_type = LocomotionConfig
     config: LocomotionConfig
+    collection = CollectionDefaults(
+        trajectories=4000,
+        steps=250,
+        command=FORWARD,
+        expert={"expert.pt": 1.0},
+        # The paper's mixture: half the data from a nearly random policy, 1/32 from the best.
+        offline={
+            "model_0.pt": 1 / 2,
+            "model_50.pt": 1 / 4,
+            "model_100.pt": 1 / 8,
+            "model_500.pt": 1 / 16,
+            "model_1500.pt": 1 / 32,
+            "model_2000.pt": 1 / 32,
+        },
+        late={
+            "model_0.pt": 1 / 4,
+            "model_50.pt": 1 / 8,
+            "model_100.pt": 1 / 8,
+            "model_500.pt": 1 / 8,
+            "model_1500.pt": 3 / 16,
+            "model_2000.pt": 3 / 16,
+        },
+        coverage_expert=25,
+        reward="tracking reward exp(-((vx - command)/0.3)^2)",
+        groups="the trainer's rewards: regular, task",
+        fallen="base, shoulder or thigh touched the ground",
+        commanded="velocity command: vx, vy [m/s], yaw rate [rad/s]",
+    )
+    evaluation = EvaluationDefaults(report="walk")
 
     @staticmethod
-    def rewards(state: RobotState, target: Array, before: PreviousStep, command: Array) -> Array:
+    def rewards(moment: Moment) -> Array:
         """Return the rewards (N, 2). Terms of a group are multiplied, so each is in (0, 1]."""
+        state = moment.state
+        target = moment.target
+        before = moment.before
+        command = moment.command
         moving = np.linalg.norm(command, axis=-1) > MOVING
         regular = (
             rewards.target_rate(target, before.target)
@@ -72,22 +121,14 @@ class LocomotionTask(Task):
         return np.stack([regular, task], axis=-1)
 
     @staticmethod
-    def score(state: RobotState, command: Array) -> Array:
+    def score(moment: Moment) -> Array:
         """Return the tracking reward of the forward velocity, in (0, 1]."""
-        return rewards.tracking_return(state, command)
+        return rewards.tracking_return(moment.state, moment.command)
 
     @staticmethod
-    def features(state: RobotState) -> np.ndarray:
-        """Return vertical velocity and turning rates of the base, and feet velocities, (N, 7)."""
-        vertical = state.linear_velocity_b[..., 2:]
-        turning = state.angular_velocity_b[..., :2]
-        feet = state.foot_velocity_w[..., 2]
-        return np.concatenate([vertical, turning, feet], axis=-1).astype(np.float32)
-
-    @staticmethod
-    def fallen(state: RobotState) -> np.ndarray:
+    def fallen(moment: Moment) -> np.ndarray:
         """Return robots with a base, shoulder or thigh on the ground; shanks may touch it [D.3]."""
-        return np.asarray(state.body_contact[..., NOT_SHANKS].any(axis=-1))
+        return np.asarray(moment.state.body_contact[..., NOT_SHANKS].any(axis=-1))
 
     @staticmethod
     def initial_motion(count: int, standing_share: float, rng: np.random.Generator) -> Motion:

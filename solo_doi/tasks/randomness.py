@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from solo_doi.sim.domain import Domain
+from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.observation import Inputs, Layout
 from solo_doi.solo12.state import Motion
@@ -27,6 +28,8 @@ class EpisodeStart:
     domain: Domain
     bias: np.ndarray  # (M, observation) constant sensor error
     motion: Motion
+    terrain: Terrain | None = None
+    """New ground of these robots; None if it does not change."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,9 @@ class DrawnTask(Protocol):
     def draw_commands(self, count: int, rng: np.random.Generator) -> Array:
         """Draw commands."""
 
+    def draw_terrain(self, robots: np.ndarray, rng: np.random.Generator) -> Terrain | None:
+        """Draw the ground."""
+
 
 class LiveRandomness(Randomness):
     """Random numbers drawn from one generator while the task runs."""
@@ -92,12 +98,13 @@ class LiveRandomness(Randomness):
         self._nominal_fields = nominal_fields
 
     def starts(self, robots: np.ndarray) -> EpisodeStart:
-        """Draw domain, sensor error and motion, in this order."""
+        """Draw domain, sensor error, motion and ground, in this order."""
         preset = self._task.random
         count = len(robots)
         domain = preset.draw_domain(count, self._rng, fixed=self._nominal_fields)
         bias = preset.draw_bias(count, self._task.layout, self._rng)
-        return EpisodeStart(domain, bias, self._task.draw_motion(count, self._rng))
+        motion = self._task.draw_motion(count, self._rng)
+        return EpisodeStart(domain, bias, motion, self._task.draw_terrain(robots, self._rng))
 
     def ages(self, num_robots: int, episode_steps: int) -> np.ndarray:
         """Draw ages evenly, so that not all first episodes end at once."""
@@ -125,9 +132,19 @@ class GivenEpisodes(Randomness):
 
     restarts = False
 
-    def __init__(self, draws: Draws, command: Array, layout: Layout) -> None:
-        """Use `draws` from their first step on; `command` (command,) holds for all robots."""
+    def __init__(
+        self, draws: Draws, command: Array, layout: Layout, terrain: Terrain | None = None
+    ) -> None:
+        """Use `draws` from their first step on.
+
+        Args:
+            draws: Random numbers of all episodes.
+            command: Command of all robots, (command,).
+            layout: Observation of the task.
+            terrain: Ground of all robots; None if the simulator's stays.
+        """
         self._draws = draws
+        self._terrain = terrain
         self._command = command
         self._layout = layout
         self._step = 0
@@ -135,7 +152,8 @@ class GivenEpisodes(Randomness):
     def starts(self, robots: np.ndarray) -> EpisodeStart:
         """Return the drawn start conditions."""
         draws = self._draws
-        return EpisodeStart(draws.domain[robots], draws.bias[robots], draws.motion[robots])
+        terrain = None if self._terrain is None else self._terrain[robots]
+        return EpisodeStart(draws.domain[robots], draws.bias[robots], draws.motion[robots], terrain)
 
     def ages(self, num_robots: int, episode_steps: int) -> np.ndarray:
         """Return zeros: every episode is simulated from its beginning."""

@@ -16,7 +16,7 @@ from .locomotion import Make
 
 @pytest.fixture
 def make() -> Iterator[Make]:
-    """Tasks in MuJoCo, without randomisation unless asked for."""
+    """Make tasks in MuJoCo, by default without randomisation."""
     with ExitStack() as stack:
 
         def make_one(num_robots: int = 3, seed: int = 0, **config: object) -> LocomotionTask:

@@ -1,4 +1,4 @@
-"""Locomotion tasks to step through, and what to do with them."""
+"""Locomotion tasks for tests, with actions and comparisons."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Make(Protocol):
 
 
 def still(task: LocomotionTask) -> np.ndarray:
-    """Actions that hold the default pose."""
+    """Return actions that hold the default pose."""
     return np.zeros((task.simulator.num_robots, 12))
 
 
 def lay_on_its_back(task: LocomotionTask, robot: int) -> None:
-    """Put a robot where its base touches the ground at once."""
+    """Place a robot so that its base touches the ground at once."""
     motion = standing(SETUP, 1)
     motion.base_position_w[0, 2] = 0.02
     motion.base_quaternion[0] = from_rpy(np.pi, 0, 0)
@@ -37,12 +37,12 @@ def lay_on_its_back(task: LocomotionTask, robot: int) -> None:
 
 
 def random_actions(num_robots: int, num_steps: int) -> np.ndarray:
-    """Actions strong enough to make robots stumble."""
+    """Return actions that are strong enough to make robots stumble."""
     return np.random.default_rng(9).normal(0, 1.5, (num_steps, num_robots, 12))
 
 
 def differences(one: Transition, other: Transition) -> list[str]:
-    """Fields of transitions and their states that differ in any bit."""
+    """Return fields of transitions and their states that differ in any bit."""
     pairs: list[tuple[str, Any, Any]] = [("", one, other), ("state.", one.state, other.state)]
     return [
         part + field.name

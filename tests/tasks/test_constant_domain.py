@@ -1,6 +1,6 @@
 """Episodes in an engine that cannot change the mass of a robot.
 
-It is drawn once, the rest for every episode.
+The mass is drawn once, all other parameters for every episode.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
 
 
 def test_a_robot_keeps_its_mass_and_gets_another_friction(isaac_double: IsaacConfig) -> None:
-    """Three episodes of two steps: masses differ between robots, not between episodes."""
+    """Over three episodes of two steps, masses differ between robots but not between episodes."""
     config = LocomotionConfig(randomisation="robust", episode_steps=2)
     with make_simulator("isaacgym", SimConfig(num_robots=4, isaac=isaac_double)) as simulator:
         task = LocomotionTask(simulator, config, np.random.default_rng(0))

@@ -20,14 +20,14 @@ STEPS = 20
 
 
 def draw(*seeds: Seed, standing: bool = False, steps: int = STEPS, preset: str = "robust") -> Draws:
-    """Episodes of these seeds."""
+    """Draw episodes of these seeds."""
     return draw_episodes(
         LocomotionTask, seeds, np.full(len(seeds), standing), steps, PRESETS[preset]
     )
 
 
 def numbers(draws: Draws, episode: int) -> dict[str, np.ndarray]:
-    """Everything that was drawn for one episode, by name."""
+    """Return all draws of one episode, by name."""
     domain = {f"domain.{name}": getattr(draws.domain, name)[episode] for name in NOMINAL}
     motion = {
         f"motion.{field.name}": getattr(draws.motion, field.name)[episode]
@@ -39,7 +39,7 @@ def numbers(draws: Draws, episode: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("episode", [0, 1, 2])
 def test_an_episode_alone_gets_the_numbers_it_gets_in_a_batch(episode: int) -> None:
-    """To the last bit, so that datasets can be made in parts of any size on any machine."""
+    """The draws are equal to the last bit, so datasets can be made in parts of any size."""
     seeds = ((1, 0, 0), (1, 0, 1), (7, 1, 12))
     batch, alone = numbers(draw(*seeds), episode), numbers(draw(seeds[episode]), 0)
     for name, values in batch.items():
@@ -48,7 +48,7 @@ def test_an_episode_alone_gets_the_numbers_it_gets_in_a_batch(episode: int) -> N
 
 @pytest.mark.parametrize("seed", [(2, 0, 0), (1, 1, 0), (1, 0, 1)])
 def test_another_seed_source_or_number_is_another_episode(seed: Seed) -> None:
-    """In everything that is drawn."""
+    """All draws differ."""
     one, other = (numbers(draw(seed_, steps=500), 0) for seed_ in ((1, 0, 0), seed))
     same = {name for name in one if np.array_equal(one[name], other[name])}
     assert same == {
@@ -57,15 +57,15 @@ def test_another_seed_source_or_number_is_another_episode(seed: Seed) -> None:
     }  # level and at rest in every episode
 
 
-def test_how_an_episode_starts_does_not_change_what_happens_to_it() -> None:
-    """Physics, noise and pushes are those of the seed, standing or dropping in."""
+def test_the_start_does_not_change_the_other_draws() -> None:
+    """Physics, noise and pushes depend only on the seed, for standing and dropped robots."""
     one, other = (numbers(draw((1, 0, 0), standing=standing), 0) for standing in (True, False))
     same = {name for name in one if np.array_equal(one[name], other[name])}
     assert same >= {f"domain.{name}" for name in NOMINAL} | {"bias", "noise", "action", "kick"}
 
 
 def test_shapes_are_steps_by_episodes() -> None:
-    """One more observation than actions: the last one is seen too."""
+    """There is one more observation than actions, for the last state."""
     draws = draw((1, 0, 0), (1, 0, 1), (1, 0, 2))
     assert draws.noise.shape == (STEPS + 1, 3, LAYOUT.size)
     assert draws.action.shape == (STEPS, 3, 12)
@@ -90,14 +90,14 @@ def test_noise_fills_the_amplitude_of_every_term_and_never_exceeds_it() -> None:
 
 
 def test_exploration_is_standard_normal() -> None:
-    """The policy scales it."""
+    """The policy scales the noise."""
     action = draw((1, 0, 0), steps=4000).action
     assert action.mean() == pytest.approx(0.0, abs=6 / np.sqrt(action.size))
     assert action.std() == pytest.approx(1.0, abs=0.02)
 
 
-def test_without_randomisation_nothing_disturbs_but_exploration_stays() -> None:
-    """Nominal physics, perfect sensors, no pushes."""
+def test_without_randomisation_only_exploration_remains() -> None:
+    """Physics are nominal, sensors perfect, and there are no pushes."""
     draws = draw((1, 0, 0), preset="none", steps=200)
     for name, nominal in NOMINAL.items():
         np.testing.assert_array_equal(getattr(draws.domain, name), nominal)
@@ -108,7 +108,7 @@ def test_without_randomisation_nothing_disturbs_but_exploration_stays() -> None:
 
 
 def test_domains_stay_within_the_preset() -> None:
-    """Every parameter of 200 episodes."""
+    """This holds for every parameter of 200 episodes."""
     domain = draw(*((1, 0, number) for number in range(200)), steps=1).domain
     for name, nominal in NOMINAL.items():
         low, high = ROBUST.domain.get(name, (nominal, nominal))
@@ -118,8 +118,8 @@ def test_domains_stay_within_the_preset() -> None:
         assert low == high or len(np.unique(values)) == 200, name
 
 
-def test_what_an_engine_cannot_vary_stays_nominal_and_the_rest_is_as_drawn() -> None:
-    """The same seed is the same robot in both engines, but for what one of them lacks."""
+def test_unsupported_parameters_stay_nominal() -> None:
+    """The same seed gives the same robot in both engines, except for unsupported parameters."""
     seeds, standing = [(1, 0, 0), (1, 0, 1)], np.zeros(2, dtype=bool)
     free = draw_episodes(LocomotionTask, seeds, standing, STEPS, ROBUST)
     fixed = draw_episodes(LocomotionTask, seeds, standing, STEPS, ROBUST, frozenset({"armature"}))
@@ -129,7 +129,7 @@ def test_what_an_engine_cannot_vary_stays_nominal_and_the_rest_is_as_drawn() -> 
 
 
 def test_pushes_come_at_the_presets_rate_and_size() -> None:
-    """Every 4 s on average: 1000 of 200,000 control steps, give or take six deviations."""
+    """Pushes come every 4 s on average: 1000 in 200,000 control steps, within six deviations."""
     kick = draw(*((1, 0, number) for number in range(50)), steps=4000).kick
     pushed = kick.any(axis=-1)
     expected = pushed.size * CONTROL_DT / ROBUST.push_interval
@@ -139,7 +139,7 @@ def test_pushes_come_at_the_presets_rate_and_size() -> None:
 
 
 def test_standing_robots_are_at_rest_on_the_ground_and_the_others_are_not() -> None:
-    """As asked for, episode by episode."""
+    """Each episode has its requested start."""
     seeds, standing = [(1, 0, number) for number in range(8)], np.arange(8) % 4 == 0
     motion = draw_episodes(LocomotionTask, seeds, standing, 1, ROBUST).motion
     height = CONTROL_SETUPS["locomotion"].standing_height
@@ -150,7 +150,7 @@ def test_standing_robots_are_at_rest_on_the_ground_and_the_others_are_not() -> N
 
 
 def test_a_preset_without_noise_draws_the_same_physics() -> None:
-    """Noise is drawn after the physics, so that it can be left out without changing the robot."""
+    """Noise is drawn after the physics, so its absence does not change the robot."""
     quiet = replace(ROBUST, observation_noise=False)
     one, other = (
         draw_episodes(LocomotionTask, [(1, 0, 0)], np.zeros(1, dtype=bool), STEPS, preset)

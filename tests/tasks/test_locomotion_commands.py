@@ -1,4 +1,4 @@
-"""The locomotion task: which commands are drawn, and when."""
+"""The locomotion task: values and times of drawn commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .locomotion import SLICES, Make, still
 
 
 def test_every_command_is_straight_ahead_by_default(make: Make) -> None:
-    """The forward expert is never asked for anything else."""
+    """The forward expert gets no other commands."""
     np.testing.assert_array_equal(make(50).command, np.tile([1.0, 0.0, 0.0], (50, 1)))
 
 
@@ -36,7 +36,7 @@ def test_the_forward_share_of_commands_is_straight_ahead_and_the_rest_fills_its_
 
 
 def test_small_commands_become_zero(make: Make) -> None:
-    """A creep is not worth learning: below a norm of 0.1 the robot is asked to stand still."""
+    """Commands with a norm below 0.1 become zero, because slow motion is not worth learning."""
     ranges: dict[str, Any] = {
         "command_vx": (-0.3, 0.3),
         "command_vy": (-0.1, 0.1),
@@ -48,7 +48,7 @@ def test_small_commands_become_zero(make: Make) -> None:
 
 
 def test_commands_spread_from_straight_ahead(make: Make) -> None:
-    """A tenth of the way, drawn commands are a tenth as far from straight ahead as at the end."""
+    """At a tenth of the way, commands are a tenth as far from straight ahead as at the end."""
     task = make(300, forward_share=0.0, command_vx=(-0.5, 1.0), command_steps=1, early_end=False)
     task.difficulty = 0.1
     task.step(still(task))
@@ -57,9 +57,9 @@ def test_commands_spread_from_straight_ahead(make: Make) -> None:
 
 
 def test_single_commands_keep_one_number(make: Make) -> None:
-    """All but one are zero, each is kept as often.
+    """All numbers but one are zero, and each is kept equally often.
 
-    The whole command is what is left of the draws.
+    The remaining draws are whole commands.
     """
     command = make(600, forward_share=0.0, single_share=1.0).command
     kept = command != 0

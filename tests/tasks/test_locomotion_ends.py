@@ -1,4 +1,4 @@
-"""The locomotion task: falls, time-outs, and what is seen where an episode ends."""
+"""The locomotion task: falls, time-outs, and observations at the end of an episode."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from solo_doi.solo12.state import Motion, feet_in_world
 from solo_doi.tasks.locomotion import NOT_SHANKS, LocomotionTask
 
 from .locomotion import SLICES, Make, lay_on_its_back, random_actions, still
-from .states import SETUP, on_feet, touching
+from .states import SETUP, moment, on_feet, touching
 
 # --- Falls ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("body", BODY_NAMES)
 def test_a_robot_has_fallen_if_anything_but_feet_and_shanks_touches(body: str) -> None:
-    """Base, shoulders and thighs; shanks may touch: the robot can still get up from its knees."""
-    assert LocomotionTask.fallen(touching(body)).tolist() == [not body.endswith("LOWER_LEG")]
+    """Contacts of base, shoulders and thighs count; a robot can get up from its shanks."""
+    assert LocomotionTask.fallen(moment(touching(body))).tolist() == [
+        not body.endswith("LOWER_LEG")
+    ]
 
 
 def test_feet_on_the_ground_are_no_fall() -> None:
-    """They are not among the bodies at all."""
-    assert not LocomotionTask.fallen(on_feet("FL", "FR", "HL", "HR")).any()
+    """Feet are not among the bodies."""
+    assert not LocomotionTask.fallen(moment(on_feet("FL", "FR", "HL", "HR"))).any()
 
 
 def test_the_indices_of_bodies_that_must_not_touch_follow_from_their_names() -> None:
-    """A body more or fewer in the list would shift every index after it."""
+    """A change of the list would shift all following indices."""
     assert NOT_SHANKS.tolist() == [
         i for i, name in enumerate(BODY_NAMES) if "LOWER_LEG" not in name
     ]
@@ -65,7 +67,7 @@ def test_without_early_end_a_fallen_robot_continues(make: Make) -> None:
 
 @pytest.mark.parametrize("early_end", [True, False])
 def test_episodes_time_out_at_their_length(make: Make, early_end: bool) -> None:
-    """Seven steps from age 0, and seven more."""
+    """The time-outs are seven steps after age 0, and seven steps later."""
     task = make(episode_steps=7, early_end=early_end, standing_share=1.0)
     task.age[:] = 0
     timed_out = [task.step(still(task)).timed_out.all() for _ in range(14)]
@@ -73,7 +75,7 @@ def test_episodes_time_out_at_their_length(make: Make, early_end: bool) -> None:
 
 
 def test_each_robot_times_out_at_its_own_age(make: Make) -> None:
-    """One at age 4 of 7 has three steps left."""
+    """A robot at age 4 of 7 has three steps left."""
     task = make(episode_steps=7, standing_share=1.0)
     task.age[:] = 4, 5, 6
     timed_out = np.array([task.step(still(task)).timed_out for _ in range(3)])
@@ -82,7 +84,7 @@ def test_each_robot_times_out_at_its_own_age(make: Make) -> None:
 
 
 def test_where_an_episode_ends_the_final_observation_is_of_the_old_one(make: Make) -> None:
-    """Values bootstrap from where a time-out left the robot; the policy acts on the new episode."""
+    """Values bootstrap from the last state of a time-out; the policy acts on the new episode."""
     task = make(episode_steps=5)
     task.age[:] = 0, 4, 0
     action = random_actions(3, 1)[0]
@@ -103,10 +105,7 @@ def test_where_an_episode_ends_the_final_observation_is_of_the_old_one(make: Mak
 
 
 def test_the_returned_state_is_the_one_before_any_reset(make: Make) -> None:
-    """All of it.
-
-    Feet match joints and base, also in the robot that restarts.
-    """
+    """The state is consistent: feet match joints and base, also for a robot that restarts."""
     task = make(episode_steps=5)
     task.age[:] = 0, 4, 0
     state = task.step(random_actions(3, 1)[0]).state
@@ -118,9 +117,9 @@ def test_the_returned_state_is_the_one_before_any_reset(make: Make) -> None:
 
 
 def test_the_callers_actions_are_left_as_they_are(make: Make) -> None:
-    """Also where an episode ends and the previous action becomes zero.
+    """The previous action becomes zero at the end of an episode, in a copy.
 
-    They may be on their way into a dataset.
+    The caller may write its actions to a dataset.
     """
     task = make(episode_steps=5)
     task.age[:] = 4

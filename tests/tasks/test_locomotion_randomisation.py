@@ -1,4 +1,4 @@
-"""The locomotion task: what a policy sees, and physics that change from episode to episode."""
+"""The locomotion task: observations of a policy, and physics that change between episodes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from solo_doi.tasks.randomisation import PRESETS
 from .locomotion import SLICES, Make, random_actions, still
 
 
-def test_the_observation_is_the_layout_of_the_true_state_when_nothing_is_randomised(
+def test_without_randomisation_the_observation_is_the_true_state(
     make: Make,
 ) -> None:
-    """Without noise and bias the policy sees what is."""
+    """Without noise and bias, the observation is exact."""
     task = make()
     action = random_actions(3, 1)[0]
     step = task.step(action)
@@ -33,17 +33,14 @@ def test_the_observation_is_the_layout_of_the_true_state_when_nothing_is_randomi
 
 @pytest.fixture
 def biased(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Name of a preset with sensor bias but neither noise nor pushes.
-
-    What is left is the bias alone.
-    """
+    """Register a preset with sensor bias but neither noise nor pushes; return its name."""
     quiet = replace(PRESETS["robust"], observation_noise=False, push_interval=float("inf"))
     monkeypatch.setitem(PRESETS, "biased", quiet)
     return "biased"
 
 
 def sensor_error(task: LocomotionTask) -> np.ndarray:
-    """Observation minus the true values."""
+    """Return the observation minus the true values."""
     inputs = Inputs(
         motion=task.simulator.state(), previous_action=task.previous_action, command=task.command
     )
@@ -53,7 +50,7 @@ def sensor_error(task: LocomotionTask) -> np.ndarray:
 def test_sensor_bias_is_constant_within_an_episode_and_new_in_the_next(
     make: Make, biased: str
 ) -> None:
-    """A badly mounted IMU does not remount itself while the robot walks."""
+    """A misaligned IMU stays misaligned during a walk."""
     task = make(randomisation=biased, episode_steps=6, early_end=False, standing_share=1.0)
     first = sensor_error(task)
     assert first[:, SLICES["gravity"]].all()
@@ -66,7 +63,7 @@ def test_sensor_bias_is_constant_within_an_episode_and_new_in_the_next(
 
 
 def test_noise_is_new_at_every_look_where_the_preset_has_it(make: Make) -> None:
-    """Twice the same state gives two observations with `paper`, the same one with `none`."""
+    """The same state gives two observations with `paper`, and equal ones with `none`."""
     noisy, clean = make(randomisation="paper"), make(randomisation="none")
     assert (noisy.observe() != noisy.observe())[:, SLICES["linear_velocity"]].all()
     np.testing.assert_array_equal(clean.observe(), clean.observe())
@@ -86,9 +83,9 @@ def test_a_new_episode_is_in_new_physics_and_the_others_keep_theirs(make: Make) 
 def test_pushes_come_at_random_with_the_presets_mean_interval_and_size(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten steps between pushes.
+    """The mean interval is ten steps.
 
-    50 robots get 100 in 20 steps, within five standard deviations of 9.5.
+    50 robots get 100 pushes in 20 steps, within five standard deviations of 9.5.
     """
     monkeypatch.setitem(PRESETS, "rough", replace(PRESETS["none"], push_interval=10 * CONTROL_DT))
     task = make(50, randomisation="rough", early_end=False)
@@ -107,7 +104,7 @@ def test_pushes_come_at_random_with_the_presets_mean_interval_and_size(
 def test_no_robot_is_pushed_without_randomisation(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An infinite interval means never."""
+    """An infinite interval means no pushes."""
     task = make()
     monkeypatch.setattr(task.simulator, "kick", lambda *arguments: pytest.fail("pushed"))
     for _ in range(20):
@@ -115,6 +112,6 @@ def test_no_robot_is_pushed_without_randomisation(
 
 
 def test_an_unknown_preset_is_refused(make: Make) -> None:
-    """Before anything is simulated."""
+    """The error comes before the simulation."""
     with pytest.raises(UnknownNameError, match="paper"):
         make(randomisation="papers")

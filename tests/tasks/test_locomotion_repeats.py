@@ -1,4 +1,4 @@
-"""The locomotion task: the same seed, or what was saved, gives the same episodes bit by bit."""
+"""The locomotion task: equal seeds and saved states give equal episodes, to the last bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .locomotion import Make, differences, random_actions
 
 
 def test_the_same_seed_gives_the_same_episodes(make: Make) -> None:
-    """Bit for bit over 30 stumbling steps in which episodes end; another seed gives others."""
+    """Over 30 stumbling steps with ends of episodes, all bits are equal; another seed differs."""
     options = {
         "randomisation": "robust",
         "episode_steps": 20,
@@ -27,10 +27,10 @@ def test_the_same_seed_gives_the_same_episodes(make: Make) -> None:
     assert ended >= 4
 
 
-def test_a_task_continues_from_what_it_saved(make: Make) -> None:
-    """Ten steps, save, ten steps.
+def test_a_task_continues_from_its_saved_state(make: Make) -> None:
+    """A task takes ten steps, saves and takes ten more.
 
-    Another task that loads the save takes the same ten steps, bit for bit.
+    Another task that loads the state takes the same ten steps, to the last bit.
     """
     options = {
         "randomisation": "robust",
@@ -57,7 +57,7 @@ def test_a_task_continues_from_what_it_saved(make: Make) -> None:
 
 
 def test_a_saved_state_does_not_change_while_the_task_continues(make: Make) -> None:
-    """It also stays when another task loads it and continues."""
+    """It also stays unchanged when another task loads it and continues."""
     task = make(randomisation="robust", episode_steps=6)
     saved = task.save()
     copy = {name: value.copy() for name, value in saved.items()}

@@ -1,4 +1,4 @@
-"""The locomotion task: features of a state and what it earns."""
+"""The locomotion task: features and rewards of a state."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import RobotState, standing
 from solo_doi.tasks import rewards
+from solo_doi.tasks.features import MOTION, POSTURE
 from solo_doi.tasks.locomotion import LocomotionTask
 from solo_doi.tasks.task import PreviousStep
 
 from .locomotion import Make, still
-from .states import SETUP, on_feet, standing_state
+from .states import SETUP, moment, on_feet, previous, standing_state
 
 
 def test_features_are_base_and_feet_in_the_documented_order() -> None:
@@ -25,7 +26,7 @@ def test_features_are_base_and_feet_in_the_documented_order() -> None:
         angular_velocity_b=np.array([[4.0, 5.0, 6.0]]),
         foot_velocity_w=np.array([[[0, 0, 7.0], [0, 0, 8.0], [0, 0, 9.0], [0, 0, 10.0]]]),
     )
-    assert LocomotionTask.feature_names == (
+    assert MOTION.names == (
         "vz",
         "roll_rate",
         "pitch_rate",
@@ -34,24 +35,39 @@ def test_features_are_base_and_feet_in_the_documented_order() -> None:
         "vz_HL",
         "vz_HR",
     )
-    np.testing.assert_array_equal(LocomotionTask.features(state), [[3, 4, 5, 7, 8, 9, 10]])
+    np.testing.assert_array_equal(MOTION.compute(state), [[3, 4, 5, 7, 8, 9, 10]])
+
+
+def test_posture_features_are_visible_averages() -> None:
+    """Height, pitch, and mean height and vertical speed of the feet, computed by hand."""
+    feet = np.zeros((1, 4, 3))
+    feet[0, :, 2] = 0.02, 0.02, 0.06, 0.06
+    velocity = np.zeros((1, 4, 3))
+    velocity[0, :, 2] = 1.0, -1.0, 0.0, 2.0
+    state = standing_state(
+        base_position_w=np.array([[3.0, 4.0, 0.22]]),
+        base_quaternion=from_rpy(0.0, np.arcsin(0.1), 0.5)[None],
+        foot_position_w=feet,
+        foot_velocity_w=velocity,
+    )
+    assert POSTURE.names == ("height", "gravity_x", "foot_height", "foot_speed")
+    assert len(POSTURE.units) == len(POSTURE.names)
+    np.testing.assert_allclose(POSTURE.compute(state), [[0.22, 0.1, 0.04, 1.0]], rtol=1e-6)
 
 
 def perfect() -> tuple[RobotState, PreviousStep]:
-    """A robot that stands as well as one can, and the step before, which was the same."""
+    """Return a robot in a perfect stance, and an equal previous step."""
     position_w = np.array([[0.0, 0.0, 0.25]])
     foot_position_w = standing_state().foot_position_w
-    foot_position_w[..., 2] = 0.04  # where `stand_still` wants them
+    foot_position_w[..., 2] = 0.04  # the height that `stand_still` prefers
     state = standing_state(base_position_w=position_w, foot_position_w=foot_position_w)
-    return state, PreviousStep(np.zeros((1, 12)), foot_position_w, state.foot_contact)
+    return state, previous(state)
 
 
 def test_perfect_standing_earns_one_in_both_groups() -> None:
     """Every term is one, and so is their product."""
     state, before = perfect()
-    np.testing.assert_allclose(
-        LocomotionTask.rewards(state, before.target, before, np.zeros((1, 3))), [[1.0, 1.0]]
-    )
+    np.testing.assert_allclose(LocomotionTask.rewards(moment(state, before=before)), [[1.0, 1.0]])
 
 
 TORQUE, TURN = np.zeros((1, 12)), np.zeros((1, 12))
@@ -92,26 +108,28 @@ ONE_FOOT = np.array([[[0, 0, 10.0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]])
 def test_each_term_is_a_factor_of_its_group(
     change: dict[str, np.ndarray], target: np.ndarray, regular: float, task: float
 ) -> None:
-    """One thing is off at a time: one group has that term's value, the other stays one."""
+    """With one error at a time, one group has that term's value, the other stays one."""
     state, before = perfect()
-    reward = LocomotionTask.rewards(replace(state, **change), target, before, np.zeros((1, 3)))
+    changed = moment(replace(state, **change), before=before, target=target)
+    reward = LocomotionTask.rewards(changed)
     np.testing.assert_allclose(reward, [[regular, task]])
 
 
 def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
-    """The same stance on all fours.
+    """The robot stands on four feet.
 
-    Nothing lost when standing is asked, the trot's factor at 1 m/s forward.
+    With a standing command the reward is one; at 1 m/s forward the trot's factor applies.
     """
     state, before = perfect()
     state = replace(state, foot_force_w=on_feet("FL", "FR", "HL", "HR").foot_force_w)
     before = replace(before, foot_contact=state.foot_contact)
     standing_reward, moving_reward = (
         LocomotionTask.rewards(
-            replace(state, linear_velocity_b=np.array([velocity])),
-            before.target,
-            before,
-            np.array([velocity]),
+            moment(
+                replace(state, linear_velocity_b=np.array([velocity])),
+                np.array([velocity]),
+                before,
+            )
         )
         for velocity in ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
     )
@@ -120,9 +138,9 @@ def test_the_trot_counts_for_the_task_and_only_on_the_move() -> None:
 
 
 def test_rewards_are_in_range_and_ordered_by_group(make: Make) -> None:
-    """A robot that moves as commanded earns more for the task than one that stands.
+    """A robot that moves as commanded has a higher task reward than one that stands.
 
-    Jerking costs regularity.
+    Jerking lowers regularity.
     """
     task = make()
     assert LocomotionTask.reward_groups == ("regular", "task")

@@ -1,4 +1,4 @@
-"""The locomotion task: how episodes start."""
+"""The locomotion task: initial states of episodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .states import SETUP
 
 
 def test_standing_starts_are_as_the_controller_leaves_the_robot() -> None:
-    """At rest, at standing height, level, joints within 0.05 rad of the default pose."""
+    """The robot is at rest, at standing height, level, with joints within 0.05 rad of the pose."""
     motion = LocomotionTask.initial_motion(500, 1.0, np.random.default_rng(0))
     expected = standing(SETUP, 500)
     for name in (
@@ -28,7 +28,7 @@ def test_standing_starts_are_as_the_controller_leaves_the_robot() -> None:
 
 
 def test_other_starts_drop_in_moving() -> None:
-    """Within 0.1 m above the ground, 0.5 m/s, 0.5 rad/s and 0.05 + 0.15 rad per joint."""
+    """The bounds are 0.1 m above the ground, 0.5 m/s, 0.5 rad/s and 0.05 + 0.15 rad per joint."""
     motion = LocomotionTask.initial_motion(500, 0.0, np.random.default_rng(0))
     above = motion.base_position_w[:, 2] - SETUP.standing_height
     assert 0 <= above.min() < 0.001
@@ -48,10 +48,10 @@ def test_the_standing_share_of_episodes_starts_standing() -> None:
     np.testing.assert_array_equal(at_rest, motion.base_position_w[:, 2] == SETUP.standing_height)
 
 
-def test_a_standing_robot_stays_up_when_the_policy_does_nothing(make: Make) -> None:
+def test_a_standing_robot_stays_up_with_zero_actions(make: Make) -> None:
     """The motors hold the default pose from the first step on.
 
-    Half a second later it still stands.
+    The robot still stands half a second later.
     """
     task = make(standing_share=1.0)
     for _ in range(25):
@@ -61,7 +61,7 @@ def test_a_standing_robot_stays_up_when_the_policy_does_nothing(make: Make) -> N
 
 
 def test_first_episodes_have_random_ages_where_falls_end_them(make: Make) -> None:
-    """Or all robots of a training run would time out in the same step."""
+    """Otherwise all robots of a training run would time out in the same step."""
     age = make(100, episode_steps=50).age
     assert 0 <= age.min() < 10
     assert 40 < age.max() < 50

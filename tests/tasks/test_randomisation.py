@@ -1,4 +1,4 @@
-"""Draws of every episode."""
+"""Random draws of every episode."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_draws_stay_within_their_ranges_and_fill_them(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", ["paper", "robust"])
 def test_parameters_are_drawn_independently(preset: str) -> None:
-    """No robot is slippery because it is heavy.
+    """For example, mass and friction are independent.
 
     Correlations of 4000 draws stay below 6 / sqrt(4000).
     """
@@ -37,7 +37,7 @@ def test_parameters_are_drawn_independently(preset: str) -> None:
 
 
 def test_none_is_the_nominal_robot_with_perfect_sensors() -> None:
-    """The preset for pictures and comparisons."""
+    """The preset is for pictures and comparisons."""
     preset, rng = PRESETS["none"], np.random.default_rng(0)
     domain = preset.draw_domain(5, rng)
     for name, nominal in NOMINAL.items():
@@ -47,10 +47,10 @@ def test_none_is_the_nominal_robot_with_perfect_sensors() -> None:
     assert preset.push_interval == float("inf")
 
 
-def test_paper_is_what_the_paper_states() -> None:
+def test_paper_has_the_values_of_the_paper() -> None:
     """Friction 0.5 to 1.5, base mass +-0.5 kg, lag 15 ms, noise, pushes of 0.5 m/s every 15 s.
 
-    Nothing else.
+    Other parameters are nominal.
     """
     preset = PRESETS["paper"]
     assert preset.domain == {"friction": (0.5, 1.5), "added_mass": (-0.5, 0.5)}
@@ -60,8 +60,8 @@ def test_paper_is_what_the_paper_states() -> None:
     assert not preset.sensor_bias
 
 
-def test_robust_contains_the_paper_and_what_transfer_needs() -> None:
-    """Rotor inertia, gains, lag and sensor errors, in ranges that a real Solo12 lies in."""
+def test_robust_contains_the_paper_and_the_transfer_parameters() -> None:
+    """Rotor inertia, gains, lag and sensor errors vary in ranges that include a real Solo12."""
     preset = PRESETS["robust"]
     assert PRESETS["paper"].domain.items() <= preset.domain.items()
     assert preset.domain["armature"] == (0.0, 1e-3)
@@ -73,7 +73,7 @@ def test_robust_contains_the_paper_and_what_transfer_needs() -> None:
 
 
 def test_fields_that_an_engine_cannot_vary_stay_nominal_and_the_others_are_as_drawn() -> None:
-    """The same seed gives the same robots in both engines, but for what one of them lacks."""
+    """The same seed gives the same robots in both engines, except for unsupported parameters."""
     free, fixed = (
         PRESETS["robust"].draw_domain(50, np.random.default_rng(1), fixed=fields)
         for fields in (frozenset(), frozenset({"armature", "motor_lag"}))
@@ -85,9 +85,9 @@ def test_fields_that_an_engine_cannot_vary_stay_nominal_and_the_others_are_as_dr
 
 
 def test_bias_falls_on_the_named_terms_only_within_their_bounds() -> None:
-    """Commands and previous actions are known exactly.
+    """Commands and previous actions are exact.
 
-    Joint velocities are not biased in any preset.
+    Joint velocities have no bias in any preset.
     """
     preset = PRESETS["robust"]
     bias = preset.draw_bias(DRAWS, LAYOUT, np.random.default_rng(0))
@@ -101,7 +101,7 @@ def test_bias_falls_on_the_named_terms_only_within_their_bounds() -> None:
 
 
 def test_biases_of_a_robot_differ_between_axes() -> None:
-    """An IMU mounted askew is not tilted by the same angle about both axes."""
+    """A misaligned IMU has different tilts about both axes."""
     bias = PRESETS["robust"].draw_bias(1, LAYOUT, np.random.default_rng(0))[
         0, LAYOUT.slices["gravity"]
     ]
@@ -109,7 +109,7 @@ def test_biases_of_a_robot_differ_between_axes() -> None:
 
 
 def test_the_same_seed_draws_the_same_robots() -> None:
-    """Every trajectory can be made again from its seed."""
+    """The seed reproduces a trajectory."""
     one, same, other = (
         PRESETS["robust"].draw_domain(9, np.random.default_rng(seed)) for seed in (3, 3, 4)
     )
@@ -118,6 +118,6 @@ def test_the_same_seed_draws_the_same_robots() -> None:
 
 
 def test_an_unknown_preset_names_the_nearest_one() -> None:
-    """A typing error costs one second, not one run."""
+    """A misspelt name must not start a run."""
     with pytest.raises(UnknownNameError, match="Did you mean 'robust'"):
         randomisation("robusst")

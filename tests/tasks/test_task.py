@@ -1,4 +1,4 @@
-"""The task step, with random numbers drawn live or given beforehand."""
+"""The task step, with random numbers that are drawn live or given beforehand."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from solo_doi.tasks.randomisation import PRESETS
 from solo_doi.tasks.randomness import GivenEpisodes
 
 from .locomotion import Make, random_actions, still
+from .states import moment
 
 COMMAND = np.array([0.5, 0.0, 0.2])
 STEPS = 8
 
 
 def draws(preset: str = "robust") -> Draws:
-    """Two episodes, the second from the standing pose."""
+    """Draw two episodes, the second from the standing pose."""
     seeds = [(1, 0, 0), (1, 0, 1)]
     standing = np.array([False, True])
     return draw_episodes(LocomotionTask, seeds, standing, STEPS, PRESETS[preset])
 
 
 def given(drawn: Draws) -> GivenEpisodes:
-    """Random numbers for a task that repeats drawn episodes."""
+    """Return random numbers for a task that repeats drawn episodes."""
     return GivenEpisodes(drawn, COMMAND, LocomotionTask.layout)
 
 
 def test_an_unknown_task_is_refused_with_the_known_names() -> None:
-    """The message lists what could have been meant."""
     with pytest.raises(UnknownNameError, match="locomotion"):
         task_type("locomotive")
 
@@ -52,7 +52,7 @@ def test_given_episodes_start_as_drawn() -> None:
 
 
 def test_given_episodes_never_restart() -> None:
-    """Not after a fall or a time-out: flags are set, but observations continue."""
+    """After a fall or a time-out, flags are set, but observations continue."""
     config = LocomotionConfig(episode_steps=3, command_steps=2)
     with make_simulator("mujoco", SimConfig(num_robots=2)) as simulator:
         task = make_task("locomotion", simulator, given(draws()), config)
@@ -94,4 +94,4 @@ def test_the_score_is_for_the_command_that_was_followed(make: Make) -> None:
     before = task.command.copy()
     step = task.step(still(task))
     assert (task.command != before).any()
-    np.testing.assert_array_equal(step.score, task.score(step.state, before))
+    np.testing.assert_array_equal(step.score, task.score(moment(step.state, before)))
