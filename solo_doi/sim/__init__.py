@@ -10,7 +10,8 @@ from .domain import Domain
 from .input_checks import SimulationError
 from .isaac_config import IsaacConfig
 from .simulator import SimConfig, Simulator
-from .terrain import Terrain, make_terrain
+from .terrain import Terrain
+from .warp_config import WarpConfig
 
 __all__ = [
     "SIMULATORS",
@@ -20,19 +21,25 @@ __all__ = [
     "SimulationError",
     "Simulator",
     "Terrain",
+    "WarpConfig",
     "make_simulator",
-    "make_terrain",
 ]
 
 SIMULATORS = {
     "mujoco": "mujoco.mujoco_simulator.MujocoSimulator",
     "bullet": "bullet.bullet_simulator.BulletSimulator",
     "isaac": "isaac.isaac_simulator.IsaacSimulator",
+    "warp": "warp.warp_simulator.WarpSimulator",
 }
 """Class of each simulator, by name, below `solo_doi.sim`."""
 ALIASES = {"pybullet": "bullet", "isaacgym": "isaac"}
 """Names on command lines and in recipes."""
-REMEDIES = {"mujoco": "Run: pip install 'mujoco>=4'"}
+_WARP_REMEDY = "Run: pip install 'solo-doi[gpu]'"
+REMEDIES = {
+    "mujoco": "Run: pip install 'mujoco>=4'",
+    "mujoco_warp": _WARP_REMEDY,
+    "warp": _WARP_REMEDY,
+}
 
 
 def make_simulator(name: str, config: SimConfig, terrain: Terrain | None = None) -> Simulator:

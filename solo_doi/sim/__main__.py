@@ -17,26 +17,28 @@ from solo_doi.solo12.constants import CONTROL_DT, CONTROL_SETUPS, JOINT_NAMES, A
 
 from . import SimConfig, make_simulator
 
-STANDING = CONTROL_SETUPS["locomotion"].default_pose
-SQUATTING = symmetric_pose(0.05, 0.9, -2.0)
-DURATION = 5.0
+STANDING_POSE = CONTROL_SETUPS["locomotion"].default_pose
+SQUATTING_POSE = symmetric_pose(0.05, 0.9, -2.0)
+RECORDING_SECONDS = 5.0
 """Length of a recording [s]: two squats after a second of standing."""
-PERIOD = 2.0
+SQUAT_SECONDS = 2.0
 """Time of one squat [s]."""
-SETTLED = 1.0
+STANDING_SECONDS = 1.0
 """Time of standing before the first squat [s]."""
 UNITS = {"height": "m", "joints": "rad", "torque": "N m", "force": "N", "speed": "m/s"}
 KNEE = JOINT_NAMES.index("FL_KFE")
-Recording = dict[str, Array]
+SquatRecording = dict[str, Array]
 
 
-def squat(engine: str) -> Recording:
+def squat(engine: str) -> SquatRecording:
     """Record one robot that stands, then squats twice; every quantity (steps, ...)."""
     rows: dict[str, list[Any]] = {name: [] for name in UNITS}
     with make_simulator(engine, SimConfig()) as simulator:
-        for time in np.arange(0, DURATION, CONTROL_DT):
-            depth = 0.5 - 0.5 * np.cos(2 * np.pi * max(time - SETTLED, 0.0) / PERIOD)
-            state = simulator.step((STANDING + depth * (SQUATTING - STANDING))[None])
+        for time in np.arange(0, RECORDING_SECONDS, CONTROL_DT):
+            depth = 0.5 - 0.5 * np.cos(
+                2 * np.pi * max(time - STANDING_SECONDS, 0.0) / SQUAT_SECONDS
+            )
+            state = simulator.step((STANDING_POSE + depth * (SQUATTING_POSE - STANDING_POSE))[None])
             rows["height"].append(state.base_position_w[0, 2])
             rows["joints"].append(state.joint_position[0])
             rows["torque"].append(state.torque[0])
@@ -45,15 +47,15 @@ def squat(engine: str) -> Recording:
     return {name: np.array(values) for name, values in rows.items()}
 
 
-def difference_table(recordings: dict[str, Recording]) -> Table:
+def difference_table(recordings: dict[str, SquatRecording]) -> Table:
     """Return the ranges in each simulator and the largest difference after settling."""
-    table = Table(title=f"Two squats, {SETTLED:.0f} s to {DURATION:.0f} s")
+    table = Table(title=f"Two squats, {STANDING_SECONDS:.0f} s to {RECORDING_SECONDS:.0f} s")
     table.add_column("quantity")
     for engine in recordings:
         table.add_column(engine, justify="right")
     if len(recordings) > 1:
         table.add_column("largest difference", justify="right")
-    first = round(SETTLED / CONTROL_DT)
+    first = round(STANDING_SECONDS / CONTROL_DT)
     for name, unit in UNITS.items():
         reference, *others = (recording[name][first:] for recording in recordings.values())
         ranges = [_range(reference)]
@@ -69,7 +71,7 @@ def _range(values: np.ndarray) -> str:
     return f"{values.min():.3f} to {values.max():.3f}"
 
 
-def draw(recordings: dict[str, Recording], path: Path) -> None:
+def draw(recordings: dict[str, SquatRecording], path: Path) -> None:
     """Draw base height and knee torque over time."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     height, torque = figure.subplots(2, sharex=True)

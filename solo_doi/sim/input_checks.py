@@ -11,6 +11,17 @@ from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array
 from solo_doi.solo12.limits import MECHANICAL_POSITION
 from solo_doi.solo12.state import Motion
 
+MOTION_SHAPES = {
+    "base_position_w": (3,),
+    "base_quaternion": (4,),
+    "linear_velocity_b": (3,),
+    "angular_velocity_b": (3,),
+    "joint_position": (NUM_JOINTS,),
+    "joint_velocity": (NUM_JOINTS,),
+}
+STOP_SLACK = 0.1
+"""Accepted overshoot of a joint beyond its mechanical end, as simulated stops are soft [rad]."""
+
 
 class SimulationError(SoloError):
     """The physics failed, or its inputs are not usable."""
@@ -50,3 +61,16 @@ def check_joints(name: str, values: Array, robots: np.ndarray, slack: float = 0.
             f"{values[row, joint]:.3f} rad, expected within +-{MECHANICAL_POSITION[joint]:.3f}: "
             "clamp it, as `solo12.action.joint_target` does."
         )
+
+
+def check_motion(motion: Motion, robots: np.ndarray) -> None:
+    """Raise unless robots can start in a motion: shapes, finite numbers, attitude and joints."""
+    for name, shape in MOTION_SHAPES.items():
+        check_array(name, getattr(motion, name), (len(robots), *shape), robots)
+    norm = np.linalg.norm(motion.base_quaternion, axis=-1)
+    if (abs(norm - 1) > 1e-3).any():
+        robot = np.argmax(abs(norm - 1))
+        raise SimulationError(
+            f"base_quaternion of robot {robots[robot]} has norm {norm[robot]}, expected 1."
+        )
+    check_joints("joint_position", motion.joint_position, robots, slack=STOP_SLACK)

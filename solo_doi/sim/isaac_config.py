@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from solo_doi.common.errors import SoloError
+from solo_doi.common.errors import ALL_CHECKS, SoloError
 
 PYTHON_VARIABLE = "SOLO_ISAAC_PYTHON"
 """Environment variable with the interpreter's path."""
@@ -47,6 +47,6 @@ def find_isaac(worker: Path, python: Path | None = None) -> IsaacConfig:
         raise SoloError(
             "Isaac Gym runs in a separate Python 3.8: name it with --isaac-python or "
             f"{PYTHON_VARIABLE}, such as ~/miniconda3/envs/isaac/bin/python. "
-            "Without a GPU for it, use --sim mujoco."
+            f"Without a GPU for it, use --sim mujoco. ({ALL_CHECKS})"
         )
     return IsaacConfig(python=python.expanduser(), worker=worker)

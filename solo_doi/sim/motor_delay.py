@@ -19,14 +19,14 @@ class TargetDelay:
         self._depth = 1 + int(np.ceil(round(longest_lag / physics_dt) / decimation))
         self.history = np.zeros((num_robots, self._depth, NUM_JOINTS))  # newest first
         # Index into the history for each physics step.
-        self._age = np.zeros((num_robots, decimation), dtype=np.intp)
+        self.ages = np.zeros((num_robots, decimation), dtype=np.intp)
         self._robots = np.arange(num_robots)[:, None]
 
     def set_lag(self, robots: np.ndarray, lag: Array) -> None:
         """Set the lag of some robots [s], rounded to physics steps."""
         steps = np.rint(lag / self._physics_dt).astype(np.intp)[:, None]
         # A target given j control steps ago acts from physics step lag - j * decimation on.
-        self._age[robots] = np.maximum(
+        self.ages[robots] = np.maximum(
             0, -((np.arange(self._decimation) - steps) // self._decimation)
         )
 
@@ -38,4 +38,12 @@ class TargetDelay:
         """Add a control step's target; return those of its physics steps, (N, decimation, 12)."""
         self.history[:, 1:] = self.history[:, :-1]
         self.history[:, 0] = target
-        return self.history[self._robots, self._age]
+        return self.history[self._robots, self.ages]
+
+    def save(self) -> Array:
+        """Return old targets, newest first, (N, depth, 12)."""
+        return self.history.copy()
+
+    def load(self, history: Array) -> None:
+        """Continue from the result of `save`."""
+        self.history[:] = history

@@ -18,26 +18,16 @@ from solo_doi.solo12.constants import (
     PHYSICS_DT,
     Array,
 )
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
+from solo_doi.solo12.observation import scan_points
 from solo_doi.solo12.state import Motion, RobotState, feet_in_world
 
 from .domain import PLAUSIBLE, Domain
-from .input_checks import SimulationError, check_array, check_joints
+from .input_checks import check_array, check_joints, check_motion
 from .isaac_config import IsaacConfig
 from .motor_delay import TargetDelay
 from .terrain import Terrain
-
-MOTION_SHAPES = {
-    "base_position_w": (3,),
-    "base_quaternion": (4,),
-    "linear_velocity_b": (3,),
-    "angular_velocity_b": (3,),
-    "joint_position": (NUM_JOINTS,),
-    "joint_velocity": (NUM_JOINTS,),
-}
-
-STOP_SLACK = 0.1
-"""Accepted overshoot of a joint beyond its mechanical end, as simulated stops are soft [rad]."""
+from .warp_config import WarpConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +40,7 @@ class SimConfig:
     """Position gain of the joint controller [N m/rad]."""
     kd: float = CONTROL_SETUPS["locomotion"].kd
     """Velocity gain of the joint controller [N m s/rad]."""
-    torque_limit: float = TRAINING.torque
+    torque_limit: float = TRAINING_LIMITS.torque
     """Largest joint torque [N m]."""
     physics_dt: float = PHYSICS_DT
     """Physics step; the joint controller runs at this rate [s]."""
@@ -60,6 +50,8 @@ class SimConfig:
     """Threads that step robots (MuJoCo); 0: one per core."""
     isaac: IsaacConfig | None = None
     """Location and device of Isaac Gym; not needed by other simulators."""
+    warp: WarpConfig | None = None
+    """Device and limits of MuJoCo Warp; by default those of the environment."""
 
     @property
     def control_dt(self) -> float:
@@ -98,17 +90,17 @@ class Simulator(ABC):
             )
         self.domain = Domain.nominal(config.num_robots)
         self._has_stepped = False
-        self._delay = TargetDelay(
-            config.num_robots,
-            config.physics_dt,
-            config.decimation,
-            longest_lag=PLAUSIBLE["motor_lag"][1],
-        )
+        self._delay = self._make_delay(PLAUSIBLE["motor_lag"][1])
 
     @property
     def num_robots(self) -> int:
         """Number of simulated robots."""
         return self.config.num_robots
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Device and settings of the engine, for records of what it made."""
+        return {}
 
     def set_domain(self, domain: Domain, robots: Sequence[int] | np.ndarray | None = None) -> None:
         """Set the physics of some robots (default: all), from their next reset or step on."""
@@ -132,10 +124,32 @@ class Simulator(ABC):
         self._delay.set_lag(robots, domain.motor_lag)
         self._apply_domain(robots, domain)
 
+    def set_terrain(
+        self, terrain: Terrain, robots: Sequence[int] | np.ndarray | None = None
+    ) -> None:
+        """Move and raise the boxes of some robots (default: all), from their next reset on.
+
+        Side lengths stay as they were made: engines cannot resize solids.
+        """
+        robots = self._robots(robots)
+        current = self.terrain[robots]
+        if terrain.size.shape != current.size.shape:
+            raise SoloError(
+                f"The terrain has {terrain.num_boxes} boxes for {terrain.num_robots} robots, "
+                f"expected {current.num_boxes} for {len(robots)}, as the simulator was made."
+            )
+        if (terrain.size[..., :2] != current.size[..., :2]).any():
+            robot, box, _ = np.argwhere(terrain.size[..., :2] != current.size[..., :2])[0]
+            raise SoloError(
+                f"Box {box} of robot {robots[robot]} has sides {current.size[robot, box, :2]} and "
+                f"is to get {terrain.size[robot, box, :2]}: only place and height can change."
+            )
+        self.terrain = self.terrain.replaced(robots, terrain)
+
     def possible_domain(
         self, domain: Domain, robots: Sequence[int] | np.ndarray | None = None
     ) -> Domain:
-        """Return `domain` with fields that can no longer change as these robots have them."""
+        """Return `domain`, with present values in the fields that these robots cannot change."""
         if not self._has_stepped or not self.constant_domain:
             return domain
         current = self.domain[self._robots(robots)]
@@ -155,15 +169,7 @@ class Simulator(ABC):
         Contact forces and torques read zero until the next step.
         """
         robots = self._robots(robots)
-        for name, shape in MOTION_SHAPES.items():
-            check_array(name, getattr(motion, name), (len(robots), *shape), robots)
-        norm = np.linalg.norm(motion.base_quaternion, axis=-1)
-        if (abs(norm - 1) > 1e-3).any():
-            robot = np.argmax(abs(norm - 1))
-            raise SimulationError(
-                f"base_quaternion of robot {robots[robot]} has norm {norm[robot]}, expected 1."
-            )
-        check_joints("joint_position", motion.joint_position, robots, slack=STOP_SLACK)
+        check_motion(motion, robots)
         if target is not None:
             check_array("target", target, (len(robots), NUM_JOINTS), robots)
             check_joints("target", target, robots)
@@ -184,6 +190,14 @@ class Simulator(ABC):
         self._step(self._delay.push(target), push_w)
         return self.state()
 
+    def height_scan(self, motion: Motion) -> Array:
+        """Return the ground height at `scan_points` around all robots, (N, 121) [m].
+
+        `motion` is the present one, as `step`, `reset` or `state` returned it. An engine on a
+        device computes the scan there, from its own state.
+        """
+        return self.terrain.height(scan_points(motion.base_position_w, motion.base_quaternion))
+
     def kick(self, robots: Sequence[int] | np.ndarray, linear_w: Array, angular_b: Array) -> None:
         """Change the base velocities of some robots instantly [m/s, rad/s]."""
         robots = self._robots(robots)
@@ -196,7 +210,10 @@ class Simulator(ABC):
         saved = {}
         for field in fields(self.domain):
             saved[f"domain.{field.name}"] = getattr(self.domain, field.name)
-        saved["delay"] = self._delay.history.copy()
+        saved["delay"] = self._delay.save()
+        if self.terrain.num_boxes:
+            saved["terrain.centre"] = self.terrain.centre.copy()
+            saved["terrain.size"] = self.terrain.size.copy()
         return saved | self._save()
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
@@ -204,8 +221,15 @@ class Simulator(ABC):
         self.set_domain(
             Domain(**{field.name: saved[f"domain.{field.name}"] for field in fields(Domain)})
         )
-        self._delay.history[:] = saved["delay"]
+        self._delay.load(saved["delay"])
+        if self.terrain.num_boxes:
+            self.set_terrain(Terrain(saved["terrain.centre"], saved["terrain.size"]))
         self._load(saved)
+
+    def _make_delay(self, longest_lag: float) -> TargetDelay:
+        """Return the motors' delay line; an engine may delay targets on its device."""
+        config = self.config
+        return TargetDelay(config.num_robots, config.physics_dt, config.decimation, longest_lag)
 
     def _save(self) -> dict[str, np.ndarray]:
         raise SoloError(
@@ -262,7 +286,8 @@ class Simulator(ABC):
     def _apply_domain(self, robots: np.ndarray, domain: Domain) -> None: ...
 
     @abstractmethod
-    def _reset(self, robots: np.ndarray, motion: Motion) -> None: ...
+    def _reset(self, robots: np.ndarray, motion: Motion) -> None:
+        """Place these robots, and their boxes as `self.terrain` has them."""
 
     @abstractmethod
     def _step(self, schedule: Array, push_w: Array | None) -> None:

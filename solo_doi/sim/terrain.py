@@ -1,4 +1,4 @@
-"""Ground: flat, or with upright boxes that differ from robot to robot."""
+"""Ground: flat, or with upright boxes that differ from robot to robot and between episodes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Self
 
 import numpy as np
 
-from solo_doi.common.errors import SoloError, UnknownNameError
+from solo_doi.common.errors import SoloError
 from solo_doi.solo12.constants import Array
 
-# [DOMiNiC] "boxes" tiles: five per robot, sides 0.8 to 2 m, up to 0.245 m high.
-BOXES_PER_ROBOT = 5
-BOX_SIDE = (0.8, 2.0)
-BOX_HEIGHT = (0.05, 0.245)
-BOX_PLACE = (1.9, 4.0)
-"""Distance from a robot's start to the centre of a box [m].
-At 1.9 m, the corner of a 2 m box on the diagonal is 0.34 m away in x and y; feet reach 0.3 m."""
+SOLID_HEIGHT = 1.0
+"""Height of the solid of every box [m]. Its lower part is below the ground, so that engines that
+cannot resize a solid change the height of a box by its place alone."""
+FAR_AWAY = 50.0
+"""Coordinate x of the centre of a box that an episode does not use [m]."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Terrain:
     size: Array  # (N, K, 3) full side lengths and height [m]
 
     def __post_init__(self) -> None:
-        """Refuse wrong shapes, non-finite places and boxes without volume."""
+        """Refuse wrong shapes, non-finite places, boxes without volume and too high boxes."""
         if self.centre.shape != (*self.size.shape[:2], 2) or self.size.shape[2:] != (3,):
             raise SoloError(
                 f"Terrain needs centres (robots, boxes, 2) and sizes (robots, boxes, 3), "
@@ -43,6 +41,12 @@ class Terrain:
             raise SoloError(
                 f"Terrain box {box} of robot {robot} has centre {self.centre[robot, box]} and size "
                 f"{self.size[robot, box]}: expected finite numbers and sides above zero."
+            )
+        if (self.size[..., 2] > SOLID_HEIGHT).any():
+            robot, box = np.argwhere(self.size[..., 2] > SOLID_HEIGHT)[0]
+            raise SoloError(
+                f"Terrain box {box} of robot {robot} is {self.size[robot, box, 2]} m high: "
+                f"expected at most {SOLID_HEIGHT:g} m."
             )
 
     @property
@@ -60,16 +64,30 @@ class Terrain:
         """Ground without boxes."""
         return cls(np.zeros((num_robots, 0, 2)), np.zeros((num_robots, 0, 3)))
 
-    @classmethod
-    def random_boxes(cls, num_robots: int, rng: np.random.Generator) -> Self:
-        """Five boxes around every robot, none where it starts."""
-        shape = (num_robots, BOXES_PER_ROBOT)
-        angle = rng.uniform(-np.pi, np.pi, shape)
-        radius = rng.uniform(*BOX_PLACE, shape)
-        sides = rng.uniform(*BOX_SIDE, (*shape, 2))
-        height = rng.uniform(*BOX_HEIGHT, (*shape, 1))
-        centre = radius[..., None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-        return cls(centre, np.concatenate([sides, height], axis=-1))
+    def __getitem__(self, robots: np.ndarray) -> Self:
+        """Return the terrain of some robots."""
+        return type(self)(self.centre[robots], self.size[robots])
+
+    def replaced(self, robots: np.ndarray, other: Terrain) -> Self:
+        """Return this terrain with that of some robots replaced by `other`."""
+        centre = self.centre.copy()
+        size = self.size.copy()
+        centre[robots] = other.centre
+        size[robots] = other.size
+        return type(self)(centre, size)
+
+    @property
+    def solid_size(self) -> Array:
+        """Side lengths and height of the solids, (N, K, 3) [m]."""
+        size = self.size.copy()
+        size[..., 2] = SOLID_HEIGHT
+        return size
+
+    @property
+    def solid_centre(self) -> Array:
+        """Centres of the solids, (N, K, 3) [m]."""
+        height = self.size[..., 2:] - SOLID_HEIGHT / 2
+        return np.concatenate([self.centre, height], axis=-1)
 
     def height(self, points_w: Array) -> Array:
         """Exact height of the ground (N, P) [m] under world points (N, P, 2)."""
@@ -84,12 +102,3 @@ class Terrain:
             inside &= np.abs(y - box_y[:, None]) <= side_y[:, None] / 2
             np.maximum(heights, np.where(inside, height[:, None], 0.0), out=heights)
         return heights
-
-
-def make_terrain(name: str, num_robots: int, rng: np.random.Generator) -> Terrain:
-    """Return a terrain by name."""
-    if name == "flat":
-        return Terrain.flat(num_robots)
-    if name == "boxes":
-        return Terrain.random_boxes(num_robots, rng)
-    raise UnknownNameError("terrain", name, ("flat", "boxes"))

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 @functools.cache
 def sdk_python() -> str | None:
-    """Interpreter that can import the vendor's library, if there is one."""
+    """Return an interpreter that can import the vendor's library, if there is one."""
     for python in (os.environ.get(SDK_PYTHON), sys.executable):
         if (
             python
@@ -65,7 +65,7 @@ def _namespace_error() -> str:
 
 
 def need_namespace() -> None:
-    """Skip where no network of one's own can be made."""
+    """Skip the test if this machine allows no network namespace."""
     try:
         error = _namespace_error()
     except FileNotFoundError as missing:
@@ -79,7 +79,7 @@ def beside_board(
 ) -> str:
     """Run a command beside a board in lock-step, on a separate cable.
 
-    Return what both printed.
+    Returns the output of both.
     """
     need_namespace()
     board = (sys.executable, "-m", "deploy.robots.virtual_board", "--veth", "--clock", "lock-step")
@@ -101,8 +101,8 @@ def beside_board(
 def unless_it_stood_still(run: Callable[[], Result], text: Callable[[Result], str]) -> Result:
     """Return the result of a run; retry twice, then skip, if this machine stalled.
 
-    The vendor's library closes the connection after 50 ms of its own clock, also in lock-step. A
-    stalled machine must not decide a test.
+    The vendor's library closes the connection after 50 ms of its own clock, even in lock-step. A
+    stalled machine must not fail a test.
     """
     for _ in range(3):
         result = run()

@@ -1,4 +1,4 @@
-"""Inputs that every simulator refuses, naming robot, field and expectation."""
+"""Inputs that every simulator refuses, with robot, field and expectation in the message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROBOTS = 4
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_target_that_is_no_number_names_robot_and_joint(make: Make, bad: float) -> None:
-    """One diverged policy among thousands must be found at once."""
+    """The message identifies one diverged policy among thousands."""
     target = default_targets(ROBOTS)
     target[2, 4] = bad
     with pytest.raises(SimulationError, match=rf"target of robot 2, joint FR_HFE, is {bad}"):
@@ -27,7 +27,7 @@ def test_a_target_that_is_no_number_names_robot_and_joint(make: Make, bad: float
 
 
 def test_a_target_beyond_the_joint_names_both_and_the_range(make: Make) -> None:
-    """FL_HFE ends at a quarter turn."""
+    """The range of FL_HFE ends at a quarter turn."""
     target = default_targets(ROBOTS)
     target[1, 1] = 1.6
     with pytest.raises(
@@ -36,8 +36,8 @@ def test_a_target_beyond_the_joint_names_both_and_the_range(make: Make) -> None:
         make(num_robots=ROBOTS).step(target)
 
 
-def test_a_refused_step_changes_nothing(make: Make) -> None:
-    """The caller may mend its target and go on, with the lag's memory intact."""
+def test_a_refused_step_leaves_the_state_unchanged(make: Make) -> None:
+    """The caller may correct its target and continue; the memory of the lag stays intact."""
     simulator, undisturbed = make(num_robots=2), make(num_robots=2)
     bad = default_targets(2)
     bad[1, 0] = np.nan
@@ -55,7 +55,7 @@ def test_targets_of_another_shape_are_refused(make: Make, shape: tuple[int, ...]
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_motion_that_is_no_number_names_robot_and_field(make: Make, field: str) -> None:
-    """Robots 1 and 3 are reset; the second of them is bad: it is robot 3."""
+    """Robots 1 and 3 are reset and the second motion is bad, so the message names robot 3."""
     motion = standing(LOCOMOTION, 2)
     getattr(motion, field)[1, 2] = np.nan
     with pytest.raises(SimulationError, match=rf"{field} of robot 3.* is nan"):
@@ -74,7 +74,7 @@ def test_a_motion_for_another_number_of_robots_is_refused(make: Make, field: str
 
 
 def test_a_quaternion_of_another_length_is_refused(make: Make) -> None:
-    """Half a quaternion is a mistake, not an attitude; rounding to single precision is not."""
+    """A quaternion of half length is an error; rounding to single precision is not."""
     simulator, motion = make(num_robots=ROBOTS), standing(LOCOMOTION, 2)
     motion.base_quaternion[1] = [0.5, 0, 0, 0]
     with pytest.raises(
@@ -86,7 +86,7 @@ def test_a_quaternion_of_another_length_is_refused(make: Make) -> None:
 
 
 def test_joints_far_beyond_their_ends_are_refused(make: Make) -> None:
-    """Degrees given for radians; a soft stop a few hundredths deep is a state like any other."""
+    """Degrees instead of radians are refused; a soft stop a few hundredths deep is valid."""
     simulator, motion = make(num_robots=ROBOTS), standing(LOCOMOTION, 2)
     motion.joint_position[1, 1] = np.pi / 2 + 0.05
     simulator.reset(motion, robots=[1, 3])
@@ -98,7 +98,6 @@ def test_joints_far_beyond_their_ends_are_refused(make: Make) -> None:
 
 
 def test_a_held_target_is_checked_like_any_other(make: Make) -> None:
-    """The target given to a reset is checked like any other."""
     simulator, motion = make(num_robots=ROBOTS), standing(LOCOMOTION, 2)
     target = motion.joint_position.copy()
     target[1, 0] = 1.2
@@ -110,7 +109,7 @@ def test_a_held_target_is_checked_like_any_other(make: Make) -> None:
 
 @pytest.mark.parametrize("robots", [[0, 4], [-1, 0]])
 def test_robots_that_do_not_exist_are_refused(make: Make, robots: list[int]) -> None:
-    """Numpy would take -1 for the last robot."""
+    """Numpy would read -1 as the last robot."""
     absent = next(robot for robot in robots if not 0 <= robot < ROBOTS)
     with pytest.raises(SoloError, match=rf"Robot {absent} was asked for, the simulator has 0 to 3"):
         make(num_robots=ROBOTS).reset(standing(LOCOMOTION, 2), robots=robots)
@@ -118,7 +117,7 @@ def test_robots_that_do_not_exist_are_refused(make: Make, robots: list[int]) -> 
 
 @pytest.mark.parametrize("robots", [np.array([True, False, True, False]), [0.0, 1.0], [[0, 1]]])
 def test_robots_are_chosen_by_a_list_of_indices(make: Make, robots: object) -> None:
-    """A mask read as indices would reset robots 0 and 1."""
+    """A mask that is read as indices would reset robots 0 and 1."""
     with pytest.raises(SoloError, match="chosen by a list of indices"):
         make(num_robots=ROBOTS).reset(standing(LOCOMOTION, 2), robots=robots)  # type: ignore[arg-type]
 
@@ -131,13 +130,12 @@ def test_resetting_no_robot_is_allowed(make: Make) -> None:
 
 
 def test_a_domain_for_another_number_of_robots_is_refused(make: Make) -> None:
-    """A domain must match the number of robots."""
     with pytest.raises(SoloError, match="domain is for 3 robots, 2 were to be set"):
         make(num_robots=ROBOTS).set_domain(Domain.nominal(3), robots=[1, 3])
 
 
 def test_a_push_or_kick_that_is_no_number_is_refused(make: Make) -> None:
-    """Forces and velocities are checked as targets are."""
+    """Forces and velocities are checked in the same way as targets."""
     simulator, push_w = make(num_robots=2), np.zeros((2, 3))
     push_w[1, 2] = np.nan
     with pytest.raises(SimulationError, match="push_w of robot 1 is nan"):
@@ -158,6 +156,5 @@ def test_a_terrain_for_another_number_of_robots_is_refused(make: Make) -> None:
 def test_a_configuration_without_robots_or_time_is_refused(
     make: Make, config: dict[str, float]
 ) -> None:
-    """Zero of anything simulates nothing."""
     with pytest.raises(SoloError, match="must be above zero"):
         make(**config)

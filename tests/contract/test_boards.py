@@ -15,7 +15,7 @@ from . import board_client
 from .board_runs import beside_board, need_sdk, unless_it_stood_still
 
 WAYS = (("native", 3), ("native", 4), ("sdk", 3))
-"""Every driver with every protocol it knows: a new one is added here."""
+"""All drivers with their protocols; add new ones here."""
 
 
 @functools.cache
@@ -45,13 +45,13 @@ def _result(driver: str, protocol: int) -> dict[str, Any]:
 @pytest.mark.parametrize("check", [check.__name__ for check in board_client.CHECKS])
 @pytest.mark.parametrize(("driver", "protocol"), WAYS)
 def test_contract(driver: str, protocol: int, check: str) -> None:
-    """See `board_client` for what each check demands."""
+    """`board_client` describes the requirement of each check."""
     outcome = result_of(driver, protocol)["outcome"]
     assert outcome.get(check, "never reached") == ""
 
 
 def test_native_and_vendor_put_the_same_bytes_on_the_wire() -> None:
-    """Forty random commands: header, padding and every field, session and index apart."""
+    """Forty random commands give equal bytes, except for session and index."""
     native, vendor = result_of("native", 3)["sent"], result_of("sdk", 3)["sent"]
     assert len(native) == 40
     assert native == vendor
@@ -66,7 +66,7 @@ def test_lock_step_repeats_itself(driver: str, protocol: int) -> None:
 
 
 def test_the_vendors_library_and_a_board_of_version_4_are_distinguished(tmp_path: Path) -> None:
-    """By name, at once, instead of a timeout of 2.5 s."""
+    """The error comes at once, instead of after a timeout of 2.5 s."""
     path = tmp_path / "result.json"
     beside_board(need_sdk(), "-m", "tests.contract.board_client", "sdk", "4", str(path), protocol=4)
     outcome = json.loads(path.read_text())["outcome"]["connects"]

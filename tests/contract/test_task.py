@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from solo_doi.sim import SimConfig, make_simulator
-from solo_doi.sim.terrain import make_terrain
 from solo_doi.tasks import TASKS, make_task, task_type
 from solo_doi.tasks.episode import draw_episodes
 from solo_doi.tasks.randomisation import PRESETS
@@ -34,7 +33,7 @@ def make(declared: type[Task]) -> Iterator[MakeTask]:
     with ExitStack() as stack:
 
         def make_one(randomness: np.random.Generator | GivenEpisodes, **settings: object) -> Task:
-            terrain = make_terrain(declared.terrain, ROBOTS, np.random.default_rng(0))
+            terrain = declared.make_terrain(ROBOTS)
             simulator = stack.enter_context(
                 make_simulator("mujoco", SimConfig(num_robots=ROBOTS), terrain)
             )
@@ -45,7 +44,7 @@ def make(declared: type[Task]) -> Iterator[MakeTask]:
 
 
 def actions(seed: int = 0) -> np.ndarray:
-    """Random policy outputs, (steps, robots, 12)."""
+    """Return random policy outputs, (steps, robots, 12)."""
     return np.random.default_rng(seed).normal(0, 0.5, (STEPS, ROBOTS, 12))
 
 
@@ -55,7 +54,7 @@ def test_the_registry_name_is_the_task_s_own() -> None:
 
 
 def test_results_have_the_declared_sizes(declared: type[Task], make: MakeTask) -> None:
-    """Observations, reward groups, features and commands."""
+    """The sizes are those of observations, reward groups, features and commands."""
     task = make(np.random.default_rng(0))
     step = task.step(actions()[0])
     observations = (ROBOTS, declared.layout.size)
@@ -63,7 +62,8 @@ def test_results_have_the_declared_sizes(declared: type[Task], make: MakeTask) -
     assert step.observation.shape == step.final_observation.shape == observations
     assert step.observation.dtype == np.float32
     assert step.reward.shape == (ROBOTS, len(declared.reward_groups))
-    assert step.features.shape == (ROBOTS, len(declared.feature_names))
+    for features in declared.feature_sets.values():
+        assert features.compute(step.state).shape == (ROBOTS, len(features.names))
     assert task.command.shape == (ROBOTS, declared.command_size)
     assert step.score.shape == step.fallen.shape == step.timed_out.shape == (ROBOTS,)
 
@@ -79,7 +79,10 @@ def test_rewards_are_finite_and_at_most_one(make: MakeTask) -> None:
 
 
 def test_the_same_seed_gives_the_same_steps(make: MakeTask) -> None:
-    """Bit by bit, with episodes that end; another seed gives other observations."""
+    """Steps are equal to the last bit, even if episodes end.
+
+    Another seed gives other observations.
+    """
     one = make(np.random.default_rng(5), episode_steps=4)
     same = make(np.random.default_rng(5), episode_steps=4)
     other = make(np.random.default_rng(6), episode_steps=4)

@@ -14,24 +14,24 @@ from deploy.robots.virtual_board.body import Wiring
 from deploy.robots.virtual_board.motor_drivers import ALIGNMENT_TICKS, MotorDrivers
 from solo_doi.sim import Domain
 from solo_doi.solo12.constants import NUM_JOINTS, Array
-from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING
+from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING_LIMITS
 from solo_doi.solo12.state import JointCommand
 
 from .simulators import LOCOMOTION, Make, in_the_air
 
 STEP = 1e-5
-"""So short that the state at the end of the step is the one at its beginning [s]."""
+"""Step that is short enough for a constant state [s]."""
 to_motors = Wiring().to_motors
 ON = np.ones(NUM_JOINTS, dtype=bool)
-SATURATION = TRAINING.torque / TORQUE_PER_AMPERE
-"""The current that gives the simulators' torque limit [A]."""
+SATURATION = TRAINING_LIMITS.torque / TORQUE_PER_AMPERE
+"""Current that gives the simulators' torque limit [A]."""
 
 
 def board_torque(target: Array, position: Array, velocity: Array, protocol: int) -> Array:
-    """Joint torques of the drivers for a command that went over the wire."""
+    """Return the drivers' joint torques for a command that was sent over the cable."""
     command = motors.motor_command(
         JointCommand(position=target, kp=LOCOMOTION.kp, kd=LOCOMOTION.kd),
-        position,  # rotors are powered up here, so they count from it
+        position,  # rotors count from this position, where they are powered up
         enabled=ON,
         compensate_index=~ON,
         saturation=SATURATION,
@@ -47,9 +47,9 @@ def board_torque(target: Array, position: Array, velocity: Array, protocol: int)
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_simulators_and_motors_make_the_same_torque(make: Make, protocol: int) -> None:
-    """Fifty states and targets, some of them at the limit.
+    """Fifty states and targets include some at the limit.
 
-    Within 2 % and a thousandth of the largest torque.
+    Torques agree within 2 % and a thousandth of the largest torque.
     """
     simulator = make(kp=LOCOMOTION.kp, kd=LOCOMOTION.kd, physics_dt=STEP, decimation=1)
     simulator.set_domain(replace(Domain.nominal(1), motor_lag=np.zeros(1)))
@@ -58,11 +58,13 @@ def test_simulators_and_motors_make_the_same_torque(make: Make, protocol: int) -
         position = LOCOMOTION.default_pose + random.normal(0, 0.2, NUM_JOINTS)
         velocity = random.normal(0, 3, NUM_JOINTS)
         target = position + random.normal(0, 0.4, NUM_JOINTS)
-        target = np.clip(target, -TRAINING.position, TRAINING.position)
+        target = np.clip(target, -TRAINING_LIMITS.position, TRAINING_LIMITS.position)
         motion = replace(in_the_air(), joint_position=position[None], joint_velocity=velocity[None])
         simulator.reset(motion)
         simulated = simulator.step(target[None]).torque[0]
         expected = board_torque(target, position, velocity, protocol)
-        np.testing.assert_allclose(simulated, expected, rtol=0.02, atol=0.001 * TRAINING.torque)
-        limited += int((np.abs(expected) > 0.98 * TRAINING.torque).sum())
+        np.testing.assert_allclose(
+            simulated, expected, rtol=0.02, atol=0.001 * TRAINING_LIMITS.torque
+        )
+        limited += int((np.abs(expected) > 0.98 * TRAINING_LIMITS.torque).sum())
     assert limited > 10

@@ -1,4 +1,4 @@
-"""Two engines, one robot: where physics is unambiguous they must agree."""
+"""Agreement of two engines wherever the physics are unambiguous."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SQUATTING = symmetric_pose(0.05, 0.9, -2.0)
 
 
 def play(engine: str, target_at: Callable[[float], Array], seconds: float) -> list[RobotState]:
-    """States of one robot that follows a target in time."""
+    """Return the states of one robot that follows a target over time."""
     with make_simulator(engine, SimConfig()) as simulator:
         times = np.arange(round(seconds / CONTROL_DT)) * CONTROL_DT
         return [simulator.step(target_at(time)[None]) for time in times]
@@ -31,9 +31,9 @@ def squat(time: float) -> Array:
 
 
 def test_standing_takes_the_same_torques_and_forces() -> None:
-    """Statics have one answer, up to how feet share sideways forces.
+    """Statics have one answer, except for the sideways forces of the feet.
 
-    Within 2 % of the largest torque, 12 mN m.
+    Torques agree within 2 % of the largest one, 12 mN m.
     """
     mujoco, bullet = (
         play(engine, lambda time: STANDING, 2.0)[-1] for engine in ("mujoco", "pybullet")
@@ -48,9 +48,9 @@ def test_standing_takes_the_same_torques_and_forces() -> None:
 
 
 def test_a_squat_moves_the_same_joints_the_same_way() -> None:
-    """0.3 and 0.6 rad of slow motion under load.
+    """Joints move slowly by 0.3 and 0.6 rad under load.
 
-    Joints within 6 mrad, height within 2 mm, torques within 30 mN m.
+    Joints agree within 6 mrad, height within 2 mm, torques within 30 mN m.
     """
     mujoco, bullet = (play(engine, squat, 3.5) for engine in ("mujoco", "pybullet"))
     for name, tolerance in (("joint_position", 6e-3), ("base_position_w", 2e-3), ("torque", 0.03)):
@@ -59,14 +59,14 @@ def test_a_squat_moves_the_same_joints_the_same_way() -> None:
         )
         np.testing.assert_allclose(other[50:], one[50:], atol=tolerance, err_msg=name)
     heights = [state.base_position_w[0, 2] for state in mujoco]
-    assert min(heights) < heights[49] - 0.06  # it did squat
+    assert min(heights) < heights[49] - 0.06  # the robot did squat
     assert heights[-1] == pytest.approx(heights[49], abs=5e-3)
 
 
 def test_legs_in_the_air_move_the_same_way() -> None:
     """A step of the targets without contact.
 
-    A pure test of inertias, gains, lag and integrators.
+    It tests only inertias, gains, lag and integrators.
     """
     mujoco, bullet = (swing(engine) for engine in ("mujoco", "pybullet"))
     np.testing.assert_allclose(bullet, mujoco, atol=0.015)
@@ -74,7 +74,7 @@ def test_legs_in_the_air_move_the_same_way() -> None:
 
 
 def swing(engine: str) -> Array:
-    """Joint positions (steps, 12) of a falling robot with a step of 0.2 rad in its targets."""
+    """Return joint positions (steps, 12) of a falling robot after a 0.2 rad step of its targets."""
     with make_simulator(engine, SimConfig(decimation=1)) as simulator:
         motion = simulator.state()
         motion.base_position_w[0, 2] = 5.0

@@ -14,14 +14,14 @@ from solo_doi.sim import __main__ as command
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Run the command with arguments, over a part of the motion; return its exit code."""
     monkeypatch.setattr(sys, "argv", ["solo_doi.sim", *arguments])
-    monkeypatch.setattr(command, "DURATION", 1.5)
+    monkeypatch.setattr(command, "RECORDING_SECONDS", 1.5)
     return command.main()
 
 
 def test_it_compares_both_engines_and_draws_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every promised quantity is in the table, and the picture is where it says."""
+    """The table contains every quantity, and the picture is at the printed path."""
     pytest.importorskip("pybullet")
     picture = tmp_path / "new" / "squat.png"
     assert run(monkeypatch, "--out", str(picture)) == 0
@@ -43,10 +43,10 @@ def test_it_compares_both_engines_and_draws_them(
 def test_it_shows_mujoco_alone_where_pybullet_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And says why the other is left out."""
+    """The output gives the reason why PyBullet is left out."""
     squat = command.squat
 
-    def without_pybullet(engine: str) -> command.Recording:
+    def without_pybullet(engine: str) -> command.SquatRecording:
         if engine == "pybullet":
             raise MissingPackageError("pybullet", "The PyBullet simulator", "Use MuJoCo.")
         return squat(engine)

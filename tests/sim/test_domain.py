@@ -1,4 +1,4 @@
-"""Physics per robot: nominal values, selection, and what no Solo12 has."""
+"""Physics per robot: nominal values, selection, and implausible values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_field_has_a_nominal_value_and_a_range_around_it() -> None:
 
 
 def test_keywords_replace_single_fields() -> None:
-    """One number for all robots, or one for each."""
+    """A keyword has one number for all robots, or one for each."""
     domain = Domain.nominal(3, friction=0.5, added_mass=np.array([0.0, 0.1, 0.2]))
     assert domain.friction.tolist() == [0.5, 0.5, 0.5]
     assert domain.added_mass.tolist() == [0.0, 0.1, 0.2]
@@ -40,7 +40,7 @@ def test_keywords_replace_single_fields() -> None:
 
 
 def test_replacing_some_robots_leaves_the_original() -> None:
-    """Domains are recorded with trajectories: a later draw must not rewrite them."""
+    """Trajectories store their domain, which a later draw must not change."""
     before = Domain.nominal(4)
     after = before.replaced(np.array([1, 3]), Domain.nominal(2, friction=np.array([0.3, 0.4])))
     assert after.friction.tolist() == [1.0, 0.3, 1.0, 0.4]
@@ -50,7 +50,7 @@ def test_replacing_some_robots_leaves_the_original() -> None:
 
 @pytest.mark.parametrize("index", [np.array([0, 2]), slice(0, 3, 2), np.array([True, False, True])])
 def test_robots_are_selected_by_index_slice_and_mask(index: object) -> None:
-    """The domains of finished episodes go into their records."""
+    """Records of finished episodes contain their domains."""
     domain = Domain.nominal(3, friction=np.array([0.1, 0.2, 0.3]))
     assert domain[index].friction.tolist() == [0.1, 0.3]
 
@@ -58,7 +58,7 @@ def test_robots_are_selected_by_index_slice_and_mask(index: object) -> None:
 @pytest.mark.parametrize("name", PLAUSIBLE)
 @pytest.mark.parametrize("what", ["below", "above", "nan"])
 def test_an_implausible_value_names_robot_field_and_range(name: str, what: str) -> None:
-    """Friction 50 or a lag in milliseconds: mistakes, not randomisation."""
+    """Examples are friction 50, and a lag in milliseconds."""
     low, high = PLAUSIBLE[name]
     values = np.full(3, NOMINAL[name])
     values[2] = {"below": low - 0.01, "above": high + 0.01, "nan": np.nan}[what]
@@ -69,7 +69,7 @@ def test_an_implausible_value_names_robot_field_and_range(name: str, what: str) 
 
 
 def test_unknown_fields_are_refused() -> None:
-    """A typing error must not leave the nominal value in place."""
+    """A misspelt name must not leave the nominal value in place."""
     with pytest.raises(
         SoloError, match=r"Unknown domain fields \['fricton'\]. Known: friction, added_mass"
     ):

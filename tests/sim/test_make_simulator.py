@@ -1,4 +1,4 @@
-"""Simulators by name, and the errors a user meets first."""
+"""Simulators by name, and common first errors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ def forget(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     users = {
         "pybullet": ("bullet.bullet_simulator", "bullet.bullet_robot"),
         "mujoco": ("mujoco.mujoco_simulator", "mujoco.mujoco_model"),
+        "mujoco_warp": ("warp.warp_simulator", "warp.device_batch", "warp.device_model"),
+        "warp": ("warp.warp_simulator", "warp.device", "warp.device_batch"),
     }
     for module in users[package]:
         monkeypatch.delitem(sys.modules, f"solo_doi.sim.{module}", raising=False)
@@ -31,7 +33,7 @@ def test_isaac_gym_is_known_by_both_of_its_names(isaac_double: IsaacConfig) -> N
             assert simulator.name == "Isaac Gym"
 
 
-def test_isaac_gym_without_its_python_says_so() -> None:
+def test_isaac_gym_without_its_python_is_an_error() -> None:
     """The error names the missing field of `SimConfig`."""
     with pytest.raises(SoloError, match=r"runs in a separate Python.*SimConfig\.isaac"):
         make_simulator("isaacgym", CONFIG)
@@ -41,7 +43,7 @@ def test_isaac_gym_without_its_python_says_so() -> None:
     ("name", "engine"), [("mujoco", "MuJoCo"), ("bullet", "PyBullet"), ("pybullet", "PyBullet")]
 )
 def test_names_give_their_simulators(name: str, engine: str) -> None:
-    """PyBullet is known by both of its names."""
+    """PyBullet has two names."""
     if engine == "PyBullet":
         pytest.importorskip("pybullet")
     with make_simulator(name, SimConfig(num_robots=2)) as simulator:
@@ -51,25 +53,25 @@ def test_names_give_their_simulators(name: str, engine: str) -> None:
 
 
 def test_an_unknown_simulator_is_answered_with_the_nearest() -> None:
-    """And with all names there are."""
+    """The error also lists all names."""
     with pytest.raises(
         UnknownNameError,
         match=r"Unknown simulator 'mujco'. Did you mean 'mujoco'\? "
-        r"Known: bullet, isaac, isaacgym, mujoco, pybullet\.",
+        r"Known: bullet, isaac, isaacgym, mujoco, pybullet, warp\.",
     ):
         make_simulator("mujco", CONFIG)
 
 
 def test_a_name_like_no_other_gets_the_list_alone() -> None:
-    """A wrong guess would mislead."""
+    """There is no similar name to suggest."""
     with pytest.raises(UnknownNameError, match=r"Unknown simulator 'xyz'\. Known: bullet"):
         make_simulator("xyz", CONFIG)
 
 
-def test_missing_pybullet_says_where_it_exists_and_what_to_use_instead(
+def test_the_error_without_pybullet_names_the_alternative(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its wheels stop at Python 3.11: the common case on a newer machine."""
+    """Its wheels end at Python 3.11, so this error is common on newer machines."""
     forget(monkeypatch, "pybullet")
     with pytest.raises(
         MissingPackageError, match=r"needs the package 'pybullet'.*Python 3\.11.*MuJoCo"
@@ -77,8 +79,8 @@ def test_missing_pybullet_says_where_it_exists_and_what_to_use_instead(
         make_simulator("pybullet", CONFIG)
 
 
-def test_missing_mujoco_says_which_version_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches came with version 4: an older one is as good as none."""
+def test_the_error_without_mujoco_names_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches need version 4, so an older version gives the same error."""
     forget(monkeypatch, "mujoco")
     with pytest.raises(
         MissingPackageError, match=r"'mujoco' needs the package 'mujoco'.*pip install 'mujoco>=4'"
@@ -86,8 +88,20 @@ def test_missing_mujoco_says_which_version_to_install(monkeypatch: pytest.Monkey
         make_simulator("mujoco", CONFIG)
 
 
-def test_mujoco_without_batches_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old version has no `mujoco.batch`: the package to install is still called mujoco."""
+@pytest.mark.parametrize("package", ["warp", "mujoco_warp"])
+def test_the_error_without_warp_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    """Its packages have other names on PyPI."""
+    forget(monkeypatch, package)
+    with pytest.raises(
+        MissingPackageError, match=rf"'warp' needs the package '{package}'.*solo-doi\[gpu\]"
+    ):
+        make_simulator("warp", CONFIG)
+
+
+def test_mujoco_without_batches_gives_the_same_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old version has no `mujoco.batch`; the package to install is still called mujoco."""
     for module in ("solo_doi.sim.mujoco.mujoco_simulator", "mujoco.batch"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "mujoco.batch", None)
@@ -98,14 +112,14 @@ def test_mujoco_without_batches_says_the_same(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_one_engine_works_without_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MuJoCo alone serves where PyBullet has no wheels."""
+    """MuJoCo works on machines without PyBullet."""
     forget(monkeypatch, "pybullet")
     with make_simulator("mujoco", CONFIG) as simulator:
         assert simulator.name == "MuJoCo"
 
 
 def test_more_robots_than_pybullet_has_clients_are_refused() -> None:
-    """Before a thousand clients are opened, with the way out."""
+    """The error comes before any client is opened and names alternatives."""
     pytest.importorskip("pybullet")
     with pytest.raises(
         SoloError,
@@ -115,7 +129,7 @@ def test_more_robots_than_pybullet_has_clients_are_refused() -> None:
 
 
 def test_every_listed_simulator_has_its_module() -> None:
-    """The list is made of strings: a renamed class would be found by the first user."""
+    """The list consists of strings, so a renamed class would raise no import error."""
     pytest.importorskip("pybullet")
     for place in SIMULATORS.values():
         module, _, name = place.rpartition(".")
@@ -123,7 +137,7 @@ def test_every_listed_simulator_has_its_module() -> None:
         assert issubclass(found, Simulator)
 
 
-def test_closed_simulators_give_their_clients_back() -> None:
+def test_closed_simulators_release_their_clients() -> None:
     """PyBullet has 1024 clients per process.
 
     A search over settings makes more simulators than that.

@@ -1,4 +1,4 @@
-"""Motor lag, against the first-in-first-out queue that it stands for."""
+"""Motor lag, against a first-in-first-out queue."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LONGEST = 0.1
 
 
 class Queue:
-    """One robot's targets, pushed at every physics step, the oldest of `lag + 1` taken out.
+    """One robot's targets, pushed at every physics step; the oldest of `lag + 1` is taken out.
 
-    DOMiNiC's own way.
+    DOMiNiC implements the lag in this way.
     """
 
     def __init__(self, lag_steps: int, held: float) -> None:
@@ -26,7 +26,7 @@ class Queue:
         self.targets = deque([held] * (lag_steps + 1), maxlen=lag_steps + 1)
 
     def push(self, target: float) -> float:
-        """Take the target of this physics step, return that which acts."""
+        """Add the target of this physics step and return the active one."""
         self.targets.append(target)
         return self.targets[0]
 
@@ -44,7 +44,7 @@ def histories(draw: st.DrawFn) -> tuple[int, list[int], int, list[bool]]:
 def test_delay_equals_a_queue_at_every_physics_step(
     history: tuple[int, list[int], int, list[bool]],
 ) -> None:
-    """Any lag, any decimation, robots apart, resets in between."""
+    """Lag and decimation vary, also between robots, with resets in between."""
     decimation, lags, num_steps, resets = history
     robots = np.arange(len(lags))
     delay = TargetDelay(len(lags), DT, decimation, longest_lag=LONGEST)
@@ -66,7 +66,7 @@ def test_delay_equals_a_queue_at_every_physics_step(
 
 
 def test_15_ms_at_50_hz_uses_the_new_target_in_the_last_of_four_steps() -> None:
-    """By hand: three steps of 5 ms still follow the target before."""
+    """Three steps of 5 ms still follow the previous target."""
     delay = TargetDelay(1, DT, 4, longest_lag=LONGEST)
     delay.set_lag(np.array([0]), np.array([0.015]))
     delay.reset(np.array([0]), np.zeros((1, 12)))
@@ -85,7 +85,7 @@ def test_lag_is_rounded_to_whole_physics_steps(lag: float, steps: int) -> None:
 
 
 def test_targets_are_copied() -> None:
-    """A caller that reuses its array must not rewrite what is on its way to the motors."""
+    """A caller may reuse its array without changing queued targets."""
     delay = TargetDelay(1, DT, 1, longest_lag=LONGEST)
     delay.set_lag(np.array([0]), np.array([DT]))
     delay.reset(np.array([0]), np.zeros((1, 12)))

@@ -13,8 +13,7 @@ from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.action import joint_torque
 from solo_doi.solo12.constants import (
     BASE_NAME,
-    BODY_NAMES,
-    FOOT_NAMES,
+    CONTACT_BODIES,
     GRAVITY,
     JOINT_NAMES,
     NUM_JOINTS,
@@ -43,11 +42,12 @@ except ImportError as error:
         "(--sim mujoco).",
     ) from error
 
-CONTACT_BODIES = (*FOOT_NAMES, *BODY_NAMES)
+WINDOW_DISTANCE = 0.8
+"""Distance of the window's camera from the robot [m]."""
 
 
 class BulletRobot:
-    """One robot in PyBullet; velocities are in the world frame, as Bullet has them."""
+    """One robot in PyBullet; velocities are in the world frame, as in Bullet."""
 
     def __init__(
         self, urdf: Path, config: SimConfig, terrain: Terrain, index: int, *, gui: bool = False
@@ -68,7 +68,7 @@ class BulletRobot:
             physicsClientId=self._client,
         )
         p.setGravity(0, 0, -GRAVITY, physicsClientId=self._client)
-        self._add_ground(terrain.centre[index], terrain.size[index])
+        self._add_ground(terrain.solid_centre[index], terrain.solid_size[index])
         # Inertias as written in the file: Bullet would compute its own from the collision shapes.
         self._body = p.loadURDF(
             str(urdf), flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=self._client
@@ -118,6 +118,13 @@ class BulletRobot:
             self._joints, motion.joint_position, motion.joint_velocity, strict=True
         ):
             p.resetJointState(self._body, joint, angle, rate, physicsClientId=self._client)
+
+    def place_boxes(self, centres: Array) -> None:
+        """Move the boxes, (boxes, 3) [m]."""
+        for box, centre in zip(self._ground[1:], centres, strict=True):
+            p.resetBasePositionAndOrientation(
+                box, centre, (0, 0, 0, 1), physicsClientId=self._client
+            )
 
     def set_base_velocity(self, quaternion: Array, linear_w: Array, angular_w: Array) -> None:
         """Set the velocity of base_link."""
@@ -174,6 +181,12 @@ class BulletRobot:
             self._body, -1, mass=mass, localInertiaDiagonal=inertia, physicsClientId=self._client
         )
 
+    def look_at(self, position: Array) -> None:
+        """Point the window's camera at a place, near enough that the robot fills it."""
+        p.resetDebugVisualizerCamera(
+            WINDOW_DISTANCE, 50.0, -20.0, list(position), physicsClientId=self._client
+        )
+
     def disconnect(self) -> None:
         """Free the client."""
         p.disconnect(self._client)
@@ -181,13 +194,11 @@ class BulletRobot:
     def _add_ground(self, centres: Array, sizes: Array) -> None:
         plane = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=self._client)
         self._ground = [p.createMultiBody(0, plane, physicsClientId=self._client)]
-        for (x, y), size in zip(centres, sizes, strict=True):
-            box = p.createCollisionShape(
-                p.GEOM_BOX, halfExtents=size / 2, physicsClientId=self._client
-            )
-            place = (x, y, size[2] / 2)
+        for centre, size in zip(centres, sizes, strict=True):
+            half = size / 2
+            box = p.createCollisionShape(p.GEOM_BOX, halfExtents=half, physicsClientId=self._client)
             self._ground.append(
-                p.createMultiBody(0, box, basePosition=place, physicsClientId=self._client)
+                p.createMultiBody(0, box, basePosition=centre, physicsClientId=self._client)
             )
         for ground in self._ground:
             p.changeDynamics(

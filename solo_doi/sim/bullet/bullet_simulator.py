@@ -12,12 +12,12 @@ from solo_doi.sim.domain import Domain
 from solo_doi.sim.input_checks import check_finite
 from solo_doi.sim.simulator import SimConfig, Simulator, assemble_state
 from solo_doi.sim.terrain import Terrain
-from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS, Array
+from solo_doi.solo12.constants import CONTACT_BODIES, CONTROL_SETUPS, NUM_JOINTS, Array
 from solo_doi.solo12.rotations import rotate, rotate_inverse
 from solo_doi.solo12.state import Motion, RobotState, standing
 from solo_doi.solo12.urdf import solo12_urdf
 
-from .bullet_robot import CONTACT_BODIES, BulletRobot
+from .bullet_robot import BulletRobot
 
 MAX_CLIENTS = 1000
 """PyBullet allows 1024 physics clients in a process."""
@@ -90,7 +90,9 @@ class BulletSimulator(Simulator):
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
         linear_w = rotate(motion.base_quaternion, motion.linear_velocity_b)
         angular_w = rotate(motion.base_quaternion, motion.angular_velocity_b)
+        boxes = self.terrain[robots].solid_centre
         for row, index in enumerate(robots):
+            self._bodies[index].place_boxes(boxes[row])
             self._bodies[index].place(motion[row], linear_w[row], angular_w[row])
         self._torque[robots] = 0.0
         self._forces[robots] = 0.0

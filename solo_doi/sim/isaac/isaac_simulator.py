@@ -42,8 +42,8 @@ class IsaacSimulator(Simulator):
             raise SoloError("Isaac Gym runs in a separate Python: name it in `SimConfig.isaac`.")
         boxes = self.terrain.num_boxes
         self._arrays = SharedArrays(array_shapes(config, boxes))
-        self._arrays["box_centre"][:] = self.terrain.centre
-        self._arrays["box_size"][:] = self.terrain.size
+        self._arrays["box_centre"][:] = self.terrain.solid_centre
+        self._arrays["box_size"][:] = self.terrain.solid_size
         message = setup_message(config, boxes, config.isaac.device)
         message["arrays"] = self._arrays.layout
         try:
@@ -96,6 +96,7 @@ class IsaacSimulator(Simulator):
         self._arrays["joint"][robots] = np.stack(
             [motion.joint_position, motion.joint_velocity], axis=-1
         )
+        self._arrays["box_centre"][robots] = self.terrain[robots].solid_centre
         self._arrays["edited"][robots] = EDITED_ALL
         for measured in ("torque", "contact", "foot_sensor"):
             self._arrays[measured][robots] = 0.0

@@ -10,7 +10,7 @@ from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.substeps import solver_steps
 from solo_doi.solo12.constants import (
     BASE_NAME,
-    BODY_NAMES,
+    CONTACT_BODIES,
     FOOT_NAMES,
     GRAVITY,
     JOINT_NAMES,
@@ -18,9 +18,8 @@ from solo_doi.solo12.constants import (
 )
 from solo_doi.solo12.urdf import solo12_urdf
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of the messages between client and worker."""
-CONTACT_BODIES = (*FOOT_NAMES, *BODY_NAMES)
 GROUND_FRICTION = 0.0
 """PhysX averages the friction of two shapes. With zero on the ground, the robot's alone decides,
 and small combined values are possible too."""
@@ -75,9 +74,9 @@ def array_shapes(config: SimConfig, num_boxes: int) -> dict[str, tuple[str, tupl
         "kd": ("float32", (robots,)),
         "friction": ("float32", (robots,)),  # of the robot's shapes, before averaging
         "repaved": ("uint8", (robots,)),  # robots with changed friction
+        "box_centre": ("float32", (robots, num_boxes, 3)),  # read when a robot is reset
         "added_mass": ("float32", (robots,)),  # read once, as are the following
         "armature": ("float32", (robots,)),
-        "box_centre": ("float32", (robots, num_boxes, 2)),
         "box_size": ("float32", (robots, num_boxes, 3)),
     }
 

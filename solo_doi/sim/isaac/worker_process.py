@@ -143,7 +143,8 @@ def _command(
 def _environment(config: IsaacConfig) -> dict[str, str]:
     """Return the environment of the worker.
 
-    It is this process's without variables of another Python, plus those that activating adds.
+    It is that of this process without the variables of its Python (PYTHON*). The worker's package
+    and the program and library folders of Isaac Gym's Python are added.
     """
     environment = dict(os.environ)
     for name in os.environ:

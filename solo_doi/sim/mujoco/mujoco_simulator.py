@@ -95,8 +95,7 @@ class MujocoSimulator(Simulator):
         # `Batch.reset` requires sorted indices.
         self._batch.reset(np.unique(robots), stage=mujoco.mjtStage.mjSTAGE_NONE)
         if self.terrain.num_boxes:  # box poses are part of the state that was just reset
-            middle = np.concatenate([self.terrain.centre, self.terrain.size[..., 2:] / 2], axis=-1)
-            self._batch.bind("mocap_pos")[robots] = middle[robots]
+            self._batch.bind("mocap_pos")[robots] = self.terrain[robots].solid_centre
         quaternion = motion.base_quaternion / np.linalg.norm(
             motion.base_quaternion, axis=-1, keepdims=True
         )
@@ -144,7 +143,7 @@ class MujocoSimulator(Simulator):
         self._batch.set_const(np.unique(robots))
 
     def _size_boxes(self) -> None:
-        half = self.terrain.size / 2
+        half = self.terrain.solid_size / 2
         boxes = [self._model.geom(f"box{box}").id for box in range(self.terrain.num_boxes)]
         self._batch.expand("geom_size")[:, boxes] = half
         # The compiler derives bounding sphere and box from the size; without them collisions are

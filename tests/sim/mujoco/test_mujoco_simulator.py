@@ -18,7 +18,7 @@ POSE = CONTROL_SETUPS["locomotion"].default_pose
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    """A run on a laptop is repeated on a server."""
+    """Results on a laptop and on a server are equal."""
     targets = POSE + np.clip(np.random.default_rng(0).normal(0, 0.25, (20, 16, 12)), -0.6, 0.6)
     runs = []
     for threads in (1, 3):
@@ -28,7 +28,7 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
 
 
 def test_divergence_names_the_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MuJoCo resets a diverged robot silently, which must not reach a dataset."""
+    """MuJoCo resets a diverged robot silently, which must not enter a dataset."""
     monkeypatch.chdir(tmp_path)  # MuJoCo writes a log file
     with make_simulator("mujoco", SimConfig(num_robots=3)) as simulator:
         simulator.set_domain(Domain.nominal(3, friction=0.7))

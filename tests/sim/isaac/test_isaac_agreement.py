@@ -1,6 +1,6 @@
 """The shipped expert, in MuJoCo and through client and worker on the double.
 
-This proves the plumbing, not PhysX.
+This tests the communication, not PhysX.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROBOTS, STEPS = 8, 200
 
 
 def walk(engine: str, isaac: IsaacConfig) -> Recording:
-    """Four seconds at 1 m/s, from random poses, without disturbances."""
+    """Walk for four seconds at 1 m/s, from random poses, without disturbances."""
     config = LocomotionConfig(
         randomisation="none",
         episode_steps=10**6,
@@ -34,7 +34,9 @@ def walk(engine: str, isaac: IsaacConfig) -> Recording:
         return record(task, lambda observation: policy.mean_action(observation, 0), STEPS)
 
 
-def test_the_expert_walks_alike_in_mujoco_and_through_the_worker(isaac_double: IsaacConfig) -> None:
+def test_the_expert_walks_equally_in_mujoco_and_through_the_worker(
+    isaac_double: IsaacConfig,
+) -> None:
     """Velocities agree within 3 %, without falls."""
     mujoco, isaac = (walk(engine, isaac_double) for engine in ("mujoco", "isaacgym"))
     assert not mujoco.ever_fallen.any()

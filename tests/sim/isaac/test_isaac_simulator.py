@@ -1,7 +1,4 @@
-"""The client of Isaac Gym's worker.
-
-What it starts, what it says when that fails, and that nothing stays behind.
-"""
+"""The client of Isaac Gym's worker: start, errors, and the end of its process."""
 
 from __future__ import annotations
 
@@ -50,14 +47,17 @@ time.sleep(60)
 
 
 def make(isaac: IsaacConfig, **config: float) -> IsaacSimulator:
-    """A simulator of one robot."""
+    """Return a simulator of one robot."""
     simulator = make_simulator("isaacgym", SimConfig(isaac=isaac, **config))  # type: ignore[arg-type]
     assert isinstance(simulator, IsaacSimulator)
     return simulator
 
 
-def is_gone(pid: int, within: float = 5.0) -> bool:
-    """Return True if a process ends or is a zombie."""
+def is_gone(pid: int, within: float = 30.0) -> bool:
+    """Return True if a process ends or is a zombie within some seconds.
+
+    A busy worker would end by itself after 60 s.
+    """
     for _ in range(round(within / 0.05)):
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
@@ -69,7 +69,7 @@ def is_gone(pid: int, within: float = 5.0) -> bool:
 
 
 def test_a_killed_worker_is_reported_with_the_signal(isaac_slow_start: IsaacConfig) -> None:
-    """Then and ever after, until a new simulator is made; closing it is still allowed."""
+    """All later calls raise the error, too; closing is still allowed."""
     simulator = make(isaac_slow_start)
     simulator.step(POSE)
     os.kill(simulator.worker.pid, signal.SIGKILL)
@@ -111,7 +111,7 @@ def test_a_killed_client_leaves_no_worker(
 
 
 def test_closing_ends_the_worker_and_may_be_repeated(isaac_double: IsaacConfig) -> None:
-    """With its exit awaited: no zombie either."""
+    """The client waits for the exit, so no zombie is left."""
     simulator = make(isaac_double)
     pid = simulator.worker.pid
     simulator.close()
@@ -121,10 +121,10 @@ def test_closing_ends_the_worker_and_may_be_repeated(isaac_double: IsaacConfig) 
         simulator.step(POSE)
 
 
-def test_a_worker_that_is_asked_to_leave_does_so_by_itself(isaac_double: IsaacConfig) -> None:
-    """Its code is 0.
+def test_a_worker_ends_by_itself_on_request(isaac_double: IsaacConfig) -> None:
+    """The exit code is 0.
 
-    Neither the lifeline nor a signal had to end it, so Isaac Gym could free the GPU.
+    The worker ends without lifeline or signal, so Isaac Gym can free the GPU.
     """
     for _ in range(5):
         simulator = make(isaac_double)
@@ -134,7 +134,7 @@ def test_a_worker_that_is_asked_to_leave_does_so_by_itself(isaac_double: IsaacCo
 
 
 def test_no_files_stay_open(isaac_double: IsaacConfig) -> None:
-    """Pipes, memory and output of a hundred simulators would use up what a process may open."""
+    """A hundred simulators would otherwise use up the open files of a process."""
     make(isaac_double).close()
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
@@ -142,8 +142,8 @@ def test_no_files_stay_open(isaac_double: IsaacConfig) -> None:
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
-def test_a_python_without_isaac_gym_says_so_in_its_own_words(isaac_slow_start: IsaacConfig) -> None:
-    """The first thing that goes wrong for most."""
+def test_a_python_without_isaac_gym_is_reported(isaac_slow_start: IsaacConfig) -> None:
+    """This is the most common first error."""
     with pytest.raises(
         SimulationError, match="Isaac Gym: ModuleNotFoundError: No module named 'isaacgym'"
     ):
@@ -164,7 +164,7 @@ def test_a_program_that_dies_is_quoted(isaac_double: IsaacConfig, tmp_path: Path
 
 
 def test_a_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
-    """Before a worker is waited for."""
+    """The error comes before the client waits for a worker."""
     for path in (tmp_path, tmp_path / "absent"):
         with pytest.raises(
             SoloError, match=r"not a program that can be run.*--isaac-python or SOLO_ISAAC_PYTHON"
@@ -182,7 +182,7 @@ def test_a_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
 def test_the_interpreter_comes_from_the_flag_or_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The flag is stronger; with neither, both are named."""
+    """The flag has priority; without both, the error names them."""
     monkeypatch.delenv("SOLO_ISAAC_PYTHON", raising=False)
     with pytest.raises(SoloError, match=r"--isaac-python or SOLO_ISAAC_PYTHON.*--sim mujoco"):
         find_isaac(WORKER)
@@ -191,12 +191,12 @@ def test_the_interpreter_comes_from_the_flag_or_the_environment(
     assert find_isaac(WORKER, Path("/bin/false")).python == Path("/bin/false")
 
 
-def test_the_worker_sees_nothing_of_this_python(
+def test_the_worker_is_isolated_from_this_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Packages for another version would be loaded.
+    """Otherwise packages for another version would be loaded.
 
-    But its own ninja and libpython must be found.
+    The worker's own ninja and libpython must still be found.
     """
     monkeypatch.setenv("PYTHONPATH", "/packages/of/this/python")
     monkeypatch.setenv("PYTHONHOME", "/this/python")
@@ -218,14 +218,14 @@ def test_the_worker_sees_nothing_of_this_python(
 def test_a_worker_of_another_version_is_refused(
     isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Arrays would be read at wrong places."""
+    """Arrays would be read at wrong offsets."""
     monkeypatch.setattr("solo_doi.sim.isaac.setup_message.PROTOCOL", 7)
-    with pytest.raises(SimulationError, match="client speaks protocol 7, this worker 1"):
+    with pytest.raises(SimulationError, match="client speaks protocol 7, this worker 2"):
         make(isaac_double)
 
 
 def test_a_new_gpu_is_refused_before_it_crashes(isaac_slow_start: IsaacConfig) -> None:
-    """Hopper and Blackwell; Ada and older pass."""
+    """Hopper and Blackwell are refused; Ada and older GPUs pass."""
     program = (
         "from solo_isaac.device import refuse_unsupported\n"
         "for major in (7, 8): refuse_unsupported({'gpu': 'A', 'capability': [major, 9]})\n"
@@ -236,12 +236,12 @@ def test_a_new_gpu_is_refused_before_it_crashes(isaac_slow_start: IsaacConfig) -
     command = [str(isaac_slow_start.python), "-c", program]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "H100 has compute capability 9.0" in result.stderr
-    assert "--sim mujoco" in result.stderr
-    assert '"<string>", line 4' in result.stderr  # and none before
+    assert "--sim warp" in result.stderr
+    assert '"<string>", line 4' in result.stderr  # the first three calls pass
 
 
 def test_divergence_names_the_robot(isaac_double: IsaacConfig) -> None:
-    """PhysX returns NaN where others raise."""
+    """PhysX returns NaN, while other engines raise an error."""
     with make(isaac_double, num_robots=3) as simulator:
         simulator.step(np.tile(POSE, (3, 1)))
         simulator._arrays["root"][1, 2] = np.nan
@@ -250,9 +250,9 @@ def test_divergence_names_the_robot(isaac_double: IsaacConfig) -> None:
 
 
 def test_kicks_and_resets_between_steps_are_handed_over_once(isaac_double: IsaacConfig) -> None:
-    """Isaac Gym takes each kind of state once per step.
+    """Isaac Gym accepts each kind of state once per step.
 
-    The client may edit as often as it likes.
+    The client may edit several times.
     """
     with make(isaac_double, num_robots=2) as simulator:
         motion = standing(SETUP, 2)
@@ -272,8 +272,8 @@ def test_it_runs_on_the_cpu_too(isaac_double: IsaacConfig) -> None:
     assert state.foot_contact.all()
 
 
-def test_friction_is_rounded_to_few_values_and_averages_to_what_was_asked() -> None:
-    """All that is plausible needs fewer materials than PhysX has room for, and none below zero."""
+def test_friction_is_rounded_to_few_values_and_averages_to_the_request() -> None:
+    """All plausible values need fewer materials than PhysX has, and are never negative."""
     low, high = PLAUSIBLE["friction"]
     asked = np.random.default_rng(0).uniform(low, high, 100_000)
     shapes = shape_friction(asked)
@@ -285,7 +285,7 @@ def test_friction_is_rounded_to_few_values_and_averages_to_what_was_asked() -> N
 
 
 def test_friction_of_a_running_robot_can_change(isaac_double: IsaacConfig) -> None:
-    """A domain per episode: friction at any time, for one robot alone."""
+    """Friction may change at any time, for one robot alone."""
     with make(isaac_double, num_robots=2) as simulator:
         pose, push_w = np.tile(POSE, (2, 1)), np.tile([3.0, 0.0, 0.0], (2, 1))
         for _ in range(25):
@@ -299,7 +299,7 @@ def test_friction_of_a_running_robot_can_change(isaac_double: IsaacConfig) -> No
 
 
 def test_many_robots_get_a_larger_table_of_contacts() -> None:
-    """PhysX drops contacts silently when it is full."""
+    """PhysX drops contacts silently when the table is full."""
     few, many = (setup_message(SimConfig(num_robots=n), 0, "cuda:0")["physx"] for n in (4096, 8192))
     assert few["max_gpu_contact_pairs"] == 2**23
     assert many["max_gpu_contact_pairs"] == 2**24
