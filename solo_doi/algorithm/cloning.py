@@ -6,12 +6,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from . import equations
 from .diagnostics import finite
-from .networks import SkillNetwork
+from .numerics.networks import SkillNetwork
 from .part_configs import PolicyConfig
-from .ratios import per_trajectory
+from .ratios import averaged_by_trajectory
 from .training_data import Problem
 from .training_output import Advance
 
@@ -45,12 +46,16 @@ class PolicyLearner:
         """Fit transitions (Z, B), drawn by each skill's weights."""
         skill = torch.arange(len(rows), device=rows.device).repeat_interleave(rows.shape[1])
         rows = rows.flatten()
-        output = self.network.of_skill(self._problem.states[self._problem.here[rows]], skill)
+        states = self._problem.states[self._problem.here[rows]]
+        if self._options.noise:
+            noise = torch.randn(states.shape, generator=self._generator)
+            states = states + self._options.noise * noise.to(states.device)
+        output = self.network.of_skill(self._clipped(states), skill)
         return self._descend(*self._split(output), rows, 1.0)
 
     def weighted_step(self, rows: Tensor, eta: Tensor) -> float:
         """Fit transitions (B,), drawn evenly, with each skill's ratios (Z, B) in the loss."""
-        output = self.network(self._problem.states[self._problem.here[rows]])
+        output = self.network(self._clipped(self._problem.states[self._problem.here[rows]]))
         return self._descend(*self._split(output), rows, eta)
 
     def state_dict(self) -> dict[str, Any]:
@@ -72,6 +77,11 @@ class PolicyLearner:
         with torch.no_grad():
             self._log_temperature.copy_(state["log_temperature"])
         self._generator.set_state(state["generator"].cpu())
+
+    def _clipped(self, states: Tensor) -> Tensor:
+        """Return normalised states as the policy sees them."""
+        limit = self._options.input_clip
+        return states.clamp(-limit, limit) if limit else states
 
     def _split(self, output: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_std = output.chunk(2, dim=-1)
@@ -117,8 +127,10 @@ def clone(
     schedule = torch.optim.lr_scheduler.LinearLR(learner.optimiser, 1.0, 0.01, options.updates)
     w = log_w.exp()
     if options.trajectory_weights:
-        w = (per_trajectory(w, problem) / problem.length)[:, problem.trajectory]
+        w = averaged_by_trajectory(w, problem.trajectory, problem.length)
     cumulative = w.cumsum(dim=1)
+    first_averaged = round(options.updates * (1 - options.averaged_share))
+    averaged = AveragedModel(learner.network)
     for number in range(options.updates):
         if options.resampled:
             loss = learner.resampled_step(draw_rows(cumulative, options.batch, generator))
@@ -127,7 +139,11 @@ def clone(
             loss = learner.weighted_step(rows, (w[:, rows] * problem.num_rows).float())
         losses = finite({"loss/policy": loss}, f"update {number + 1} of cloning")
         schedule.step()
+        if number >= first_averaged:
+            averaged.update_parameters(learner.network)
         advance(losses)
+    if first_averaged < options.updates:
+        learner.network.load_state_dict(averaged.module.state_dict())
     return learner.network
 
 

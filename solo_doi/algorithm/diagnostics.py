@@ -14,10 +14,10 @@ GRACE_STEPS = 20
 """Consecutive outer steps that a problem must last before it is reported; all steps of a shorter
 run."""
 SMALLEST_SHARE = 1e-3
-"""Effective share of the data below which weights are collapsed, beside the share that truncation
-makes equal."""
+"""Effective share of the data below which weights are collapsed, in addition to the share of rows
+that truncation makes equal."""
 CHANCE_MARGIN = 0.2
-"""Part of the way from chance to certainty that the accuracy must reach."""
+"""Smallest accuracy above chance level, as a share of the range from chance level to 1."""
 
 
 class WarningId(Enum):
@@ -90,12 +90,13 @@ class Diagnostics:
         self._warnings: dict[WarningId, str] = {}
         """Texts of all warnings so far."""
         limit = math.log(config.skills)
-        if config.fixed_sigma is None and config.objective == "doi" and 0 < config.eps < limit:
+        learned = config.fixed_sigma is None and config.multiplier.method == "gradient"
+        if learned and config.objective == "doi" and 0 < config.eps < limit:
             self._report(
                 WarningId.EPS_BELOW_LIMIT,
                 f"eps {config.eps:g} is below log({config.skills}) = {limit:.2f}, the divergence "
-                "of skills that share nothing: they may merge and separate in turns. Use fewer "
-                "skills, or a larger eps.",
+                "of skills that share nothing: they may merge and separate in turns. Use "
+                "--multiplier.method solve, fewer skills, or a larger eps.",
             )
 
     @property
@@ -124,9 +125,9 @@ class Diagnostics:
         if share < collapsed_share(rows, self._config.truncation):
             self._report(
                 WarningId.EXPERT_WEIGHTS,
-                f"the expert's weights rest on {share:.2%} of the data: neither it nor skills near "
-                "it mean much. Lower classifier.reward_scale or truncation, or use more data like "
-                "the expert's.",
+                f"the expert's weights rest on {share:.2%} of the data: the expert and skills near "
+                "it are unreliable. Lower classifier.reward_scale or truncation, or use more data "
+                "like the expert's.",
             )
 
     def observe_full(self, shares: list[float], rows: int) -> list[str]:
@@ -203,8 +204,8 @@ class Diagnostics:
 
     def _collapsed(self, share: float) -> str:
         return (
-            f"a skill's weights rest on {share:.2%} of the data: ratios and policies mean little. "
-            f"Lower truncation or {self._diversity_setting()}, or use more data."
+            f"a skill's weights rest on {share:.2%} of the data: ratios and policies are "
+            f"unreliable. Lower truncation or {self._diversity_setting()}, or use more data."
         )
 
     def _diversity_setting(self) -> str:

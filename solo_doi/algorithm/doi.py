@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .background import Submit, background_worker, call_at_once
 from .cloning import PolicyLearner
+from .clusters import Clusters
 from .diagnostics import finite
 from .diversity import make_diversity
-from .multipliers import Multipliers
-from .ratios import in_chunks, minibatch_ratios, normalised, state_values
-from .smodice import DualValue, Expert
+from .multipliers import SMALLEST_STEP, Divergences, Multipliers
+from .numerics.background import Submit, background_worker, call_at_once
+from .ratios import in_chunks, minibatch_ratios, normalised
+from .smodice import Expert, make_value
 from .train_config import TrainConfig
 from .training_data import Problem
 
@@ -36,8 +37,8 @@ class Doi:
         self._log_eta_expert = (
             expert.log_w + torch.log(torch.tensor(float(problem.num_rows)))
         ).float()
-        self.value = DualValue(problem, config.skills, config, generator)
-        self.diversity = make_diversity(problem, config, generator)
+        self.value = make_value(problem, config.skills, config, generator)
+        self.diversity = make_diversity(problem, expert.log_w, config, generator)
         self.multipliers = Multipliers(config, problem.device)
         self.policy = self._make_policy() if config.policy.in_loop else None
         self.outer = 0
@@ -57,10 +58,10 @@ class Doi:
             if remaining == 1:
                 metrics |= self.diversity.fit(rows, log_w, submit)
         for policy_loss in policy_losses:
-            metrics["loss/policy"] = policy_loss.result()  # the last one stays
+            metrics["loss/policy"] = policy_loss.result()  # keep the last loss
         phi = equations.kl_estimate(log_w, equations.log_weights(self.expert.log_w[rows]))
         if self.config.alpha is None:
-            self.multipliers.step(phi, remaining)
+            self._move_multipliers(rows, phi, remaining)
         self.outer += 1
         per_skill = {
             "phi": phi,
@@ -72,39 +73,76 @@ class Doi:
             metrics |= {f"{name}/{skill}": float(value) for skill, value in enumerate(values)}
         return finite(metrics, f"outer step {self.outer}")
 
+    def start(self, clusters: Clusters) -> None:
+        """Prepare for the first outer step; not called if a run is continued."""
+        self.diversity.start(clusters)
+        if self.config.alpha is None and self.config.multiplier.method == "solve":
+            rows = self.problem.draw(self.config.subset, self._generator)
+            self.multipliers.solve(self._divergences(rows), share=1.0)
+
     @torch.no_grad()  # multipliers learn from phi alone
     def reward(self, rows: Tensor) -> Tensor:
         """Reward (Z, B) of transitions: diversity and imitation, weighted by the multipliers."""
-        config = self.config
         diversity = self.diversity.term(rows, self.outer)
-        if config.alpha is not None:
-            return equations.unconstrained_reward(diversity, self.expert.logit[rows], config.alpha)
-        imitation = config.imitation_scale * self._log_eta_expert[rows]
-        return equations.skill_reward(
-            diversity,
-            imitation,
-            self.multipliers.sigma(),
-            config.diversity_weight,
-            config.data_pull,
-        )
+        if self.config.alpha is not None:
+            logit = self.expert.logit[rows]
+            return equations.unconstrained_reward(diversity, logit, self.config.alpha)
+        return self._reward(diversity, rows, self.multipliers.sigma())
 
     @torch.no_grad()
     def log_weights(self, rows: Tensor, submit: Submit = call_at_once) -> Tensor:
-        """Log weights (Z, B) of some transitions, normalised over them; `submit` gets rewards."""
+        """Log weights (Z, B) of some transitions, normalised over them.
+
+        `submit` computes the rewards.
+        """
         reward = submit(partial(self._rewards, rows))
-        states = torch.cat([self.problem.here[rows], self.problem.there[rows]])
-        here, there = state_values(self.problem.states[states], self.value.network).chunk(2, dim=1)
+        here, there = self.value.around(rows)
         delta = equations.td_error(reward.result(), here, there, self.config.gamma)
         return normalised(delta, self.config)
 
     @torch.no_grad()
     def full_log_weights(self) -> Tensor:
         """Log weights (Z, N) of all transitions."""
-        values = state_values(self.problem.states, self.value.network)
-        here = values[:, self.problem.here]
-        there = values[:, self.problem.there]
-        reward = self._rewards(torch.arange(self.problem.num_rows, device=self.problem.device))
+        rows = torch.arange(self.problem.num_rows, device=self.problem.device)
+        here, there = self.value.around(rows)
+        reward = self._rewards(rows)
         return normalised(equations.td_error(reward, here, there, self.config.gamma), self.config)
+
+    def _reward(self, diversity: Tensor, rows: Tensor, sigma: Tensor) -> Tensor:
+        """Reward (Z, B) of transitions with this diversity (Z, B) and these multipliers (Z,)."""
+        config = self.config
+        imitation = config.imitation_scale * self._log_eta_expert[rows]
+        return equations.skill_reward(
+            diversity, imitation, sigma, config.diversity_weight, config.data_pull
+        )
+
+    def _move_multipliers(self, rows: Tensor, phi: Tensor, remaining: float) -> None:
+        """Phase 3: move the multipliers by the divergences phi (Z,) on a subset of the data."""
+        options = self.config.multiplier
+        if options.method == "gradient":
+            self.multipliers.step(phi, remaining)
+            return
+        share = options.share * max(remaining, SMALLEST_STEP)
+        self.multipliers.solve(self._divergences(rows), share)
+
+    @torch.no_grad()
+    def _divergences(self, rows: Tensor) -> Divergences:
+        """Return phi as a function of sigma, with the present values and diversity."""
+        diversity = in_chunks(
+            lambda chunk: self.diversity.term(rows[chunk], self.outer),
+            len(rows),
+            self.config.skills,
+            rows.device,
+        )
+        here, there = self.value.around(rows)
+        log_w_expert = equations.log_weights(self.expert.log_w[rows])
+
+        def phi_of(sigma: Tensor) -> Tensor:
+            reward = self._reward(diversity, rows, sigma)
+            delta = equations.td_error(reward, here, there, self.config.gamma)
+            return equations.kl_estimate(normalised(delta, self.config), log_w_expert)
+
+        return phi_of
 
     def _rewards(self, rows: Tensor) -> Tensor:
         """Rewards (Z, B) of many transitions."""
@@ -175,8 +213,7 @@ class Doi:
 
     def _parts(self) -> dict[str, Any]:
         parts = {
-            "value": self.value.network,
-            "value_optimiser": self.value.optimiser,
+            **self.value.parts(),
             "multiplier_optimiser": self.multipliers.optimiser,
             **self.diversity.parts(),
         }

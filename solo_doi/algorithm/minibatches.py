@@ -30,6 +30,21 @@ class Windows:
         return values[..., :length].flatten(1), there.flatten(1)
 
 
+@dataclass(frozen=True)
+class Minibatch:
+    """Data of one step of the dual problem."""
+
+    windows: Windows
+    """Trajectory pieces."""
+    initial: Tensor
+    """Numbers of initial states, (I,)."""
+
+    @property
+    def rows(self) -> Tensor:
+        """Transitions, (B,)."""
+        return self.windows.rows.flatten()
+
+
 def sample_windows(
     problem: Problem, count: int, length: int, generator: torch.Generator
 ) -> Windows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -10,6 +12,11 @@ from .train_config import TrainConfig
 
 SMALLEST_STEP = 0.05
 """Share of the learning rate at the end of the hold."""
+BISECTIONS = 20
+"""Halvings of the range of mu in which a solution is searched: 12 / 2^20 remains of it."""
+
+Divergences = Callable[[Tensor], Tensor]
+"""Function from multipliers sigma (Z,) to divergences phi (Z,), which fall as sigma rises."""
 
 
 class Multipliers:
@@ -38,6 +45,24 @@ class Multipliers:
         self.optimiser.step()
         with torch.no_grad():
             self.mu.clamp_(-self._bound, self._bound)
+
+    @torch.no_grad()
+    def solve(self, phi_of: Divergences, share: float) -> None:
+        """Move every mu by a share of the way to the value with which phi_z equals epsilon.
+
+        Without such a value within the bounds, the nearest bound takes its place: a constraint that
+        cannot be violated has the smallest multiplier.
+        """
+        if self._fixed is not None:
+            return
+        low = torch.full_like(self.mu, -self._bound)
+        high = torch.full_like(self.mu, self._bound)
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            violated = phi_of(torch.sigmoid(middle)) > self._eps
+            low = torch.where(violated, middle, low)
+            high = torch.where(violated, high, middle)
+        self.mu += share * ((low + high) / 2 - self.mu)
 
     @torch.no_grad()
     def sigma(self) -> Tensor:

@@ -6,6 +6,7 @@ Defaults work on our data. "Paper:" in a help text is the value that the paper p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,10 @@ class ValueConfig:
     """Updates of the expert's value, before the skills are trained."""
     updates: int = 20
     """Updates of the skills' values per outer step."""
+    averaged: bool = False
+    """Average over all next states of a state and action, instead of using the one of each row.
+    Needed where transitions are random. For discrete data only: values are tables, and an update is
+    a Newton step on all data, without minibatches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +68,24 @@ class DiscriminatorConfig:
     average: int = 25
     """Past control steps over which the input is averaged. Paper: 1, which separates gait phases
     instead of skills."""
+    whole: bool = False
+    """Average over the whole trajectory instead of past steps. Tells routes apart, which differ in
+    the order of motions. Paper: no."""
+    swing_terms: tuple[str, ...] = ("joint_position", "joint_velocity")
+    """Observation terms whose standard deviation over the averaged steps is also an input. It shows
+    how high and how fast feet are lifted. Not used with a common `projection`, with `whole`, and
+    with `average` 1: one step has no deviation. Paper: none."""
+    noise: float = 0.0
+    """Deviation of the noise on its inputs in training, as a share of their deviation over the
+    expert's weight. Smaller differences between skills earn no reward. Paper: 0."""
+    background: float = 0.0
+    """Weight of the expert as one more class, beside the skills. A skill must then differ from the
+    expert's average, too, and stays compact. Paper: 0, no such class."""
+    start: Literal["clusters", "random"] = "clusters"
+    """First discriminator: fitted to clusters of trajectories with the expert's weight, or random.
+    Paper: random."""
+    start_updates: int = 400
+    """Updates on the clusters."""
     hidden: int = 128
     """Units per hidden layer."""
     members: int = 5
@@ -90,10 +113,16 @@ class DiscriminatorConfig:
 class MultiplierConfig:
     """Learning of the bounded multipliers sigma(mu)."""
 
+    method: Literal["gradient", "solve"] = "solve"
+    """solve: find the multipliers with which phi equals eps for the present values and
+    discriminator, and move by `share` towards them. gradient: one step of Adam per outer step, as
+    in the paper."""
+    share: float = 0.5
+    """Part of the way to the solution that is made in one outer step; for `solve`."""
     initial: float = 0.0
-    """Initial mu of every skill."""
+    """Initial mu of every skill; for `gradient`."""
     lr: float = 0.05
-    """Learning rate of Adam; one update per outer step."""
+    """Learning rate of Adam; for `gradient`."""
     bound: float = 6.0
     """Largest absolute value of mu."""
 
@@ -114,6 +143,14 @@ class PolicyConfig:
     values."""
     lr: float = 1e-3
     """Initial learning rate; decays linearly to a hundredth, except for skills with `in_loop`."""
+    averaged_share: float = 0.25
+    """Share of the updates, at the end, over which the weights are averaged; not used for skills
+    with `in_loop`. Paper: 0."""
+    noise: float = 0.0
+    """Deviation of the noise on normalised observations."""
+    input_clip: float = 0.0
+    """Largest input of the policy [deviations of the data]; larger ones are clipped. 0: no limit.
+    An input far outside of the data, such as a higher box, would change all units. Paper: 0."""
     resampled: bool = True
     """Draw rows by weight. Paper, and always with `in_loop`: draw evenly and weight the loss."""
     trajectory_weights: bool = True

@@ -1,10 +1,13 @@
-"""Presets: settings that work on our data, settings of the paper, and changes for Gym data."""
+"""Presets: settings that work on our data, of version 0.1, of the paper, and for Gym data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from solo_doi.common.errors import UnknownNameError
+from solo_doi.common import settings
+from solo_doi.common.errors import SoloError, UnknownNameError
 
 from .part_configs import (
     ClassifierConfig,
@@ -17,12 +20,26 @@ from .train_config import TrainConfig
 
 DEFAULT = TrainConfig()
 
+VERSION_0_1 = TrainConfig(
+    eps=2.0,
+    outer=120,
+    data_pull=1.0,
+    trajectory_power=0.0,
+    discriminator=DiscriminatorConfig(swing_terms=(), start="random"),
+    multiplier=MultiplierConfig(method="gradient"),
+    policy=PolicyConfig(averaged_share=0.0),
+)
+"""The default of version 0.1. Settings that a run of 0.1 does not name have these values."""
+
 PAPER = TrainConfig(
+    eps=2.0,
     outer=350,
     subset=17_000,  # the discriminator learns from nine tenths of them
     checkpoints=4,
     full_passes=4,
     diversity_weight=1.0,
+    data_pull=1.0,
+    trajectory_power=0.0,
     truncation=1.0,
     projection=("linear_velocity.x", "linear_velocity.y", "angular_velocity.z"),
     classifier=ClassifierConfig(
@@ -31,10 +48,19 @@ PAPER = TrainConfig(
     # The paper does not state the number of updates of the expert's value.
     value=ValueConfig(hidden=256, expert_updates=20_000, updates=200),
     discriminator=DiscriminatorConfig(
-        average=1, hidden=256, updates=200, batch=512, lr=3e-4, log_floor=-20.0, hold=0.0
+        average=1,
+        swing_terms=(),
+        start="random",
+        hidden=256,
+        updates=200,
+        batch=512,
+        lr=3e-4,
+        log_floor=-20.0,
+        hold=0.0,
     ),
-    multiplier=MultiplierConfig(lr=0.2),
+    multiplier=MultiplierConfig(method="gradient", lr=0.2),
     policy=PolicyConfig(
+        averaged_share=0.0,
         batch=512,
         lr=3e-4,
         resampled=False,
@@ -49,15 +75,60 @@ PAPER = TrainConfig(
 ALL_OBSERVATIONS = ("observation",)
 """Term of data without named terms, such as D4RL; holds all numbers."""
 
+GYM_EXACT = TrainConfig(
+    eps=2.0,
+    outer=640,
+    subset=5000,
+    full_passes=0,
+    trajectory_power=0.0,
+    truncation=1.0,
+    classifier=ClassifierConfig(
+        terms=ALL_OBSERVATIONS, average=1, updates=2000, batch=1024, hidden=64, reward_scale=1.0
+    ),
+    value=ValueConfig(averaged=True, hidden=64, lr=2e-3, weight_decay=0.0, windows=128, window=8),
+    # One update per outer step: the multipliers settle before the discriminator has changed.
+    # With a multiplier rate of 0.1, constraint and discriminator chase each other in cycles.
+    discriminator=DiscriminatorConfig(
+        terms=ALL_OBSERVATIONS,
+        average=1,
+        swing_terms=(),
+        start="random",
+        hidden=64,
+        members=1,
+        updates=1,
+        disdain=0.0,
+        # Long enough for a multiplier to cross most of its range in steps that shrink to nothing:
+        # multipliers and discriminator may chase each other until the hold begins.
+        hold=0.4,
+    ),
+    # The bound keeps multipliers from falling further while the discriminator is still undecided.
+    multiplier=MultiplierConfig(method="gradient", lr=0.03, bound=3.0),
+    policy=PolicyConfig(hidden=64, updates=3000, averaged_share=0.0, trajectory_weights=False),
+)
+"""The exact Lagrangian for Gym data with random transitions; no choice that trades bias for speed
+or for fewer outliers."""
 
-def preset(name: str, task: str) -> TrainConfig:
-    """Return the settings of a preset, `default` or `paper`, for a task."""
-    known = {"default": DEFAULT, "paper": PAPER}
+
+def preset(name: str, task: str, changes: Mapping[str, Any] | None = None) -> TrainConfig:
+    """Return the settings of a preset for a task.
+
+    `changes` are the settings that a task of the robot declares, by nested names; None for data of
+    Gym tasks.
+    """
+    known = {"default": DEFAULT, "0.1": VERSION_0_1, "paper": PAPER, "gym-exact": GYM_EXACT}
     if name not in known:
         raise UnknownNameError("preset", name, known)
     config = known[name]
-    if task == "locomotion":
+    if config is GYM_EXACT and changes is not None:
+        raise SoloError(f"Preset gym-exact with task {task}: expected --task gym.")
+    if changes is not None:
+        return (
+            settings.from_dict(TrainConfig, changes, f"task {task}", config) if changes else config
+        )
+    if config is GYM_EXACT:
         return config
+    if config is DEFAULT:
+        config = VERSION_0_1  # the new default was chosen on walks of Solo12 alone
     # Episodes of Gym tasks may be short and start anywhere: no averages, shorter pieces.
     classifier = replace(
         config.classifier,

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from . import equations
-from .networks import SkillNetwork
+from .numerics.networks import SkillNetwork
 from .train_config import TrainConfig
 from .training_data import Problem
 
-CHUNK = 1024
+RATIO_CHUNK = 1024
 """Rows per pass; activations of more rows would not fit into the processor's cache."""
 
 
@@ -25,8 +25,8 @@ def in_chunks(
     Small results allocated one by one would fragment the larger blocks that `work` frees.
     """
     found = torch.empty(skills, rows, device=device)
-    for first in range(0, rows, CHUNK):
-        chunk = slice(first, min(first + CHUNK, rows))
+    for first in range(0, rows, RATIO_CHUNK):
+        chunk = slice(first, min(first + RATIO_CHUNK, rows))
         found[:, chunk] = work(chunk)
     return found
 
@@ -65,6 +65,26 @@ def per_trajectory(w: Tensor, problem: Problem) -> Tensor:
     """Return weights of whole trajectories (Z, trajectories), from weights (Z, N)."""
     total = torch.zeros(len(w), len(problem.first), dtype=w.dtype, device=w.device)
     return total.index_add_(1, problem.trajectory, w)
+
+
+def averaged_by_trajectory(w: Tensor, trajectory: Tensor, length: Tensor) -> Tensor:
+    """Give every row the mean weight of its trajectory, (Z, N).
+
+    Args:
+        w: Weights (Z, N).
+        trajectory: Number of each row's trajectory, (N,).
+        length: Rows of every trajectory, (trajectories,).
+    """
+    total = torch.zeros(len(w), len(length), dtype=w.dtype, device=w.device)
+    return (total.index_add_(1, trajectory, w) / length)[:, trajectory]
+
+
+def trajectory_mean(log_w: Tensor, problem: Problem, power: float) -> Tensor:
+    """Give every row (N,) of a trajectory the power mean of its weights; sums to one again."""
+    largest = log_w.max()
+    sums = per_trajectory((power * (log_w - largest)).exp()[None], problem)[0]
+    mean = (sums / problem.length).clamp(min=equations.SMALLEST_RATIO).log() / power
+    return equations.log_weights(mean[problem.trajectory])
 
 
 def describe(

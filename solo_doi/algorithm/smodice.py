@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from . import equations
+from .averaged_values import AveragedValue
 from .diagnostics import finite
-from .minibatches import Windows, sample_windows
-from .networks import Classifier, SkillNetwork
-from .ratios import normalised, state_values
+from .minibatches import Minibatch, sample_windows
+from .numerics.networks import Classifier, SkillNetwork
+from .ratios import normalised, state_values, trajectory_mean
 from .train_config import TrainConfig
 from .training_data import Problem
 from .training_output import Advance
@@ -32,17 +34,18 @@ def recover_expert(
 ) -> Expert:
     """Train classifier and dual value; call `advance` after each of `updates(config)` updates."""
     logit = train_classifier(problem, config, generator, advance)
-    value = DualValue(problem, 1, config, generator)
+    value = make_value(problem, 1, config, generator)
     for number in range(config.value.expert_updates):
         batch = value.draw()
         loss, _ = value.step(batch, logit[batch.rows][None])
         advance(finite({"loss/expert_value": loss}, f"update {number + 1}"))
     with torch.no_grad():
-        values = state_values(problem.states, value.network)
-        here = values[:, problem.here]
-        there = values[:, problem.there]
+        here, there = value.around(torch.arange(problem.num_rows, device=problem.device))
         delta = equations.td_error(logit, here, there, config.gamma)
-        return Expert(logit, normalised(delta, config)[0])
+        log_w = normalised(delta, config)[0]
+        if config.trajectory_power:
+            log_w = trajectory_mean(log_w, problem, config.trajectory_power)
+        return Expert(logit, log_w)
 
 
 def updates(config: TrainConfig) -> int:
@@ -74,21 +77,6 @@ def train_classifier(
     with torch.no_grad():
         logits = torch.cat([classifier(chunk) for chunk in problem.classifier_input.split(65536)])
     return options.reward_scale * logits
-
-
-@dataclass(frozen=True)
-class Minibatch:
-    """Data of one step of the dual problem."""
-
-    windows: Windows
-    """Trajectory pieces."""
-    initial: Tensor
-    """Numbers of initial states, (I,)."""
-
-    @property
-    def rows(self) -> Tensor:
-        """Transitions, (B,)."""
-        return self.windows.rows.flatten()
 
 
 class DualValue:
@@ -134,6 +122,32 @@ class DualValue:
         loss.backward()
         self.optimiser.step()
         return float(loss.detach()), delta.detach()
+
+    @torch.no_grad()
+    def around(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Values (Z, B) of the states before and after many transitions."""
+        problem = self.problem
+        here = problem.here[rows]
+        there = problem.there[rows]
+        if len(rows) == problem.num_rows:
+            values = state_values(problem.states, self.network)  # neighbours share states
+            return values[:, here], values[:, there]
+        both = problem.states[torch.cat([here, there])]
+        before, after = state_values(both, self.network).chunk(2, dim=1)
+        return before, after
+
+    def parts(self) -> dict[str, Any]:
+        """Objects that change in training, with `state_dict` and `load_state_dict`."""
+        return {"value": self.network, "value_optimiser": self.optimiser}
+
+
+def make_value(
+    problem: Problem, skills: int, config: TrainConfig, generator: torch.Generator
+) -> DualValue | AveragedValue:
+    """Make values of Z skills: networks, or tables with means over next states."""
+    if config.value.averaged:
+        return AveragedValue(problem, skills, config.gamma)
+    return DualValue(problem, skills, config, generator)
 
 
 def _draw(inputs: Tensor, count: int, generator: torch.Generator) -> Tensor:

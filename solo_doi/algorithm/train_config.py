@@ -17,7 +17,7 @@ from .part_configs import (
     ValueConfig,
 )
 
-COUNTS = (
+PART_COUNTS = (
     "hidden",
     "batch",
     "windows",
@@ -27,11 +27,12 @@ COUNTS = (
     "average",
     "updates",
     "expert_updates",
+    "start_updates",
 )
 """Settings of the parts that must be 1 or more."""
 
 
-class Rule(NamedTuple):
+class SettingRule(NamedTuple):
     """Condition on one setting."""
 
     name: str
@@ -43,7 +44,7 @@ class Rule(NamedTuple):
 class TrainConfig:
     """Settings of one run of DOI."""
 
-    eps: float = 2.0
+    eps: float = 2.7
     """Largest divergence of a skill from the expert [nats]. Below log(skills), skills may end above
     it."""
     skills: int = 5
@@ -51,7 +52,8 @@ class TrainConfig:
     seed: int = 1
     """Seed of all random numbers."""
     objective: str = "doi"
-    """doi; smodice: the expert alone; unconstrained:ALPHA: log(d_E / d_O) + ALPHA x diversity."""
+    """doi; smodice: the expert alone; clusters: a baseline, its weights divided by k-means;
+    unconstrained:ALPHA: log(d_E / d_O) + ALPHA x diversity."""
     multipliers: str = "learned"
     """learned; or fixed:SIGMA, a constant in [0, 1]. fixed:1 is SMODICE with skills, which
     collapse."""
@@ -62,7 +64,7 @@ class TrainConfig:
     """Discount factor per control step."""
     divergence: Literal["kl", "chi2"] = "kl"
     """Divergence from the data in the dual problems."""
-    outer: int = 120
+    outer: int = 60
     """Outer steps; each updates values, ratios, discriminator and multipliers."""
     diversity: Literal["discriminator", "van_der_waals"] = "discriminator"
     """Reward for differing: log q of a discriminator, or a force between skills' mean features."""
@@ -70,10 +72,14 @@ class TrainConfig:
     """Distance of mean features below which skills repel each other; for `van_der_waals`."""
     diversity_weight: float = 25.0
     """Factor on the diversity term. Paper: 1. Skills separate above |Z| / (1 - sigma)."""
-    data_pull: float = 1.0
-    """Weight of the divergence from the data as imitation fades. Paper: 1; exact Lagrangian: 0."""
+    data_pull: float = 0.0
+    """Weight of the divergence from the data, times 1 - sigma. Paper: 1; exact Lagrangian: 0."""
     imitation_scale: float = 1.0
     """Factor on log eta_E."""
+    trajectory_power: float = 0.25
+    """Exponent of the power mean of the expert's ratios over a trajectory, which one policy made. 1
+    is the mean; smaller ones favour trajectories that are the expert's throughout. Paper: 0, ratios
+    by row."""
     truncation: float = 0.999
     """Quantile at which log ratios are clipped; 1: no clipping."""
     subset: int = 15_000
@@ -114,10 +120,12 @@ class TrainConfig:
     @property
     def alpha(self) -> float | None:
         """Weight of diversity in the unconstrained objective; None for other objectives."""
-        if self.objective in ("doi", "smodice"):
+        if self.objective in ("doi", "smodice", "clusters"):
             return None
         return _number_after(
-            "unconstrained", self.objective, "--objective doi, smodice or unconstrained:0.5"
+            "unconstrained",
+            self.objective,
+            "--objective doi, smodice, clusters or unconstrained:0.5",
         )
 
     def check(self) -> None:
@@ -127,7 +135,11 @@ class TrainConfig:
             SoloError: A setting is outside its range, with its name, value and range.
         """
         sigma = self.fixed_sigma
-        rules = [*self._rules(sigma, self.alpha), *self._part_rules()]
+        rules = [
+            *self._rules(sigma, self.alpha),
+            *self._part_rules(),
+            *self._averaged_rules(),
+        ]
         # Finite numbers first: a comparison with NaN would name a misleading range.
         for rule in (*self._finite_rules(), *rules):
             if not rule.holds:
@@ -139,50 +151,100 @@ class TrainConfig:
                 "above 0."
             )
 
-    def _rules(self, sigma: float | None, alpha: float | None) -> Iterator[Rule]:
+    def _rules(self, sigma: float | None, alpha: float | None) -> Iterator[SettingRule]:
         fewest_skills = 1 if self.objective == "smodice" else 2
         discriminator = self.discriminator
         squashed_or_free = self.policy.squashed or not self.policy.entropy
-        yield Rule("eps", self.eps >= 0, "0 or more")
-        yield Rule("seed", 0 <= self.seed < 2**63, "0 or more, and below 2^63")
-        yield Rule("torch_threads", self.torch_threads >= 1, "1 or more")
-        yield Rule("objective", alpha is None or math.isfinite(alpha), "a finite weight")
-        yield Rule("classifier.terms", bool(self.classifier.terms), "one term or more")
-        yield Rule("discriminator.terms", bool(discriminator.terms), "one term or more")
-        yield Rule("skills", self.skills >= fewest_skills, "2 or more; smodice needs 1")
-        yield Rule("gamma", 0 < self.gamma < 1, "between 0 and 1")
-        yield Rule("outer", self.outer >= 1, "1 or more")
-        yield Rule("truncation", 0.5 <= self.truncation <= 1, "between 0.5 and 1")
+        yield SettingRule("eps", self.eps >= 0, "0 or more")
+        yield SettingRule("seed", 0 <= self.seed < 2**63, "0 or more, and below 2^63")
+        yield SettingRule("torch_threads", self.torch_threads >= 1, "1 or more")
+        yield SettingRule("objective", alpha is None or math.isfinite(alpha), "a finite weight")
+        yield SettingRule("classifier.terms", bool(self.classifier.terms), "one term or more")
+        yield SettingRule("discriminator.terms", bool(discriminator.terms), "one term or more")
+        yield SettingRule("skills", self.skills >= fewest_skills, "2 or more; smodice needs 1")
+        yield SettingRule("gamma", 0 < self.gamma < 1, "between 0 and 1")
+        yield SettingRule("outer", self.outer >= 1, "1 or more")
+        yield SettingRule("truncation", 0.5 <= self.truncation <= 1, "between 0.5 and 1")
         fixed_in_range = sigma is None or 0 <= sigma <= 1
-        yield Rule("multipliers", fixed_in_range, "a fixed sigma between 0 and 1")
-        yield Rule("data_pull", 0 <= self.data_pull <= 1, "between 0 and 1")
-        yield Rule("subset", self.subset >= 100, "100 rows or more")
-        yield Rule("checkpoints", self.checkpoints >= 0, "0 or more")
-        yield Rule("full_passes", self.full_passes >= 0, "0 or more")
-        yield Rule("save_every", self.save_every >= 1, "1 or more")
-        yield Rule("discriminator.hold", 0 <= discriminator.hold < 1, "at least 0 and below 1")
+        yield SettingRule("multipliers", fixed_in_range, "a fixed sigma between 0 and 1")
+        yield SettingRule("data_pull", 0 <= self.data_pull <= 1, "between 0 and 1")
+        yield SettingRule("subset", self.subset >= 100, "100 rows or more")
+        yield SettingRule("checkpoints", self.checkpoints >= 0, "0 or more")
+        yield SettingRule("full_passes", self.full_passes >= 0, "0 or more")
+        yield SettingRule("save_every", self.save_every >= 1, "1 or more")
+        yield SettingRule(
+            "discriminator.hold", 0 <= discriminator.hold < 1, "at least 0 and below 1"
+        )
         held_out_in_range = 0 <= discriminator.held_out <= 0.5
-        yield Rule("discriminator.held_out", held_out_in_range, "between 0 and 0.5")
-        yield Rule("reach", self.reach > 0, "above 0")
-        yield Rule("discriminator.disdain", discriminator.disdain >= 0, "0 or more")
+        yield SettingRule("discriminator.held_out", held_out_in_range, "between 0 and 0.5")
+        yield SettingRule("discriminator.noise", discriminator.noise >= 0, "0 or more")
+        yield SettingRule("discriminator.background", discriminator.background >= 0, "0 or more")
+        yield SettingRule("trajectory_power", 0 <= self.trajectory_power <= 1, "between 0 and 1")
+        averaged_in_range = 0 <= self.policy.averaged_share <= 1
+        yield SettingRule("policy.averaged_share", averaged_in_range, "between 0 and 1")
+        yield SettingRule("policy.noise", self.policy.noise >= 0, "0 or more")
+        yield SettingRule("policy.input_clip", self.policy.input_clip >= 0, "0 or more")
+        yield from self._ignored_rules()
+        yield SettingRule("reach", self.reach > 0, "above 0")
+        yield SettingRule("discriminator.disdain", discriminator.disdain >= 0, "0 or more")
         no_negative_penalty = self.classifier.gradient_penalty >= 0
-        yield Rule("classifier.gradient_penalty", no_negative_penalty, "0 or more")
-        yield Rule("value.weight_decay", self.value.weight_decay >= 0, "0 or more")
-        yield Rule("discriminator.disdain_steps", discriminator.disdain_steps >= 0, "0 or more")
-        yield Rule("multiplier.lr", self.multiplier.lr > 0, "above 0")
-        yield Rule("multiplier.bound", self.multiplier.bound > 0, "above 0")
-        yield Rule("policy.entropy", squashed_or_free, "off unless policy.squashed is on")
+        yield SettingRule("classifier.gradient_penalty", no_negative_penalty, "0 or more")
+        yield SettingRule("value.weight_decay", self.value.weight_decay >= 0, "0 or more")
+        yield SettingRule(
+            "discriminator.disdain_steps", discriminator.disdain_steps >= 0, "0 or more"
+        )
+        yield SettingRule("multiplier.lr", self.multiplier.lr > 0, "above 0")
+        yield SettingRule("multiplier.bound", self.multiplier.bound > 0, "above 0")
+        yield SettingRule("policy.entropy", squashed_or_free, "off unless policy.squashed is on")
 
-    def _part_rules(self) -> Iterator[Rule]:
+    def _ignored_rules(self) -> Iterator[SettingRule]:
+        """Yield rules against settings that have no effect in combination with others."""
+        discriminator = self.discriminator
+        policy = self.policy
+        resampled = policy.resampled and not policy.in_loop
+        noise_used = resampled or not policy.noise
+        expected = "0 without policy.resampled and with policy.in_loop, which do not use it"
+        yield SettingRule("policy.noise", noise_used, expected)
+        force = self.diversity == "van_der_waals"
+        expected = "0 with --diversity van_der_waals, which has no discriminator"
+        yield SettingRule("discriminator.noise", not (force and discriminator.noise), expected)
+        yield SettingRule(
+            "discriminator.background", not (force and discriminator.background), expected
+        )
+
+    def _part_rules(self) -> Iterator[SettingRule]:
         """Yield rules that several parts share: counts of 1 or more, positive learning rates."""
         for part in ("classifier", "value", "discriminator", "policy"):
             options = vars(getattr(self, part))
-            for name in COUNTS:
+            for name in PART_COUNTS:
                 if name in options:
-                    yield Rule(f"{part}.{name}", options[name] >= 1, "1 or more")
-            yield Rule(f"{part}.lr", options["lr"] > 0, "above 0")
+                    yield SettingRule(f"{part}.{name}", options[name] >= 1, "1 or more")
+            yield SettingRule(f"{part}.lr", options["lr"] > 0, "above 0")
 
-    def _finite_rules(self) -> Iterator[Rule]:
+    def _averaged_rules(self) -> Iterator[SettingRule]:
+        """Yield rules of `value.averaged`: no minibatches, rewards by state and action alone.
+
+        Its rewards are those of one row per state and action. Averages over past steps and over
+        trajectories would differ between the rows of a pair.
+        """
+        if not self.value.averaged:
+            return
+        minibatches = self.divergence == "chi2" or self.policy.in_loop
+        expected = "off with divergence chi2 or policy.in_loop"
+        yield SettingRule("value.averaged", not minibatches, expected)
+        yield SettingRule(
+            "classifier.average", self.classifier.average == 1, "1 with value.averaged"
+        )
+        # Swings first: they need an average above 1.
+        discriminator = self.discriminator
+        no_swings = not discriminator.swing_terms
+        yield SettingRule("discriminator.swing_terms", no_swings, "none with value.averaged")
+        yield SettingRule(
+            "discriminator.average", discriminator.average == 1, "1 with value.averaged"
+        )
+        yield SettingRule("trajectory_power", self.trajectory_power == 0, "0 with value.averaged")
+
+    def _finite_rules(self) -> Iterator[SettingRule]:
         """Yield a rule for every float, by dotted name."""
         for name, value in vars(self).items():
             numbers = {name: value}
@@ -190,7 +252,7 @@ class TrainConfig:
                 numbers = {f"{name}.{key}": part for key, part in vars(value).items()}
             for dotted, number in numbers.items():
                 if isinstance(number, float):
-                    yield Rule(dotted, math.isfinite(number), "a finite number")
+                    yield SettingRule(dotted, math.isfinite(number), "a finite number")
 
     def _setting(self, dotted: str) -> object:
         """Return a setting by its dotted name."""
@@ -198,6 +260,19 @@ class TrainConfig:
         for name in dotted.split("."):
             value = getattr(value, name)
         return value
+
+
+def evenly_spaced_steps(outer: int, count: int) -> set[int]:
+    """Return `count` of `outer` steps, evenly spaced; the last is one of them."""
+    return {max(1, round(outer * (number + 1) / count)) for number in range(count)}
+
+
+def full_steps(config: TrainConfig) -> set[int]:
+    """Return the outer steps with a full pass over the data: some of those with a checkpoint."""
+    kept = sorted(evenly_spaced_steps(config.outer, config.checkpoints))
+    if not kept:
+        return set()
+    return {kept[number - 1] for number in evenly_spaced_steps(len(kept), config.full_passes)}
 
 
 def _number_after(word: str, text: str, expected: str) -> float:

@@ -13,16 +13,16 @@ from solo_doi.data.transitions import Transitions
 from solo_doi.policies.skill_policy import SkillPolicy
 
 from . import equations
-from .checkpoint_schedule import full_steps, kept_steps
 from .cloning import clone
-from .device import keep_memory, pick_device
+from .clusters import Clusters, describe_behaviour, find_clusters, partition
 from .diagnostics import Diagnostics
-from .diversity import Discriminator
+from .discriminator import Discriminator
 from .doi import Doi
-from .networks import SkillNetwork
+from .numerics.device import keep_memory, pick_device
+from .numerics.networks import SkillNetwork
 from .ratios import describe
 from .smodice import Expert, recover_expert, updates
-from .train_config import TrainConfig
+from .train_config import TrainConfig, evenly_spaced_steps, full_steps
 from .training_data import Problem
 from .training_output import STATE_VERSION, RunWriter, SavedState, TrainingLog
 
@@ -55,9 +55,13 @@ class Training:
             self._show_first_warnings(expert, diagnostics, log)
             self._finish_expert(expert, diagnostics, log)
             return
+        if self.config.objective == "clusters":
+            self._finish_clusters(self._recover_expert(log), diagnostics, log)
+            return
         doi = self._resumed(diagnostics)
         if doi is None:
             doi = Doi(self.problem, self._recover_expert(log), self.config, self.generator)
+            doi.start(self._clusters(doi.expert))
         self._show_first_warnings(doi.expert, diagnostics, log)
         log.stage("skills", self.config.outer - doi.outer)
         while doi.outer < self.config.outer:
@@ -109,6 +113,7 @@ class Training:
             action_mean=action_scale.mean,
             action_std=action_scale.std,
             squashed=self.config.policy.squashed,
+            input_clip=self.config.policy.input_clip,
         )
 
     def _recover_expert(self, log: TrainingLog) -> Expert:
@@ -116,6 +121,10 @@ class Training:
         expert = recover_expert(self.problem, self.config, self.generator, log.advance)
         self._writer.write_expert({"logit": expert.logit, "log_w": expert.log_w})
         return expert
+
+    def _clusters(self, expert: Expert) -> Clusters:
+        """Return one cluster of trajectories per skill, the same in every part of a run."""
+        return find_clusters(describe_behaviour(self.problem, expert.log_w), self.config)
 
     def _full_pass(self, doi: Doi) -> dict[str, float]:
         """Return statistics over all of the data, in outer steps with a full pass."""
@@ -144,6 +153,7 @@ class Training:
         log_w_expert = doi.expert.log_w
         self._writer.write_ratios(log_w_expert, log_w)
         summary: dict[str, Any] = describe(log_w, log_w_expert, self.problem)
+        summary |= self._clusters(doi.expert).summary()
         for text in diagnostics.observe_full(summary["effective_share"], self.problem.num_rows):
             log.warn(text)
         for name, values in doi.imitation_weights().items():
@@ -169,10 +179,25 @@ class Training:
         self._writer.write_policies(policy, policy)
         self._write_summary(describe(log_w, expert.log_w, self.problem), diagnostics)
 
+    def _finish_clusters(self, expert: Expert, diagnostics: Diagnostics, log: TrainingLog) -> None:
+        """Write the baseline: the expert's weights, split by clusters of trajectories."""
+        self._show_first_warnings(expert, diagnostics, log)
+        clusters = partition(describe_behaviour(self.problem, expert.log_w), self.config)
+        log_w = clusters.log_weights(self.problem, expert.log_w)
+        self._writer.write_ratios(expert.log_w, log_w)
+        summary: dict[str, Any] = describe(log_w, expert.log_w, self.problem)
+        summary |= clusters.summary()
+        for text in diagnostics.observe_full(summary["effective_share"], self.problem.num_rows):
+            log.warn(text)
+        network = self._clone(torch.cat([expert.log_w[None], log_w]), log)
+        skills = self.policy(network, slice(1, None))
+        self._writer.write_policies(self.policy(network, slice(0, 1)), skills)
+        self._write_summary(summary, diagnostics)
+
     def _clone(self, log_w: Tensor, log: TrainingLog) -> SkillNetwork:
         """Clone policies after the loop: all, or only the expert's if skills learn in the loop."""
         options = self.config.policy
-        if options.in_loop:
+        if options.in_loop and len(log_w) == 1:
             options = replace(options, updates=options.expert_updates)
         log.stage("policies", options.updates)
         return clone(self.problem, log_w, options, self.generator, log.advance)
@@ -199,7 +224,7 @@ class Training:
         state = SavedState(content)
         if doi.outer % config.save_every == 0 or doi.outer == config.outer:
             self._writer.write_state(state)
-        if doi.outer in kept_steps(config.outer, config.checkpoints):
+        if doi.outer in evenly_spaced_steps(config.outer, config.checkpoints):
             self._writer.write_checkpoint(doi.outer, state)
 
     def _resumed(self, diagnostics: Diagnostics) -> Doi | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +12,18 @@ from torch import Tensor
 from solo_doi.common.errors import SoloError
 from solo_doi.data.transitions import Transitions
 
-from .projection import projected
+from .projection import projected, swings, whole_averages
 from .train_config import TrainConfig
 
 ACTION_RANGE = 0.999
 """Largest scaled action in the data; a tanh policy cannot reach 1."""
 CONSTANT = 1e-6
 """Standard deviation below which an input is constant, such as the command, and only centred."""
+
+NO_ACTIONS = (
+    "The coverage data have no actions, which training needs; only the expert data may have states "
+    "alone."
+)
 
 
 @dataclass(frozen=True)
@@ -95,14 +101,10 @@ class Problem:
     ) -> Problem:
         """Prepare coverage data and expert states."""
         if data.actions is None:
-            raise SoloError(
-                "The coverage data have no actions to learn from; only the expert's may be states "
-                "alone."
-            )
+            raise SoloError(NO_ACTIONS)
         states, here, there, linked = state_table(data)
         scale = Scale.of(data.observations)
         classifier_terms = config.projection or config.classifier.terms
-        discriminator_terms = config.projection or config.discriminator.terms
         seen = projected(data, classifier_terms, config.classifier.average, "the coverage data")
         average = config.classifier.average
         demonstrated = projected(expert, classifier_terms, average, "the expert data")
@@ -112,9 +114,7 @@ class Problem:
                 f"{demonstrated.shape[1]} in the expert data. Expected data of the same robot."
             )
         classifier_scale = Scale.of(seen)
-        averaged = projected(
-            data, discriminator_terms, config.discriminator.average, "the coverage data"
-        )
+        averaged = _discriminator_input(data, config)
         held_out = _held_out(len(data.starts), config)
         action_scale = _action_scale(data.actions)
 
@@ -139,12 +139,44 @@ class Problem:
         )
 
 
+def _discriminator_input(data: Transitions, config: TrainConfig) -> np.ndarray:
+    """Return the discriminator's projection of coverage data, (N, projected)."""
+    part = config.discriminator
+    terms = config.projection or part.terms
+    if part.whole:
+        return whole_averages(data, terms, "the coverage data")
+    swing_terms = swing_terms_of(config)
+    return averages_and_swings(data, terms, swing_terms, part.average, "the coverage data")
+
+
+def swing_terms_of(config: TrainConfig) -> tuple[str, ...]:
+    """Return the discriminator's swing terms; none with a common projection."""
+    if config.projection:
+        return ()
+    return config.discriminator.swing_terms
+
+
+def averages_and_swings(
+    data: Transitions,
+    terms: Sequence[str],
+    swing_terms: Sequence[str],
+    steps: int,
+    where: str,
+) -> np.ndarray:
+    """Return averages of terms over the last `steps` steps, and deviations of swing terms."""
+    averaged = projected(data, terms, steps, where)
+    if steps == 1 or not swing_terms:
+        return averaged
+    swung = swings(data, swing_terms, steps, where)
+    return np.concatenate([averaged, swung], axis=1).astype(np.float32)
+
+
 def _held_out(trajectories: int, config: TrainConfig) -> np.ndarray:
     """Choose the trajectories that the discriminator is not trained on, (trajectories,)."""
     # Its own generator: the choice must not change any other random number of the run.
     numbers = np.random.default_rng(config.seed).random(trajectories)
     held_out = numbers < config.discriminator.held_out
-    if held_out.all():  # of a few trajectories, some must remain to learn from
+    if held_out.all():  # with few trajectories, some must remain for training
         return np.zeros_like(held_out)
     return held_out
 

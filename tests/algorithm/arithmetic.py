@@ -1,4 +1,4 @@
-"""Numbers written out, and minima found by following gradients."""
+"""Tensors of given numbers, and minima found by gradient descent."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ close = torch.testing.assert_close
 
 
 def tensor(*numbers: float) -> Tensor:
-    """Numbers in double precision."""
+    """Return numbers in double precision."""
     return torch.tensor(numbers, dtype=torch.float64)
 
 
 def log_of(*numbers: float) -> Tensor:
-    """Logarithms in double precision."""
+    """Return logarithms in double precision."""
     return tensor(*numbers).log()
 
 
 def minimised(loss: Callable[[Tensor], Tensor], start: Tensor) -> Tensor:
-    """Where a loss ends up when its own gradient is followed."""
+    """Return the minimum of a loss, found by following its gradient."""
     x = start.clone().requires_grad_()
     optimiser = torch.optim.LBFGS(
         [x],
@@ -43,7 +43,7 @@ def minimised(loss: Callable[[Tensor], Tensor], start: Tensor) -> Tensor:
 
 
 def gradient(loss: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
-    """Gradient of a loss at a point."""
+    """Return the gradient of a loss at a point."""
     x = at.clone().requires_grad_()
     (result,) = torch.autograd.grad(loss(x), x)
     return result

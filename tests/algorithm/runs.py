@@ -29,13 +29,14 @@ from solo_doi.data.transitions import Transitions
 from solo_doi.runs.run_files import RunFiles
 from solo_doi.runs.run_store import RunStore
 from solo_doi.runs.train_log import TrainLog
+from solo_doi.solo12.constants import JOINT_NAMES
 from tests.bits import differing
 from tests.data.datasets import made_up_arrays, made_up_manifest
 
 TERMS = {"linear_velocity": 3, "angular_velocity": 3, "gravity": 3, "joint_position": 12}
 """Observation terms of made-up coverage data, with their sizes."""
 EXPERT_TERMS = {"angular_velocity": 3, "linear_velocity": 3}
-"""The expert's: fewer, and in another order."""
+"""Observation terms of the expert: fewer, and in another order."""
 LENGTHS = ((30, 20, 25, 30, 25), (20, 30, 25, 30, 25, 40))
 """Trajectories of coverage data, by shard: 300 transitions."""
 ROWS = sum(map(sum, LENGTHS))
@@ -47,16 +48,18 @@ FLAGS = shlex.split(
     "--value.initial-batch 4 "
     "--discriminator.updates 3 --discriminator.hidden 8 --discriminator.batch 32 "
     "--discriminator.members 2 "
-    "--discriminator.average 5 --discriminator.held-out 0.3 --policy.updates 5 "
+    "--discriminator.start-updates 3 --discriminator.average 5 --discriminator.held-out 0.3 "
+    "--discriminator.swing-terms joint_position "
+    "--policy.updates 5 "
     "--policy.expert-updates 5 --policy.hidden 8 --policy.batch 32"
 )
-"""What makes a run take a fraction of a second."""
+"""Options of a run that takes a fraction of a second."""
 Data = tuple[Transitions, Transitions]
 """Coverage data and the expert's states."""
 
 
 def tiny(**changes: Any) -> TrainConfig:  # any field
-    """What `FLAGS` say."""
+    """Return the configuration that `FLAGS` describe."""
     sizes: dict[str, Any] = {"updates": 5, "hidden": 8, "batch": 32}
     config = TrainConfig(
         skills=3,
@@ -69,7 +72,14 @@ def tiny(**changes: Any) -> TrainConfig:  # any field
             expert_updates=5, updates=3, hidden=8, windows=4, window=8, initial_batch=4
         ),
         discriminator=DiscriminatorConfig(
-            updates=3, hidden=8, batch=32, members=2, average=5, held_out=0.3
+            updates=3,
+            start_updates=3,
+            hidden=8,
+            batch=32,
+            members=2,
+            average=5,
+            swing_terms=("joint_position",),
+            held_out=0.3,
         ),
         policy=PolicyConfig(expert_updates=5, **sizes),
     )
@@ -77,7 +87,7 @@ def tiny(**changes: Any) -> TrainConfig:  # any field
 
 
 def changed(config: TrainConfig, part: str, **changes: Any) -> TrainConfig:  # any field
-    """The configuration with some settings of a part changed."""
+    """Return the configuration with some settings of a part changed."""
     return replace(config, **{part: replace(getattr(config, part), **changes)})
 
 
@@ -90,9 +100,9 @@ def write_made_up(
     seed: int = 0,
     label_seed: int = 0,
 ) -> Path:
-    """A dataset directory as `solo-collect` makes them.
+    """Write a dataset directory as `solo-collect` does.
 
-    States flow, and `label_seed` changes nothing but labels.
+    Consecutive states are linked; `label_seed` changes only the labels.
     """
     rng, labels = np.random.default_rng(seed), np.random.default_rng(1000 + label_seed)
     size = sum(terms.values())
@@ -122,12 +132,13 @@ def write_made_up(
         {"name": name, "size": size, "unit": "", "frame": "", "noise": 0.0}
         for name, size in terms.items()
     )
-    replace(made_up_manifest(entries, fields), layout=layout).write(folder)
+    manifest = made_up_manifest(entries, fields)
+    replace(manifest, layout=layout, joint_names=JOINT_NAMES).write(folder)
     return folder
 
 
 def write_made_up_task(root: Path) -> Path:
-    """Both datasets of the locomotion task, where `solo-train` started in `root` looks for them."""
+    """Write both datasets of the locomotion task to the default location below `root`."""
     folder = root / "datasets" / "locomotion"
     write_made_up(folder / "coverage")
     write_made_up(
@@ -137,7 +148,7 @@ def write_made_up_task(root: Path) -> Path:
 
 
 def train(config: TrainConfig, data: Transitions, expert: Transitions, run: Path) -> Training:
-    """Train all that is left of a run."""
+    """Train the remaining steps of a run."""
     run.mkdir(parents=True, exist_ok=True)
     training = Training(config, data, expert, RunStore(run))
     with TrainLog(run, config.skills, first=training.steps_done()) as log:
@@ -146,23 +157,23 @@ def train(config: TrainConfig, data: Transitions, expert: Transitions, run: Path
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an HDF5 file."""
+    """Return all arrays of an HDF5 file."""
     with h5py.File(path) as file:
         return {name: file[name][()] for name in file}
 
 
 def metrics_of(run: Path) -> list[dict[str, float]]:
-    """Lines of the metrics file."""
+    """Return the lines of the metrics file."""
     return [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
 
 
 def summary_of(run: Path) -> dict[str, Any]:
-    """What the run says of itself."""
+    """Return the content of the run's summary file."""
     return json.loads(RunFiles(run).summary.read_text())
 
 
 def assert_same_run(one: Path, other: Path) -> None:
-    """Weights, ratios, what was saved and every line of the metrics equal to the last bit."""
+    """Check that weights, ratios, saved files and all metrics are equal to the last bit."""
     names = sorted(path.name for path in one.glob("*.h5"))
     assert {"policy.h5", "ratios.h5"} <= set(names)
     for name in names:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from solo_doi.algorithm.part_configs import ClassifierConfig, DiscriminatorConfig
+from solo_doi.algorithm.part_configs import (
+    ClassifierConfig,
+    DiscriminatorConfig,
+    MultiplierConfig,
+)
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training_data import Problem
 from solo_doi.data.transitions import Transitions
@@ -17,29 +23,53 @@ from tests.data.datasets import made_up_transitions
 
 CPU = torch.device("cpu")
 EVERYTHING = ("observation",)
+PLAIN_DISCRIMINATOR: dict[str, Any] = {
+    "terms": EVERYTHING,
+    "average": 1,
+    "swing_terms": (),
+    "held_out": 0.0,
+    "noise": 0.0,
+    "background": 0.0,
+    "start": "random",
+}
+"""Settings of a discriminator as printed in the paper, which sees the whole state."""
+
+
+def plain_discriminator(**changes: Any) -> DiscriminatorConfig:  # any setting
+    """Return settings of a discriminator as printed in the paper, with changes."""
+    return DiscriminatorConfig(**(PLAIN_DISCRIMINATOR | changes))
 
 
 def seeded(seed: int = 0) -> torch.Generator:
-    """A generator of its own."""
+    """Return a new random generator."""
     return torch.Generator().manual_seed(seed)
 
 
 def small_config(**changes: Any) -> TrainConfig:  # any setting
-    """Classifier and discriminator see all numbers of a state as they are.
+    """Return settings as printed in the paper.
 
-    No trajectory is held out.
+    Classifier and discriminator see the whole state, unchanged.
     """
     plain = {
+        "trajectory_power": 0.0,
+        "data_pull": 1.0,
         "classifier": ClassifierConfig(terms=EVERYTHING, average=1),
-        "discriminator": DiscriminatorConfig(terms=EVERYTHING, average=1, held_out=0.0),
+        "discriminator": plain_discriminator(),
+        "multiplier": MultiplierConfig(method="gradient"),
     }
     return TrainConfig(**(plain | changes))
 
 
-def ragged(lengths: Sequence[int], *, linked: bool = True) -> Transitions:
-    """Trajectories of these lengths.
+def even(problem: Problem) -> Tensor:
+    """Return the log weights (N,) of an expert with the same weight for all transitions."""
+    return torch.full((problem.num_rows,), -math.log(problem.num_rows), dtype=torch.float64)
 
-    Unless linked, no transition leads to the state the next one starts from.
+
+def ragged(lengths: Sequence[int], *, linked: bool = True) -> Transitions:
+    """Return trajectories of these lengths.
+
+    If `linked` is false, the next state of a transition differs from the state of the next
+    transition.
     """
     data = made_up_transitions(lengths)
     return (
@@ -52,9 +82,9 @@ def ragged(lengths: Sequence[int], *, linked: bool = True) -> Transitions:
 def table(
     observations: np.ndarray, actions: np.ndarray | None = None, length: int = 1
 ) -> Transitions:
-    """Transitions from given states (N, size), in trajectories of one length.
+    """Return transitions from given states (N, size), in trajectories of one length.
 
-    Nothing happens in any of them.
+    The last state of a trajectory is its own successor.
     """
     observations = np.asarray(observations, dtype=np.float32)
     rows = len(observations)
@@ -76,5 +106,5 @@ def table(
 def build(
     data: Transitions, config: TrainConfig | None = None, expert: Transitions | None = None
 ) -> Problem:
-    """A problem in which the expert is the data unless given."""
+    """Build a problem; by default the data also serve as the expert's."""
     return Problem.build(data, data if expert is None else expert, config or small_config(), CPU)

@@ -1,7 +1,4 @@
-"""Small MDPs whose problems can be solved exactly.
-
-By the code under test and by independent solvers.
-"""
+"""Small MDPs with exact solutions, by the code under test and by independent solvers."""
 
 from __future__ import annotations
 
@@ -30,12 +27,12 @@ class Mdp:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """States and actions."""
+        """Number of states and of actions."""
         states, actions = self.data.shape
         return states, actions
 
     def flow_residual(self, occupancy: np.ndarray) -> float:
-        """Largest violation of the flow constraint.
+        """Return the largest violation of the flow constraint.
 
         sum_a d(s, a) = (1 - gamma) rho_0(s) + gamma sum d(s', a') P(s | s', a').
         """
@@ -45,7 +42,7 @@ class Mdp:
         return float(np.abs(occupancy.sum(1) - inflow).max())
 
     def occupancy(self, policy: np.ndarray) -> np.ndarray:
-        """Discounted state-action occupancy of a policy (S, A)."""
+        """Return the discounted state-action occupancy (S, A) of a policy."""
         chain = np.einsum("sa,sat->st", policy, self.transition)
         states = np.linalg.solve(
             np.eye(len(chain)) - self.gamma * chain.T, (1 - self.gamma) * self.initial
@@ -54,16 +51,18 @@ class Mdp:
 
 
 def with_uniform_data(transition: np.ndarray, initial: np.ndarray, gamma: float) -> Mdp:
-    """Return an MDP whose data come from the policy that draws actions evenly."""
+    """Return an MDP with data of the uniform policy."""
     states, actions = transition.shape[:2]
     empty = Mdp(transition, initial, gamma, np.ones((states, actions)))
     return Mdp(transition, initial, gamma, empty.occupancy(np.full((states, actions), 1 / actions)))
 
 
-def random_mdp(states: int, actions: int, gamma: float, seed: int) -> Mdp:
-    """Draw transitions, initial states and a behaviour policy."""
+def random_mdp(
+    states: int, actions: int, gamma: float, seed: int, concentration: float = 0.3
+) -> Mdp:
+    """Draw transitions from a Dirichlet distribution, initial states and a behaviour policy."""
     rng = np.random.default_rng(seed)
-    transition = rng.dirichlet(np.full(states, 0.3), (states, actions))
+    transition = rng.dirichlet(np.full(states, concentration), (states, actions))
     initial = rng.dirichlet(np.ones(states))
     empty = Mdp(transition, initial, gamma, np.ones((states, actions)))
     policy = 0.05 + rng.dirichlet(np.ones(actions), states)
@@ -71,9 +70,9 @@ def random_mdp(states: int, actions: int, gamma: float, seed: int) -> Mdp:
 
 
 def rooms_mdp(rooms: int = 3, gamma: float = 0.9, seed: int = 0) -> Mdp:
-    """Return a hall from which actions lead to rooms of two states each.
+    """Return a hall with actions that lead to rooms of two states each.
 
-    Skills can tell themselves by their room.
+    The room identifies a skill.
     """
     rng = np.random.default_rng(seed)
     states = 1 + 2 * rooms
@@ -95,7 +94,7 @@ def rooms_mdp(rooms: int = 3, gamma: float = 0.9, seed: int = 0) -> Mdp:
 def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor, float]:
     """Minimise the dual loss over a table of values with exact expectations.
 
-    Log ratios (Z, S A) and the optimum.
+    Returns log ratios (Z, S A) and the optimum.
     """
     dual = equations.chi_square_loss if divergence == "chi2" else equations.dual_loss
     states, actions = mdp.shape
@@ -137,7 +136,7 @@ def solve_dual(mdp: Mdp, reward: Tensor, divergence: str = "kl") -> tuple[Tensor
 def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Return the same log ratios (S A,) by Newton's method, hundreds of times faster.
 
-    `value` (S,) is moved along.
+    `value` (S,) is updated in place.
     """
     states, actions = mdp.shape
     step = mdp.gamma * mdp.transition.reshape(-1, states) - np.repeat(
@@ -148,11 +147,12 @@ def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
     def weights(value: np.ndarray) -> tuple[float, np.ndarray]:
         exponent = reward + step @ value + log_data
         top = exponent.max()
-        total = np.exp(exponent - top).sum()
-        return start @ value + top + np.log(total), np.exp(exponent - top) / total
+        log_total = top + np.log(np.exp(exponent - top).sum())
+        return start @ value + log_total, exponent - log_total
 
-    objective, w = weights(value)
+    objective, log_w = weights(value)
     for _ in range(60):
+        w = np.exp(log_w)
         mean = step.T @ w
         gradient = start + mean
         if np.abs(gradient).max() < 1e-9:
@@ -167,14 +167,15 @@ def newton_dual(mdp: Mdp, reward: np.ndarray, value: np.ndarray) -> np.ndarray:
             if size < 1e-10:
                 break
         value += size * direction
-        objective, w = trial
-    return np.log(w) - log_data
+        objective, log_w = trial
+    # Not log(exp(log_w)): the weight of a pair that a skill avoids may underflow.
+    return log_w - log_data
 
 
 def solve_primal(mdp: Mdp, reward: np.ndarray, divergence: str = "kl") -> tuple[np.ndarray, float]:
     """Maximise E_d[R] - D(d || d_O) under the flow constraint as a convex program.
 
-    Occupancy (S, A) and optimum.
+    Returns the occupancy (S, A) and the optimum.
     """
     states, actions = mdp.shape
     occupancy = cp.Variable((states, actions), nonneg=True)
@@ -184,7 +185,7 @@ def solve_primal(mdp: Mdp, reward: np.ndarray, divergence: str = "kl") -> tuple[
         for s in range(states)
     ]
     flow = [cp.sum(occupancy[s]) == inflow[s] for s in range(states)]
-    # Both sum to one: the generalised KL divergence is the usual.
+    # Both distributions sum to one, so the generalised KL divergence is the usual one.
     cost = cp.sum(cp.kl_div(occupancy, mdp.data))
     if divergence == "chi2":
         cost = 0.5 * cp.sum(cp.multiply(1 / mdp.data, cp.square(occupancy - mdp.data)))
@@ -194,7 +195,7 @@ def solve_primal(mdp: Mdp, reward: np.ndarray, divergence: str = "kl") -> tuple[
 
 
 def mutual_information(occupancy: np.ndarray) -> float:
-    """I(S; Z) of skills with state-action occupancies (Z, S, A), all as likely."""
+    """Return I(S; Z) of equally likely skills with state-action occupancies (Z, S, A)."""
     states = occupancy.sum(-1)
     terms = np.where(states > 0, states * np.log(np.maximum(states, 1e-300) / states.mean(0)), 0.0)
     return float(terms.sum(-1).mean())
@@ -202,7 +203,7 @@ def mutual_information(occupancy: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the three phases ended."""
+    """Result of the three phases."""
 
     information: float
     phi: np.ndarray  # (Z,)
@@ -212,9 +213,9 @@ class Outcome:
 def train_exactly(
     mdp: Mdp, log_eta_expert: np.ndarray, config: TrainConfig, seed: int = 0
 ) -> Outcome:
-    """Run the method with tables for networks.
+    """Run the method with tables instead of networks.
 
-    Values at their optimum, q at its own, multipliers as in training.
+    Values and q are at their optimum; multipliers follow the rule of training.
     """
     states, actions = mdp.shape
     log_data, expert = np.log(mdp.data).ravel(), torch.from_numpy(log_eta_expert)
@@ -247,7 +248,7 @@ def best_information(
 ) -> float:
     """Maximise I(S; Z) over policies under every skill's constraint.
 
-    By sequential quadratic programming.
+    The solver is sequential quadratic programming.
     """
     states, actions = mdp.shape
     transition, initial = torch.from_numpy(mdp.transition), torch.from_numpy(mdp.initial)

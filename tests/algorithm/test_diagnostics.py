@@ -1,4 +1,4 @@
-"""Complaints about training that leads nowhere: after a while, once, and only then."""
+"""Warnings about training without progress: after a grace period, and once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import torch
 
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.diagnostics import GRACE_STEPS, Diagnostics, TrainingError, finite
+from solo_doi.algorithm.part_configs import MultiplierConfig
 from solo_doi.algorithm.ratios import normalised
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common.metrics_log import read_metrics
+from solo_doi.runs.run import Run
 
 from .small import seeded
 
@@ -31,7 +33,7 @@ TEXT = {
 
 
 def metrics(**changes: float) -> dict[str, float]:
-    """What a healthy outer step logs."""
+    """Return the metrics of a healthy outer step, with given changes."""
     each = {
         f"{name}/{skill}": value
         for name, value in (("exponent", 2.0), ("effective_share", 0.1))
@@ -41,24 +43,27 @@ def metrics(**changes: float) -> dict[str, float]:
 
 
 def health(**changes: object) -> Diagnostics:
-    """Of three skills."""
+    """Return the diagnostics of a run with three skills."""
     return Diagnostics(TrainConfig(**({"skills": SKILLS, "eps": 2.0} | changes)))  # type: ignore[arg-type]
 
 
 def told(watched: Diagnostics, steps: int, **changes: float) -> list[list[str]]:
-    """Complaints of equal steps, one after another."""
+    """Return the warnings of successive equal steps."""
     return [watched.observe(metrics(**changes)) for _ in range(steps)]
 
 
-def test_a_healthy_run_is_left_alone() -> None:
-    """Three times the grace period."""
+def test_a_healthy_run_gives_no_warning() -> None:
+    """Good metrics over three grace periods give no warning."""
     watched = health()
     assert told(watched, 3 * GRACE_STEPS) == [[]] * (3 * GRACE_STEPS)
     assert watched.warnings == []
 
 
-def test_a_collapse_that_no_subset_shows_is_told_at_the_end() -> None:
-    """Once, with the smallest share of any skill; what truncation makes equal is no collapse."""
+def test_a_collapse_that_no_subset_shows_is_reported_at_the_end() -> None:
+    """One warning names the smallest share of any skill.
+
+    Equal weights that come from truncation are not a collapse.
+    """
     watched = health(truncation=1.0)
     assert watched.observe_full([0.1, 0.0011, 0.3], 1_000_000) == []
     (text,) = watched.observe_full([0.1, 0.0009, 0.3], 1_000_000)
@@ -68,18 +73,19 @@ def test_a_collapse_that_no_subset_shows_is_told_at_the_end() -> None:
     assert health(truncation=0.99).observe_full([0.0111], 1_000_000) == []
 
 
-def test_the_run_of_the_shipped_skills_is_left_alone() -> None:
-    """The default at eps 2, as it was logged."""
-    watched, lines = Diagnostics(TrainConfig()), read_metrics(SHIPPED)
-    assert len(lines) == TrainConfig().outer
+def test_the_run_of_the_shipped_skills_gives_no_warning() -> None:
+    """The logged metrics give no warning with the run's own settings."""
+    config = Run(SHIPPED).config
+    watched, lines = Diagnostics(config), read_metrics(SHIPPED)
+    assert len(lines) == config.outer
     assert [watched.observe(line) for line in lines] == [[]] * len(lines)
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_complaint_is_made_once_after_patience(name: str) -> None:
-    """Nothing for 19 steps, one text in the twentieth, and no other ever after.
+def test_a_warning_is_given_once_after_the_grace_period(name: str) -> None:
+    """The first 19 steps give no warning, the twentieth gives one, later steps give none.
 
-    It is kept for the summary.
+    The summary contains it.
     """
     watched = health()
     complaints = told(watched, 3 * GRACE_STEPS, **BAD[name])
@@ -91,16 +97,16 @@ def test_a_complaint_is_made_once_after_patience(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_passes_in_time_is_not_told(name: str) -> None:
-    """One healthy step among bad ones starts the count again."""
+def test_a_short_problem_gives_no_warning(name: str) -> None:
+    """One healthy step among bad ones restarts the count."""
     watched = health()
     for _ in range(3):
         assert told(watched, GRACE_STEPS - 1, **BAD[name]) == [[]] * (GRACE_STEPS - 1)
         assert told(watched, 1) == [[]]
 
 
-def test_what_comes_back_is_not_told_again() -> None:
-    """Also with other numbers in its text."""
+def test_a_problem_that_comes_back_is_not_reported_again() -> None:
+    """A warning with other numbers in its text counts as the same warning."""
     watched = health()
     told(watched, GRACE_STEPS, **{"effective_share/0": 0.0015, **BAD["exponent"]})
     told(watched, 1)
@@ -113,14 +119,14 @@ def test_what_comes_back_is_not_told_again() -> None:
     assert len(watched.warnings) == 2
 
 
-def test_two_complaints_may_come_together() -> None:
-    """Each with its own count."""
+def test_two_warnings_can_come_together() -> None:
+    """Each warning has its own count."""
     complaints = told(health(), GRACE_STEPS, **BAD["weights"], **BAD["discriminator"])
     assert len(complaints[-1]) == 2
 
 
-def test_a_skill_that_must_become_like_the_others_is_named() -> None:
-    """One is enough, and who may differ is not."""
+def test_a_skill_with_an_exponent_below_one_is_named() -> None:
+    """One skill with an exponent below one is enough; the other skills are not named."""
     (complaint,) = told(
         health(), GRACE_STEPS, **{"exponent/0": 2.0, "exponent/1": 0.75, "exponent/2": 1.0}
     )[-1]
@@ -128,19 +134,19 @@ def test_a_skill_that_must_become_like_the_others_is_named() -> None:
 
 
 def test_a_force_has_no_exponent() -> None:
-    """It is about log-odds of a discriminator."""
+    """The exponent describes the log-odds of a discriminator; van der Waals forces have none."""
     assert told(health(diversity="van_der_waals"), GRACE_STEPS, **BAD["exponent"])[-1] == []
 
 
-def test_chance_is_no_complaint_while_skills_must_be_alike() -> None:
-    """With exponents below one the discriminator cannot do better: only the exponent is told of."""
+def test_chance_accuracy_gives_no_warning_with_exponents_below_one() -> None:
+    """With exponents below one a better accuracy is impossible; only the exponent is reported."""
     complaints = told(health(), GRACE_STEPS, **BAD["exponent"], **BAD["discriminator"])[-1]
     assert len(complaints) == 1
     assert TEXT["exponent"] in complaints[0]
 
 
-def test_without_a_discriminator_there_is_no_accuracy_to_complain_about() -> None:
-    """It is not logged while the discriminator is held, nor with another measure of diversity."""
+def test_missing_accuracy_gives_no_warning() -> None:
+    """The accuracy is absent while the discriminator is held, and for other diversity measures."""
     watched = health()
     for _ in range(GRACE_STEPS):
         step = metrics()
@@ -159,8 +165,8 @@ def test_without_a_discriminator_there_is_no_accuracy_to_complain_about() -> Non
         ({}, "Raise diversity_weight or eps if"),
     ],
 )
-def test_advice_names_what_has_an_effect(changes: dict[str, str], advice: str) -> None:
-    """What is not learned is no less below one."""
+def test_advice_names_settings_with_an_effect(changes: dict[str, str], advice: str) -> None:
+    """A parameter that is not learned is not suggested."""
     (complaint,) = told(health(**changes), GRACE_STEPS, **BAD["exponent"])[-1]
     assert f"{advice} they should differ." in complaint
 
@@ -168,13 +174,12 @@ def test_advice_names_what_has_an_effect(changes: dict[str, str], advice: str) -
 @pytest.mark.parametrize(
     "changes", [{"multipliers": "fixed:0.9"}, {"objective": "unconstrained:0.5"}]
 )
-def test_eps_is_no_complaint_where_it_plays_no_part(changes: dict[str, str]) -> None:
-    """It may be anything."""
+def test_eps_gives_no_warning_where_it_has_no_effect(changes: dict[str, str]) -> None:
     assert health(eps=0.5, **changes).warnings == []
 
 
-def test_a_short_run_is_told_before_it_ends() -> None:
-    """What lasts for all of three steps is told in the last."""
+def test_a_short_run_warns_before_it_ends() -> None:
+    """A problem that lasts for all of three steps is reported in the last."""
     complaints = told(health(outer=3), 3, **BAD["exponent"])
     assert [len(each) for each in complaints] == [0, 0, 1]
 
@@ -185,12 +190,12 @@ def test_a_short_run_is_told_before_it_ends() -> None:
 @pytest.mark.parametrize(("spread", "collapsed"), [(1.0, False), (1e4, True)])
 @pytest.mark.parametrize("truncation", [0.5, 0.9, 0.999, 1.0])
 @pytest.mark.parametrize("rows", [100, 15_000])
-def test_collapsed_weights_are_told_whatever_truncation_makes_of_them(
+def test_collapsed_weights_are_reported_for_any_truncation(
     rows: int, truncation: float, spread: float, collapsed: bool
 ) -> None:
-    """Weights as training computes them.
+    """Weights are computed as in training.
 
-    One row has all of it, with as many as truncation makes equal to it.
+    One row has all of the weight, shared with the rows that truncation makes equal to it.
     """
     config = TrainConfig(skills=SKILLS, subset=rows, truncation=truncation)
     log_w = normalised(spread * torch.randn(rows, generator=seeded()), config)
@@ -200,29 +205,28 @@ def test_collapsed_weights_are_told_whatever_truncation_makes_of_them(
     complaints = told(watched, GRACE_STEPS, **shares)[-1]
     assert [TEXT["weights"][:25] in complaint for complaint in complaints] == [True] * collapsed
     watched.observe_expert(samples, rows)
-    watched.observe_expert(samples, rows)  # as when a run is continued
+    watched.observe_expert(samples, rows)  # as in a resumed run
     assert sum("the expert's weights rest on" in text for text in watched.warnings) == collapsed
 
 
 @pytest.mark.parametrize(
     ("eps", "warned"), [(0.5, True), (1.09, True), (1.1, False), (2.0, False), (0.0, False)]
 )
-def test_a_constraint_below_log_of_the_skills_is_told_at_once(eps: float, warned: bool) -> None:
-    """log 3 = 1.0986; with eps of 0 skills are meant to be alike."""
-    warnings = health(eps=eps).warnings
+def test_a_constraint_below_log_of_the_skills_is_reported_at_once(eps: float, warned: bool) -> None:
+    """log 3 = 1.0986; eps 0 requests identical skills and gives no warning."""
+    warnings = health(eps=eps, multiplier=MultiplierConfig(method="gradient")).warnings
     assert len(warnings) == warned
     assert all(f"eps {eps:g} is below log(3) = 1.10" in text for text in warnings)
 
 
 @pytest.mark.parametrize("value", [nan, inf, -inf])
-def test_what_is_no_number_ends_training(value: float) -> None:
-    """The metric, its value and the step are named."""
+def test_a_metric_that_is_not_finite_ends_training(value: float) -> None:
+    """The error names the metric, its value and the step."""
     with pytest.raises(TrainingError, match=rf"^loss/value became {value} in outer step 7\."):
         finite({"phi/0": 1.0, "loss/value": value}, "outer step 7")
 
 
-def test_numbers_pass() -> None:
-    """Unchanged."""
+def test_finite_metrics_are_returned_unchanged() -> None:
     assert finite({"phi/0": 1.0, "loss/value": -1e30}, "outer step 7") == {
         "phi/0": 1.0,
         "loss/value": -1e30,
@@ -231,14 +235,15 @@ def test_numbers_pass() -> None:
 
 @pytest.mark.parametrize("ids", [True, False])
 def test_a_continued_run_repeats_no_warning(ids: bool) -> None:
-    """Also one that version 0.1 began, whose checkpoint has texts without ids."""
-    first = health(eps=0.5)
+    """This includes checkpoints of version 0.1, which have texts without ids."""
+    gradient = MultiplierConfig(method="gradient")
+    first = health(eps=0.5, multiplier=gradient)
     first.observe_expert(1.0, 100_000)
     assert len(first.warnings) == 2
     state = first.state()
     if not ids:
         del state["warning_ids"]
-    second = health(eps=0.5)
+    second = health(eps=0.5, multiplier=gradient)
     second.load(state)
     second.observe_expert(2.0, 100_000)
     assert second.warnings == first.warnings

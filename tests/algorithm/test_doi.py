@@ -1,4 +1,4 @@
-"""Steps of DOI: what policies in the loop learn from, and what is said of a step."""
+"""Steps of DOI: weights of policies in the loop, multipliers, and reported metrics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from torch import Tensor
 
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.cloning import PolicyLearner
+from solo_doi.algorithm.clusters import describe_behaviour, find_clusters
 from solo_doi.algorithm.doi import Doi
-from solo_doi.algorithm.part_configs import PolicyConfig, ValueConfig
+from solo_doi.algorithm.part_configs import MultiplierConfig, PolicyConfig, ValueConfig
 from solo_doi.algorithm.smodice import DualValue, Expert, Minibatch
 from solo_doi.algorithm.train_config import TrainConfig
 
@@ -25,19 +26,25 @@ QUICK = {
 
 
 def doi(config: TrainConfig) -> Doi:
-    """Training that could begin, with an expert of random ratios."""
+    """Return training before its first outer step, with an expert of random ratios."""
     problem = build(ragged((30, 20, 25)), config)
     logit = torch.randn(problem.num_rows, generator=seeded(1))
     return Doi(problem, Expert(logit, equations.log_weights(logit)), config, seeded())
+
+
+def begin(started: Doi) -> None:
+    """Prepare the first outer step, as training does."""
+    behaviour = describe_behaviour(started.problem, started.expert.log_w)
+    started.start(find_clusters(behaviour, started.config))
 
 
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 def test_policies_in_the_loop_are_weighted_by_the_ratios_of_the_divergence(
     divergence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """exp delta over its mean, or max(0, delta + 1).
+    """The weights are exp(delta) over its mean for KL, and max(0, delta + 1) for chi2.
 
-    Which is nothing for many rows of such rewards.
+    With chi2, many rows have weight zero.
     """
     differences, weights = [], []
     value_step, policy_step = DualValue.step, PolicyLearner.weighted_step
@@ -68,9 +75,9 @@ def test_policies_in_the_loop_are_weighted_by_the_ratios_of_the_divergence(
 
 
 def test_the_exponent_is_what_multiplies_log_odds_between_skills() -> None:
-    """25 x (1 - 1/2) / 3 under a sigma of one half.
+    """With sigma 1/2 the exponent is 25 x (1 - 1/2) / 3.
 
-    6 / 3 without constraint, whatever sigma and weight would be.
+    Without constraint it is 6 / 3, for any sigma and any diversity weight.
     """
     constrained = doi(
         small_config(**QUICK, multipliers="fixed:0.5", diversity_weight=25.0)
@@ -91,9 +98,34 @@ def test_the_exponent_is_what_multiplies_log_odds_between_skills() -> None:
 
 
 def test_without_constraint_nothing_is_said_of_multipliers() -> None:
-    """They play no part, and do not move."""
+    """The metrics contain no sigma, and the multipliers do not move."""
     free = doi(small_config(**QUICK, objective="unconstrained:6"))
     told = free.step()
     assert [told[f"exponent/{skill}"] for skill in range(3)] == [2.0] * 3
     assert not any(name.startswith("sigma") for name in told)
     assert torch.equal(free.multipliers.mu, torch.zeros(3))
+
+
+@pytest.mark.parametrize("data_pull", [0.0, 1.0])
+def test_solved_multipliers_meet_the_constraint_before_the_first_step(data_pull: float) -> None:
+    """phi over all of the data equals eps, although a subset of 4000 draws was used."""
+    settings = QUICK | {"subset": 4000, "eps": 0.3, "data_pull": data_pull, "truncation": 1.0}
+    ready = doi(small_config(**settings, multiplier=MultiplierConfig(method="solve")))
+    begin(ready)
+    phi = equations.kl_estimate(ready.full_log_weights(), ready.expert.log_w)
+    torch.testing.assert_close(phi, torch.full_like(phi, 0.3), rtol=0, atol=0.05)
+
+
+def test_solved_multipliers_follow_values_and_discriminator() -> None:
+    """phi returns to eps 0.1 within 30 steps; with steps of Adam it stays ten times as large."""
+    phi = {}
+    for method in ("solve", "gradient"):
+        options = MultiplierConfig(method=method)  # type: ignore[arg-type]
+        settings = QUICK | {"subset": 2000, "eps": 0.1, "truncation": 1.0, "data_pull": 0.0}
+        trained = doi(small_config(**settings, multiplier=options))
+        begin(trained)
+        for _ in range(30):
+            metrics = trained.step()
+        phi[method] = max(metrics[f"phi/{skill}"] for skill in range(3))
+    assert phi["solve"] < 0.15
+    assert phi["gradient"] > 0.5

@@ -1,7 +1,4 @@
-"""Losses of classifier and discriminator against arithmetic written out.
-
-What minimises them.
-"""
+"""Losses of classifier and discriminator against hand-computed numbers, and their minimisers."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ def test_classifier_loss_by_hand() -> None:
 
 
 def test_a_sure_classifier_has_a_finite_loss() -> None:
-    """Logits of +-1000 wrong way round: 1000 each, no logarithm of zero."""
+    """Wrong logits of +-1000 cost 1000 each; no logarithm of zero occurs."""
     close(
         equations.classifier_loss(torch.tensor([-1000.0]), torch.tensor([1000.0])),
         torch.tensor(2000.0),
@@ -32,9 +29,9 @@ def test_a_sure_classifier_has_a_finite_loss() -> None:
 
 
 def test_best_classifier_is_the_log_ratio_of_the_distributions() -> None:
-    """Expert 1/2, 1/4, 1/4.
+    """Expert 1/2, 1/4, 1/4; data 1/4, 1/4, 1/2.
 
-    Data 1/4, 1/4, 1/2: the gradient vanishes at log 2, 0, -log 2 and leads there.
+    The gradient vanishes at log 2, 0, -log 2, and descent converges there.
     """
     expert, offline = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 1, 2, 2])
 
@@ -47,14 +44,14 @@ def test_best_classifier_is_the_log_ratio_of_the_distributions() -> None:
 
 
 def test_gradient_penalty_by_hand() -> None:
-    """Lengths 5 and 1: (16 + 0) / 2."""
+    """Gradients of lengths 5 and 1 give (16 + 0) / 2."""
     close(equations.gradient_penalty(torch.tensor([[3.0, 4.0], [0.0, -1.0]])), torch.tensor(8.0))
 
 
 def test_discriminator_loss_by_hand() -> None:
-    """Two skills and states: -(2 log 0.5 + 2 log 0.75) / 4.
+    """Two skills and two states give -(2 log 0.5 + 2 log 0.75) / 4.
 
-    A second member, sure and right, halves it.
+    A second member with certain and correct predictions halves the loss.
     """
     eta = torch.stack([tensor(2, 0), tensor(0, 2)])
     one = torch.stack([log_of(0.5, 0.25), log_of(0.5, 0.75)])
@@ -65,10 +62,7 @@ def test_discriminator_loss_by_hand() -> None:
 
 
 def test_best_discriminator_is_the_share_of_each_skill() -> None:
-    """Following its gradient from anywhere, q(z|s) becomes eta_z over the sum of all.
-
-    For every member.
-    """
+    """Descent from any start leads to q(z|s) = eta_z over the sum of all, for every member."""
     eta = torch.rand(3, 4, generator=seeded(0), dtype=torch.float64) + 0.1
 
     def loss(logits: Tensor) -> Tensor:
@@ -80,26 +74,26 @@ def test_best_discriminator_is_the_share_of_each_skill() -> None:
 
 
 def test_members_are_averaged_as_probabilities() -> None:
-    """0.2 and 0.6 make 0.4, not the geometric mean; the other skill has the rest."""
+    """Probabilities 0.2 and 0.6 average to 0.4 (arithmetic, not geometric mean)."""
     members = torch.stack([log_of(0.2, 0.8), log_of(0.6, 0.4)])[..., None]
     close(equations.ensemble_log_prob(members), log_of(0.4, 0.6)[:, None])
 
 
 def test_entropy_by_hand() -> None:
-    """Over skills, state by state: 1/4 and 3/4, and as even as can be."""
+    """The entropy is over skills, per state: for 1/4 and 3/4, and for the uniform distribution."""
     found = equations.entropy(torch.stack([log_of(0.25, 0.5), log_of(0.75, 0.5)]))
     close(found, tensor(-0.25 * log(0.25) - 0.75 * log(0.75), log(2)))
 
 
 def test_disdain_bonus_by_hand() -> None:
-    """Members 0.9 and 0.1 of two skills: log 2 less the entropy of 0.9."""
+    """Members with 0.9 and 0.1 for two skills give log 2 minus the entropy of 0.9."""
     members = torch.stack([log_of(0.9, 0.1), log_of(0.1, 0.9)])[..., None]
     close(equations.disdain_bonus(members), tensor(log(2) + 0.9 * log(0.9) + 0.1 * log(0.1)))
 
 
 @given(st.integers(0, 10_000), st.floats(0, 50))
-def test_disdain_bonus_lies_between_nothing_and_log_z(seed: int, spread: float) -> None:
-    """For members that agree or contradict each other."""
+def test_disdain_bonus_lies_between_zero_and_log_z(seed: int, spread: float) -> None:
+    """The bounds hold for members that agree and for members that contradict each other."""
     members = torch.log_softmax(
         spread * torch.randn(5, 4, 8, generator=seeded(seed), dtype=torch.float64), dim=1
     )
@@ -110,6 +104,6 @@ def test_disdain_bonus_lies_between_nothing_and_log_z(seed: int, spread: float) 
 
 
 def test_disdain_bonus_is_largest_if_each_member_is_sure_of_another_skill() -> None:
-    """Four members, four skills: log 4."""
+    """Four members and four skills give log 4."""
     members = torch.log_softmax(60 * torch.eye(4, dtype=torch.float64), dim=1)[..., None]
     close(equations.disdain_bonus(members), tensor(log(4)))

@@ -1,4 +1,4 @@
-"""Densities of policies against arithmetic written out and torch's own."""
+"""Densities of policies against hand-computed numbers and torch's distributions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
 
 def test_gaussian_log_prob_by_hand() -> None:
-    """One and two deviations of 2 and 1 away: -1/2 - log 2 and -2, each less log(2 pi) / 2."""
+    """Errors of one and two deviations give -1/2 - log 2 and -2, each minus log(2 pi) / 2."""
     found = equations.gaussian_log_prob(tensor(1, 0), log_of(2, 1), tensor(3, -2))
     close(found, tensor(-0.5 - log(2) - 2 - 2 * HALF_LOG_TWO_PI)[0])
 
 
 def test_tanh_gaussian_log_prob_by_hand() -> None:
-    """At zero the tanh has slope one: a Gaussian's.
+    """At zero, tanh has slope one, so the density is the Gaussian's.
 
-    At tanh 1 of mean 1 it is less by log(1 - tanh^2 1).
+    At action tanh 1 with mean 1, the log density is smaller by log(1 - tanh^2 1).
     """
     zero = tensor(0.0)
     close(equations.tanh_gaussian_log_prob(zero, zero, zero), tensor(-HALF_LOG_TWO_PI)[0])
@@ -38,16 +38,16 @@ def test_tanh_gaussian_log_prob_by_hand() -> None:
 
 @pytest.mark.parametrize(("mean", "log_std"), [(0.0, 0.0), (0.3, -0.5), (-1.5, -2.0), (2.0, -1.0)])
 def test_tanh_gaussian_integrates_to_one(mean: float, log_std: float) -> None:
-    """It is a density over (-1, 1)."""
+    """The density over (-1, 1) integrates to one."""
     action = torch.linspace(-1, 1, 400_001, dtype=torch.float64)[1:-1, None]
     density = equations.tanh_gaussian_log_prob(tensor(mean), tensor(log_std), action).exp()
     close(density.sum() * 2 / 400_000, tensor(1)[0], rtol=0, atol=1e-4)
 
 
 def test_tanh_gaussian_agrees_with_the_library() -> None:
-    """Torch's transformed distribution, summed over three actions.
+    """The reference is torch's transformed distribution, summed over three actions.
 
-    Also far out, where 1 - tanh^2 is 1e-9.
+    The samples include values with 1 - tanh^2 as small as 1e-9.
     """
     mean, log_std = (
         torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1)
@@ -61,7 +61,7 @@ def test_tanh_gaussian_agrees_with_the_library() -> None:
 
 
 def test_surprise_is_minus_the_log_density_of_the_action_drawn() -> None:
-    """In value, and in slope with respect to mean and deviation, through the action as well."""
+    """Both the value and the gradients with respect to mean and deviation agree."""
     mean, log_std = (
         torch.randn(50, 3, generator=seeded(seed), dtype=torch.float64) for seed in (0, 1)
     )
@@ -80,10 +80,7 @@ def test_surprise_is_minus_the_log_density_of_the_action_drawn() -> None:
 def test_policy_densities_are_finite_in_single_precision(
     action: float, mean: float, log_std: float
 ) -> None:
-    """For every action the data can have and every output the policy may give.
-
-    With finite gradients.
-    """
+    """All actions of the data and all outputs of the policy have finite densities and gradients."""
     parameters = torch.tensor([mean, log_std], requires_grad=True)
     for density in (equations.tanh_gaussian_log_prob, equations.gaussian_log_prob):
         found = density(parameters[:1], parameters[1:], torch.tensor([action]))

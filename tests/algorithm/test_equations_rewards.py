@@ -1,7 +1,4 @@
-"""Divergence, multipliers and rewards against arithmetic written out.
-
-What a skill maximises.
-"""
+"""Divergence, multipliers and rewards against hand-computed numbers, and a skill's objective."""
 
 from __future__ import annotations
 
@@ -28,9 +25,9 @@ def test_kl_estimate_by_hand() -> None:
 
 
 def test_kl_estimate_of_a_single_row_is_what_it_costs_the_expert() -> None:
-    """All weight on the second row, which the expert gives 1/8: log 8.
+    """All weight is on the second row, where the expert has 1/8: the estimate is log 8.
 
-    The others' logarithm is just very small.
+    The logarithms of the other rows are very small but finite.
     """
     skill = equations.log_weights(tensor(-1000, 0, -1000))
     close(equations.kl_estimate(skill, log_of(0.5, 0.125, 0.375)), tensor(log(8))[0])
@@ -50,9 +47,9 @@ def test_multiplier_loss_by_hand() -> None:
 
 
 def test_a_violated_constraint_raises_its_multiplier() -> None:
-    """Gradient sigma (1 - sigma) (eps - phi).
+    """The gradient is sigma (1 - sigma) (eps - phi).
 
-    -1/4 where phi is 3, above eps 2, and 1/4 where it is 1; descent.
+    With eps 2 it is -1/4 for phi 3 and 1/4 for phi 1, so descent raises the first multiplier.
     """
     slope = gradient(lambda mu: equations.multiplier_loss(mu, tensor(3, 1), 2.0), tensor(0, 0))
     close(slope, tensor(-0.25, 0.25))
@@ -62,7 +59,7 @@ def test_a_violated_constraint_raises_its_multiplier() -> None:
 
 
 def test_diversity_term_by_hand() -> None:
-    """q of 1/2 among four skills: log(2) / 4; chance is worth nothing.
+    """q of 1/2 among four skills gives log(2) / 4; chance level gives 0.
 
     Log q of -100 counts as the floor, -20.
     """
@@ -95,7 +92,7 @@ def test_skill_reward_between_the_two() -> None:
 
 @pytest.mark.parametrize("pull", [0.0, 0.3, 1.0])
 def test_full_multiplier_is_imitation_alone(pull: float) -> None:
-    """sigma of 1: log eta_E, whatever the weight of diversity."""
+    """sigma of 1 gives log eta_E for any weight of diversity."""
     log_eta = torch.randn(6, generator=seeded(0))
     found = equations.skill_reward(
         torch.randn(2, 6, generator=seeded(1)), log_eta, torch.ones(2), 25.0, pull
@@ -104,7 +101,7 @@ def test_full_multiplier_is_imitation_alone(pull: float) -> None:
 
 
 def test_terms_shared_by_all_skills_are_spread_over_them() -> None:
-    """(N,) is as good as (Z, N) with equal rows, for either term."""
+    """A term of shape (N,) has the same effect as (Z, N) with equal rows."""
     diversity, log_eta = torch.randn(5, generator=seeded(0)), torch.randn(5, generator=seeded(1))
     sigma = torch.tensor([0.2, 0.9])
     close(
@@ -114,11 +111,8 @@ def test_terms_shared_by_all_skills_are_spread_over_them() -> None:
 
 
 @given(st.integers(0, 10_000), st.floats(0.05, 1), st.floats(0, 1), st.floats(0.1, 30))
-def test_what_a_skill_maximises(seed: int, sigma: float, pull: float, weight: float) -> None:
-    """E[R] - KL(d || d_O), times the temperature.
-
-    Is the sum of diversity and two divergences of the docstring.
-    """
+def test_the_objective_of_a_skill(seed: int, sigma: float, pull: float, weight: float) -> None:
+    """The temperature times E[R] - KL(d || d_O) is the sum that the function's docstring states."""
     skill, expert, data = torch.softmax(
         torch.randn(3, 7, generator=seeded(seed), dtype=torch.float64), dim=1
     )
@@ -140,9 +134,9 @@ def test_what_a_skill_maximises(seed: int, sigma: float, pull: float, weight: fl
 
 
 def test_separation_exponent_by_hand() -> None:
-    """Five skills, weight 10, sigma 1/5: 10 x 0.8 / 5 = 1.6; without pull over 1/5: 8.
+    """Five skills, weight 10, sigma 1/5: 10 x 0.8 / 5 = 1.6.
 
-    With half of it over 0.6.
+    Without pull it is divided by 1/5 and gives 8; with half of the pull it is divided by 0.6.
     """
     sigma = tensor(0.2)
     close(equations.separation_exponent(sigma, 5, 10.0, 1.0), tensor(1.6))
@@ -152,9 +146,9 @@ def test_separation_exponent_by_hand() -> None:
 
 @pytest.mark.parametrize(("weight", "pull"), [(1.0, 1.0), (10.0, 1.0), (5.0, 0.3)])
 def test_separation_exponent_is_what_a_round_does_to_log_odds(weight: float, pull: float) -> None:
-    """Reward, ratios without values, best discriminator.
+    """One round consists of reward, ratios without values, and the best discriminator.
 
-    Log-odds between states are multiplied by the exponent.
+    It multiplies the log-odds between states by the exponent.
     """
     sigma = torch.full((3,), 0.4, dtype=torch.float64)
     log_q = torch.log_softmax(torch.randn(3, 6, generator=seeded(0), dtype=torch.float64), dim=0)
@@ -165,7 +159,7 @@ def test_separation_exponent_is_what_a_round_does_to_log_odds(weight: float, pul
     after = torch.log_softmax(equations.log_ratios(reward), dim=0)  # eta_z over the sum of all
 
     def odds(log_q: Tensor) -> Tensor:
-        """Of skill 0 against the others, compared with the first state."""
+        """Return the odds of skill 0 against the others, relative to the first state."""
         log_odds = log_q[0] - log_q[1:]
         return log_odds - log_odds[:, :1]
 
@@ -174,5 +168,4 @@ def test_separation_exponent_is_what_a_round_does_to_log_odds(weight: float, pul
 
 
 def test_unconstrained_reward_by_hand() -> None:
-    """2 + 0.5 x 0.4."""
     close(equations.unconstrained_reward(tensor(0.4), tensor(2), 0.5), tensor(2.2))

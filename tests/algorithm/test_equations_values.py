@@ -1,7 +1,4 @@
-"""Values, ratios and weights against arithmetic written out.
-
-What must hold of them for any numbers.
-"""
+"""Values, ratios and weights against hand-computed numbers, and their general properties."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ def test_log_mean_exp_by_hand() -> None:
 
 
 def test_log_mean_exp_is_over_the_last_axis() -> None:
-    """Skills by samples: one number per skill, here log 2 and log 5."""
+    """The input has axes (skills, samples); the result is log 2 and log 5, one number per skill."""
     close(equations.log_mean_exp(torch.stack([log_of(1, 3), log_of(2, 8)])), log_of(2, 5))
 
 
@@ -51,14 +48,14 @@ def test_dual_loss_with_exact_expectations_by_hand() -> None:
 
 
 def test_dual_losses_of_skills_do_not_mix() -> None:
-    """(Z, N) in, (Z,) out, each what it is alone."""
+    """Losses of shape (Z, N) give (Z,); each equals the loss of that skill alone."""
     initial, delta = torch.randn(3, 4, generator=seeded(1)), torch.randn(3, 5, generator=seeded(2))
     together = equations.dual_loss(initial, delta, 0.9)
     close(together, torch.stack([equations.dual_loss(initial[z], delta[z], 0.9) for z in range(3)]))
 
 
 def test_gradient_of_the_dual_loss_is_the_flow_that_is_missing() -> None:
-    """One state that leads to itself, V: (1 - gamma) + (gamma - 1) = 0, whatever the reward."""
+    """One state leads to itself: the gradient (1 - gamma) + (gamma - 1) is zero for any reward."""
 
     def loss(value: Tensor) -> Tensor:
         return equations.dual_loss(value, equations.td_error(tensor(3.0), value, value, 0.9), 0.9)
@@ -67,13 +64,13 @@ def test_gradient_of_the_dual_loss_is_the_flow_that_is_missing() -> None:
 
 
 def test_log_ratios_by_hand() -> None:
-    """1 and 3 over their mean 2; with probabilities 1/4 and 3/4 over 2.5."""
+    """The ratios are 1 and 3 over their mean 2; with probabilities 1/4 and 3/4 over 2.5."""
     close(equations.log_ratios(log_of(1, 3)), log_of(0.5, 1.5))
     close(equations.log_ratios(log_of(1, 3), log_of(0.25, 0.75)), log_of(0.4, 1.2))
 
 
 def test_log_weights_by_hand() -> None:
-    """1 and 3 over their sum 4, in double precision whatever comes in."""
+    """The weights are 1 and 3 over their sum 4, in double precision for any input type."""
     close(
         equations.log_weights(torch.tensor([1.0, 3.0]).log()), log_of(0.25, 0.75), rtol=1e-6, atol=0
     )
@@ -81,8 +78,8 @@ def test_log_weights_by_hand() -> None:
 
 
 @given(numbers)
-def test_nothing_overflows(delta: list[float]) -> None:
-    """Temporal differences of +-10,000: loss, ratios, divergence and gradient are numbers."""
+def test_large_numbers_do_not_overflow(delta: list[float]) -> None:
+    """Temporal differences of +-10,000 give finite losses, ratios, divergences and gradients."""
     x = torch.tensor([delta, delta[::-1]], requires_grad=True)
     loss = equations.dual_loss(torch.zeros(2, 3), x, 0.99).sum()
     (slope,) = torch.autograd.grad(loss, x)
@@ -96,7 +93,7 @@ def test_nothing_overflows(delta: list[float]) -> None:
 
 @given(tame)
 def test_ratios_have_mean_one_and_weights_sum_one(delta: list[float]) -> None:
-    """They are densities with respect to the data."""
+    """Ratios are densities with respect to the data."""
     x = tensor(*delta)
     close(equations.log_ratios(x).exp().mean(), tensor(1)[0])
     close(equations.log_weights(equations.log_ratios(x)).exp().sum(), tensor(1)[0])
@@ -104,7 +101,7 @@ def test_ratios_have_mean_one_and_weights_sum_one(delta: list[float]) -> None:
 
 @given(tame, st.floats(-1e3, 1e3))
 def test_a_constant_reward_changes_no_ratio(delta: list[float], shift: float) -> None:
-    """It moves the loss by itself, and nothing else."""
+    """A constant reward shifts the loss by itself; ratios and weights stay the same."""
     x = tensor(*delta)
     close(equations.log_ratios(x + shift), equations.log_ratios(x), rtol=0, atol=1e-9)
     close(equations.log_weights(x + shift), equations.log_weights(x), rtol=0, atol=1e-9)
@@ -112,10 +109,10 @@ def test_a_constant_reward_changes_no_ratio(delta: list[float], shift: float) ->
 
 
 @given(tame)
-def test_ratios_maximise_what_the_dual_stands_for(reward: list[float]) -> None:
-    """max over d of E_d[R] - KL(d || d_O) is log E_dO[exp R], reached by the ratios.
+def test_ratios_maximise_the_primal_objective(reward: list[float]) -> None:
+    """The maximum over d of E_d[R] - KL(d || d_O) is log E_dO[exp R] (Fenchel's equality).
 
-    Fenchel's equality.
+    The ratios reach it.
     """
     x = tensor(*reward)
     log_eta = equations.log_ratios(x)
@@ -130,7 +127,10 @@ def test_ratios_maximise_what_the_dual_stands_for(reward: list[float]) -> None:
 
 
 def test_effective_samples_by_hand() -> None:
-    """Even weights count all, 1/2 and 1/4 twice: 1 / (1/4 + 1/8), one row alone 1."""
+    """Even weights count all rows.
+
+    Weights 1/2, 1/4, 1/4 give 1 / (1/4 + 1/8); one row alone gives 1.
+    """
     close(equations.effective_samples(log_of(0.25, 0.25, 0.25, 0.25)), tensor(4)[0])
     close(equations.effective_samples(log_of(0.5, 0.25, 0.25)), tensor(8 / 3)[0])
     close(equations.effective_samples(tensor(0, -1000, -1000)), tensor(1)[0])
@@ -138,13 +138,13 @@ def test_effective_samples_by_hand() -> None:
 
 @given(numbers)
 def test_effective_samples_lie_between_one_and_all(delta: list[float]) -> None:
-    """For weights of any concentration."""
+    """The bounds hold for weights of any concentration."""
     found = equations.effective_samples(equations.log_weights(torch.tensor(delta)))
     assert 1 - 1e-9 <= found <= len(delta) + 1e-9
 
 
 def test_truncated_by_hand() -> None:
-    """Seven tenths of 1 to 10, shuffled: what is above 7 becomes 7, the rest stays."""
+    """Of the shuffled numbers 1 to 10, those above the quantile 0.7 become 7; the others stay."""
     x = tensor(10, 1, 9, 2, 8, 3, 7, 4, 6, 5)
     close(equations.truncated(x, 0.7), tensor(7, 1, 7, 2, 7, 3, 7, 4, 6, 5))
     close(equations.truncated(x, 1.0), x, rtol=0, atol=0)
@@ -152,7 +152,7 @@ def test_truncated_by_hand() -> None:
 
 
 def test_truncation_is_of_each_skill_by_itself() -> None:
-    """A skill of large ratios does not cap another."""
+    """Large ratios of one skill do not change the cap of another."""
     x = torch.stack([tensor(1, 2, 3, 4), tensor(100, 200, 300, 400)])
     close(
         equations.truncated(x, 0.5), torch.stack([tensor(1, 2, 2, 2), tensor(100, 200, 200, 200)])
@@ -166,7 +166,7 @@ def test_truncation_is_of_each_skill_by_itself() -> None:
 def test_conjugate_is_the_largest_gap_below_the_divergence(y: float) -> None:
     """f*(y) = max over x >= 0 of x y - (x - 1)^2 / 2, on a fine grid.
 
-    The maximum is at y + 1, or at 0 below -1.
+    The maximum is at y + 1, or at 0 for y below -1.
     """
     x = torch.linspace(0, 10, 10_001, dtype=torch.float64)
     gap = x * y - 0.5 * (x - 1).square()
@@ -175,16 +175,19 @@ def test_conjugate_is_the_largest_gap_below_the_divergence(y: float) -> None:
 
 
 def test_chi_square_loss_by_hand() -> None:
-    """Half of the mean of 2 and 4; f* of 1 and -1 are 1.5 and -0.5, on average 0.5.
+    """Half of the mean of 2 and 4 is added to the mean of f*(1) = 1.5 and f*(-1) = -0.5.
 
-    Of -9 it is -0.5, too.
+    f*(-9) is -0.5, too.
     """
     close(equations.chi_square_loss(tensor(2, 4), tensor(1, -1), 0.5), tensor(2)[0])
     close(equations.chi_square_loss(tensor(2, 4), tensor(1, -9), 0.5), tensor(2)[0])
 
 
 def test_chi_square_loss_with_exact_expectations_by_hand() -> None:
-    """Initial states with 1/4 and 3/4: half of 3.5; f* of 1 and -1 with the same: 0.375 - 0.375."""
+    """Initial states with probabilities 1/4 and 3/4 give half of 3.5.
+
+    f* of 1 and -1 gives 0.375 - 0.375.
+    """
     probability = log_of(0.25, 0.75)
     close(
         equations.chi_square_loss(tensor(2, 4), tensor(1, -1), 0.5, probability, probability),
@@ -193,7 +196,7 @@ def test_chi_square_loss_with_exact_expectations_by_hand() -> None:
 
 
 def test_chi_square_ratios_by_hand() -> None:
-    """The slope of f*, delta + 1, where it is positive: 2, 1/2, and nothing below -1."""
+    """The ratio is the slope of f*, delta + 1: 2, 1/2, and the smallest ratio below -1."""
     found = equations.chi_square_log_ratios(torch.tensor([1.0, -0.5, -3.0, -1e4, 1e4]))
     expected = log_of(2, 0.5, equations.SMALLEST_RATIO, equations.SMALLEST_RATIO, 10_001)
     close(found, expected.float())

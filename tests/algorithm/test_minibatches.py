@@ -1,4 +1,4 @@
-"""Trajectory pieces: every transition as likely as any other, with its own next state."""
+"""Windows of trajectories: equal probability for every transition, with its own next state."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 
 
 def assert_joins_the_right_states(problem: Problem, length: int) -> None:
-    """Values of the states, split.
-
-    Those of every transition's own state and of the one it leads to.
-    """
+    """Check that split values belong to each transition's own state and next state."""
     windows = sample_windows(problem, 40, length, seeded(1))
     numbered = windows.states.flatten().expand(2, -1) * torch.tensor([[1], [-1]])  # two skills
     here, there = windows.split(numbered)
@@ -34,13 +31,11 @@ def assert_joins_the_right_states(problem: Problem, length: int) -> None:
 
 
 def test_every_transition_is_drawn_as_often() -> None:
-    """Of 15 transitions in trajectories of 1, 2, 3 and 9.
+    """Windows of 5 contain each of 15 transitions, in trajectories of 1, 2, 3 and 9, equally often.
 
-    Pieces of 5 hold each a fifteenth of the time.
-
-    A piece that starts in the trajectory of one counts it five times, so its share has a relative
-    deviation of sqrt(15 / 100,000) = 1.2 %: 6 % are five of them. Without wrap-around shares would
-    differ by a factor of five.
+    A window in the trajectory of one transition counts it five times. A share then has a relative
+    deviation of sqrt(15 / 100,000) = 1.2 %; the bound of 6 % is five of them. Without wrap-around,
+    shares would differ by a factor of five.
     """
     problem = build(ragged(LENGTHS))
     rows = sample_windows(problem, 100_000, 5, seeded()).rows
@@ -52,10 +47,7 @@ def test_every_transition_is_drawn_as_often() -> None:
 def test_every_place_of_a_piece_holds_every_transition_once(
     lengths: list[int], length: int
 ) -> None:
-    """Over all transitions a piece can start from, exactly.
-
-    No place favours the middle of trajectories.
-    """
+    """Over all possible starts of a window, each position holds every transition exactly once."""
     problem = build(ragged(lengths))
     drawn = sample_windows(problem, 40 * problem.num_rows, length, seeded()).rows
     starts, first = torch.unique(drawn[:, 0], return_inverse=True)
@@ -70,7 +62,7 @@ def test_every_place_of_a_piece_holds_every_transition_once(
 def test_pieces_follow_their_trajectory_and_begin_again_at_its_end(
     lengths: list[int], length: int
 ) -> None:
-    """Row after row, from the last of a trajectory to its first, and never into another."""
+    """Rows are consecutive; after the last row of a trajectory comes its first."""
     problem = build(ragged(lengths))
     rows = sample_windows(problem, 30, length, seeded()).rows
     trajectory = problem.trajectory[rows]
@@ -82,10 +74,7 @@ def test_pieces_follow_their_trajectory_and_begin_again_at_its_end(
 
 @given(lengths, st.integers(1, 15))
 def test_a_transition_has_its_own_next_state(lengths: list[int], length: int) -> None:
-    """Also the last of a trajectory.
-
-    Where the piece goes on elsewhere, and trajectories shorter than a piece.
-    """
+    """This includes the last transition of a trajectory and trajectories shorter than a window."""
     assert_joins_the_right_states(build(ragged(lengths)), length)
 
 
@@ -93,12 +82,12 @@ def test_a_transition_has_its_own_next_state(lengths: list[int], length: int) ->
 def test_a_transition_has_its_own_next_state_in_data_that_are_not_linked(
     lengths: list[int], length: int
 ) -> None:
-    """There the next transition's state is another one."""
+    """In such data the state of the next transition is a different one."""
     assert_joins_the_right_states(build(ragged(lengths, linked=False)), length)
 
 
 def test_pieces_are_drawn_from_the_generator() -> None:
-    """The same seed draws the same, another seed others."""
+    """The same seed gives the same windows; another seed gives others."""
     problem = build(ragged(LENGTHS))
     one, same, other = (sample_windows(problem, 8, 4, seeded(seed)).rows for seed in (3, 3, 4))
     assert torch.equal(one, same)

@@ -1,4 +1,4 @@
-"""Bounded multipliers: direction, bounds, and those that do not move."""
+"""Bounded multipliers: direction, bounds and fixed values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ close = torch.testing.assert_close
 
 
 def multipliers(**changes: object) -> Multipliers:
-    """Two skills that may differ from the expert by 2 nats, moved by 0.1."""
+    """Return the multipliers of two skills with eps 2 nats and a learning rate of 0.1."""
     settings = {"eps": 2.0, "skills": 2, "multiplier": MultiplierConfig(lr=0.1)}
     return Multipliers(TrainConfig(**(settings | changes)), CPU)  # type: ignore[arg-type]
 
@@ -31,9 +31,9 @@ def test_all_skills_start_alike() -> None:
 
 
 def test_a_step_goes_up_where_a_skill_strays_and_down_where_it_does_not() -> None:
-    """phi 5 and 1 against eps 2.
+    """phi is 5 and 1, eps is 2.
 
-    The first step of Adam is the learning rate, in double precision or single.
+    The first step of Adam equals the learning rate, in double and single precision.
     """
     found = multipliers()
     found.step(torch.tensor([5.0, 1.0], dtype=torch.float64))
@@ -44,7 +44,10 @@ def test_a_step_goes_up_where_a_skill_strays_and_down_where_it_does_not() -> Non
     ("left", "share"), [(1.0, 1.0), (0.5, 0.5), (0.05, 0.05), (0.0, SMALLEST_STEP)]
 )
 def test_steps_become_smaller_towards_the_end(left: float, share: float) -> None:
-    """By what is left of the hold, but never nothing; the next step without hold is whole again."""
+    """The step is proportional to the remaining hold, with a lower bound.
+
+    A following step without hold has full size.
+    """
     found = multipliers()
     found.step(torch.tensor([5.0, 1.0]), left)
     close(found.mu.detach(), share * torch.tensor([0.1, -0.1]), rtol=1e-4, atol=0)
@@ -53,12 +56,11 @@ def test_steps_become_smaller_towards_the_end(left: float, share: float) -> None
 
 
 def test_a_violation_that_shrinks_a_hundredfold_still_moves_its_multiplier() -> None:
-    """A hundred steps with phi 10 above eps, then two hundred with 0.1 below.
+    """phi is 10 above eps for 100 steps, then 0.1 below it for 200 steps.
 
-    At steps of 0.05 from the bound of 1.
-
-    Steps are 0.05 x 0.01 / sqrt(0.9^k) at first and whole after k = 90: it comes down by more than
-    1. With Adam's usual 0.999 they would be 0.05 x 0.01 x 1.1 all the time, 0.1 together.
+    The learning rate is 0.05, and the bound of 1 is reached first. Steps are then 0.05 x 0.01 /
+    sqrt(0.9^k) and have full size after k = 90, so the multiplier falls by more than 1. With Adam's
+    usual 0.999, each step would be 0.05 x 0.01 x 1.1, which sums to 0.1.
     """
     found = multipliers(multiplier=MultiplierConfig(lr=0.05, bound=1.0))
     for phi in [12.0] * 100 + [1.9] * 200:
@@ -67,14 +69,14 @@ def test_a_violation_that_shrinks_a_hundredfold_still_moves_its_multiplier() -> 
 
 
 def test_a_constraint_that_is_met_exactly_moves_nothing() -> None:
-    """phi of 2 is what is allowed."""
+    """phi equals eps, 2 nats."""
     found = multipliers()
     found.step(torch.tensor([2.0, 2.0]))
     close(found.mu.detach(), torch.zeros(2), rtol=0, atol=0)
 
 
 def test_skills_do_not_move_each_others_multiplier() -> None:
-    """The second moves as if the first were not violated at all."""
+    """The second multiplier moves in the same way whether the first skill violates eps or not."""
     one, other = multipliers(), multipliers()
     for _ in range(5):
         one.step(torch.tensor([50.0, 1.0]))
@@ -83,9 +85,10 @@ def test_skills_do_not_move_each_others_multiplier() -> None:
 
 
 def test_multipliers_stay_in_their_bounds_and_come_back() -> None:
-    """Bound 0.3, steps of 0.1: at the bound after many steps, and off it when the constraint turns.
+    """The bound is 0.3, the learning rate 0.1.
 
-    At a bound of 0.3 the gradient has not vanished; Adam remembers the past for a few steps.
+    Multipliers reach the bound, and the opposite one after the violations change their signs. At
+    0.3 the gradient has not vanished; Adam's memory delays the turn by a few steps.
     """
     found = multipliers(multiplier=MultiplierConfig(lr=0.1, bound=0.3))
     for _ in range(20):
@@ -98,7 +101,7 @@ def test_multipliers_stay_in_their_bounds_and_come_back() -> None:
 
 @pytest.mark.parametrize("sigma", [0.0, 0.25, 1.0])
 def test_fixed_multipliers_never_move(sigma: float) -> None:
-    """Whatever the violation."""
+    """They do not move for any violation."""
     found = multipliers(multipliers=f"fixed:{sigma}")
     found.step(torch.tensor([50.0, 0.0]))
     close(found.sigma(), torch.full((2,), sigma))
@@ -106,5 +109,39 @@ def test_fixed_multipliers_never_move(sigma: float) -> None:
 
 
 def test_sigma_has_no_gradient() -> None:
-    """Values are trained with it as a constant."""
+    """Values are trained with sigma as a constant."""
     assert not multipliers().sigma().requires_grad
+
+
+def linear(sigma: torch.Tensor) -> torch.Tensor:
+    """Return divergences that fall from 4 and 8 nats to 0 as sigma rises to one."""
+    return torch.tensor([4.0, 8.0]) * (1 - sigma)
+
+
+def test_the_solution_has_a_divergence_of_epsilon() -> None:
+    """4 (1 - sigma) = 2 at sigma 1/2, 8 (1 - sigma) = 2 at 3/4; mu is 0 and log 3."""
+    found = multipliers()
+    found.solve(linear, share=1.0)
+    close(found.sigma(), torch.tensor([0.5, 0.75]))
+    close(found.mu.detach(), torch.tensor([0.0, log(3)]), rtol=0, atol=1e-4)
+
+
+def test_a_share_of_the_way_to_the_solution_is_made() -> None:
+    """The multipliers move from mu 2 by a quarter of the way to 0 and to log 3."""
+    found = multipliers(multiplier=MultiplierConfig(initial=2.0))
+    found.solve(linear, share=0.25)
+    close(found.mu.detach(), torch.tensor([1.5, 1.5 + log(3) / 4]), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("phi", "mu"), [(1.0, -3.0), (5.0, 3.0)])
+def test_without_a_solution_multipliers_go_to_their_bound(phi: float, mu: float) -> None:
+    """Divergences of 1 are below eps 2 for any sigma, divergences of 5 above it."""
+    found = multipliers(multiplier=MultiplierConfig(bound=3.0))
+    found.solve(lambda sigma: torch.full_like(sigma, phi), share=1.0)
+    close(found.mu.detach(), torch.full((2,), mu), rtol=0, atol=1e-4)
+
+
+def test_fixed_multipliers_are_not_solved_for() -> None:
+    found = multipliers(multipliers="fixed:0.25")
+    found.solve(linear, share=1.0)
+    close(found.sigma(), torch.full((2,), 0.25))

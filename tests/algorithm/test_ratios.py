@@ -1,4 +1,4 @@
-"""Ratios over all of the data, and what is said of them."""
+"""Ratios over all of the data, and their description."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ import torch
 from torch import Tensor
 
 from solo_doi.algorithm import equations, ratios
-from solo_doi.algorithm.networks import SkillNetwork
-from solo_doi.algorithm.ratios import describe, normalised, per_trajectory, state_values
+from solo_doi.algorithm.numerics.networks import SkillNetwork
+from solo_doi.algorithm.ratios import (
+    describe,
+    normalised,
+    per_trajectory,
+    state_values,
+    trajectory_mean,
+)
 
 from .small import build, ragged, seeded, small_config
 
@@ -20,15 +26,15 @@ close = torch.testing.assert_close
 
 
 def tensor(*numbers: float) -> Tensor:
-    """Numbers in double precision."""
+    """Return numbers in double precision."""
     return torch.tensor(numbers, dtype=torch.float64)
 
 
 def test_values_in_pieces_are_values_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty-six states of 22 transitions, in pieces of four with a rest of two."""
+    """The 26 states of 22 transitions are evaluated in chunks of four, with two left over."""
     problem = build(ragged((9, 5, 7, 1)))
     network = SkillNetwork(4, 8, 1, 3, seeded())
-    monkeypatch.setattr(ratios, "CHUNK", 4)
+    monkeypatch.setattr(ratios, "RATIO_CHUNK", 4)
     found = state_values(problem.states, network)
     assert found.shape == (3, 26)
     close(found, network(problem.states)[..., 0].detach())
@@ -36,40 +42,42 @@ def test_values_in_pieces_are_values_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_weights_are_capped_before_they_are_normalised() -> None:
-    """Ratios 1, 2, 4, 100 capped at the third: 1, 2, 4, 4 over 11. Without: over 107."""
+    """Ratios 1, 2, 4, 100 capped at the third give 1, 2, 4, 4 over 11.
+
+    Without a cap they are over 107.
+    """
     delta = tensor(1, 2, 4, 100).log()[None]
     close(normalised(delta, small_config(truncation=0.75)).exp(), (tensor(1, 2, 4, 4) / 11)[None])
     close(normalised(delta, small_config(truncation=1.0)).exp(), (tensor(1, 2, 4, 100) / 107)[None])
 
 
 def test_weights_under_a_chi_square_divergence() -> None:
-    """delta + 1 where it is positive, 1, 3, 0, over their sum."""
+    """The weights are max(delta + 1, 0), here 1, 3, 0, over their sum."""
     found = normalised(tensor(0, 2, -5)[None], small_config(divergence="chi2", truncation=1.0))
     close(found.exp(), tensor(0.25, 0.75, 0)[None])
     assert torch.isfinite(found).all()
 
 
 def test_weights_are_in_double_precision() -> None:
-    """A million of them must sum to one."""
+    """A million weights sum to one within 1e-12."""
     found = normalised(torch.zeros(1, 1_000_000), small_config())
     assert abs(float(found.exp().sum()) - 1) < 1e-12
 
 
 def test_weight_of_trajectories_by_hand() -> None:
-    """Lengths 3, 1, 4: sums over rows 0 to 2, 3, and 4 to 7."""
+    """Trajectories of lengths 3, 1, 4 sum the rows 0 to 2, 3, and 4 to 7."""
     problem = build(ragged((3, 1, 4)))
     w = torch.stack([torch.arange(8.0), torch.ones(8)]).double()
     close(per_trajectory(w, problem), torch.stack([tensor(3, 3, 22), tensor(3, 1, 4)]))
 
 
 def test_description_by_hand() -> None:
-    """Two skills with half of the weight each on two of eight rows, four rows apart.
+    """Two skills have half of their weight each on two of eight rows; the expert is uniform.
 
-    An even expert.
-
-    phi: log(8 / 2) = log 4; effective samples 2 of 8. Skill 0 has rows 0 and 1, skill 1 rows 2 and
-    4: no row shared, distance 2. By trajectory (3, 1, 4): all against half in the first, half in
-    the last: 1/2 + 1/2 = 1.
+    phi is log(8 / 2) = log 4; effective samples are 2 of 8. Skill 0 has rows 0 and 1, skill 1 rows
+    2 and 4: they share no row, so the distance is 2. By trajectory (3, 1, 4), skill 0 has all of
+    its weight in the first. Skill 1 has half in the first and half in the last: the distance is 1/2
+    + 1/2 = 1.
     """
     problem = build(ragged((3, 1, 4)))
     w = np.zeros((2, 8))
@@ -85,8 +93,8 @@ def test_description_by_hand() -> None:
     assert found == {name: pytest.approx(value, abs=1e-9) for name, value in expected.items()}
 
 
-def test_a_single_skill_differs_from_nothing() -> None:
-    """Distances are left out; the rest is there."""
+def test_a_single_skill_has_no_distances() -> None:
+    """The description omits the distances and keeps the rest."""
     log_w = equations.log_weights(torch.zeros(1, 8))
     found = describe(log_w, log_w[0], build(ragged((3, 1, 4))))
     assert found["phi"] == [0.0]
@@ -94,9 +102,26 @@ def test_a_single_skill_differs_from_nothing() -> None:
 
 
 def test_truncation_is_off_at_one_only() -> None:
-    """0.999 of a thousand rows caps the largest at the second largest."""
+    """Truncation at 0.999 of a thousand rows caps the largest at the second largest."""
     delta = torch.arange(1000.0)[None]
     capped = normalised(delta, replace(small_config(), truncation=0.999))
     close(capped[0, -1], capped[0, -2])
     free = normalised(delta, replace(small_config(), truncation=1.0))
     close(free[0, -1] - free[0, -2], tensor(1)[0])
+
+
+@pytest.mark.parametrize(("power", "second"), [(1.0, 5.0), (0.5, 4.0)])
+def test_trajectory_mean_by_hand(power: float, second: float) -> None:
+    """Weights 4, 4 and 1, 9, 1, 9 have means 4 and 5; with power 1/2, 4 and ((1 + 3) / 2)^2 = 4."""
+    problem = build(ragged((2, 4)))
+    log_w = equations.log_weights(tensor(4, 4, 1, 9, 1, 9).log())
+    expected = tensor(4, 4, *[second] * 4)
+    close(trajectory_mean(log_w, problem, power).exp(), expected / expected.sum())
+
+
+def test_a_trajectory_without_weight_stays_without() -> None:
+    """Weights far below the smallest float have finite logarithms."""
+    problem = build(ragged((2, 2)))
+    found = trajectory_mean(tensor(0, 0, -2000, -2000), problem, 0.5)
+    assert found.isfinite().all()
+    close(found.exp(), tensor(0.5, 0.5, 0, 0))

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.networks import Ensemble
+from solo_doi.algorithm.numerics.networks import Ensemble
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common.settings import read
 from solo_doi.data.d4rl import write_d4rl
@@ -55,9 +55,9 @@ SETTINGS = {
 def line_of_rooms(seed: int = 0) -> Mdp:
     """Return eight states with three deterministic actions.
 
-    With chance in the transitions, ratios learned from samples differ from the exact ones, since
-    the exponential of a mean is not the mean of exponentials: a known property of the dual loss,
-    not of this code.
+    Stochastic transitions would make ratios from samples differ from the exact ones. The
+    exponential of a mean is not the mean of exponentials, which is a known property of the dual
+    loss.
     """
     rng = np.random.default_rng(seed)
     states, actions = 8, 3
@@ -68,9 +68,9 @@ def line_of_rooms(seed: int = 0) -> Mdp:
 def sampled(
     mdp: Mdp, policy: np.ndarray, trajectories: int, seed: int
 ) -> tuple[Transitions, np.ndarray]:
-    """Trajectories that end with chance 1 - gamma after every step.
+    """Return trajectories that end with probability 1 - gamma after every step.
 
-    States come as often as in the occupancy.
+    The frequency of states follows the occupancy.
     """
     rng = np.random.default_rng(seed)
     states, actions = mdp.shape
@@ -100,7 +100,7 @@ def sampled(
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of the command on sampled files."""
+    """Run the command on sampled files and return the run directory."""
     folder = tmp_path_factory.mktemp("sampled")
     mdp = line_of_rooms()
     write_d4rl(folder / "data.hdf5", sampled(mdp, uniform(mdp), 4000, seed=1)[0])
@@ -120,23 +120,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def uniform(mdp: Mdp) -> np.ndarray:
-    """The policy that draws actions evenly."""
+    """Return the uniform policy."""
     return np.full(mdp.shape, 1 / mdp.shape[1])
 
 
 def expert_policy(mdp: Mdp) -> np.ndarray:
-    """A policy with preferences."""
+    """Return a policy with unequal probabilities."""
     return np.random.default_rng(3).dirichlet(np.full(mdp.shape[1], 0.7), mdp.shape[0])
 
 
 def exact_expert(mdp: Mdp) -> np.ndarray:
-    """Log ratios (S A,) of SMODICE with the exact reward log(d_E / d_O)."""
+    """Return the log ratios (S A,) of SMODICE with the exact reward log(d_E / d_O)."""
     reward = np.log(mdp.occupancy(expert_policy(mdp)).sum(1) / mdp.data.sum(1))
     return newton_dual(mdp, np.repeat(reward, mdp.shape[1]), np.zeros(mdp.shape[0]))
 
 
 def by_pair(log_w: np.ndarray, pairs: np.ndarray, size: int) -> np.ndarray:
-    """Mean ratio of the rows of every state and action, (S A,)."""
+    """Return the mean ratio (S A,) over the rows of every state and action."""
     return np.bincount(pairs, np.exp(log_w) * len(log_w), size) / np.bincount(pairs, minlength=size)
 
 
@@ -152,10 +152,7 @@ def test_expert_ratios_are_the_exact_ones(run: Path) -> None:
 
 
 def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
-    """Under the rewards that training ended with.
-
-    Exact values give the same skills and the same phi.
-    """
+    """Exact values for the final rewards of training give the same skills and the same phi."""
     mdp = line_of_rooms()
     config: TrainConfig = read(RunConfig, run / "config.yaml")
     _, pairs = sampled(mdp, uniform(mdp), 4000, seed=1)
@@ -166,7 +163,7 @@ def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
     network.load_state_dict(state["discriminator"])
     log_eta_expert = np.log(by_pair(expert, pairs, mdp.data.size))
     with torch.no_grad():
-        # Inputs as training saw them: one-hot states, centred and scaled by the data.
+        # Inputs as in training: one-hot states, centred and scaled by the data.
         data, _ = sampled(mdp, uniform(mdp), 4000, seed=1)
         states = (np.eye(mdp.shape[0]) - data.observations.mean(0)) / data.observations.std(0)
         log_q = equations.ensemble_log_prob(network(torch.from_numpy(states.astype(np.float32))))
@@ -187,9 +184,9 @@ def test_skill_ratios_and_divergences_are_the_exact_ones(run: Path) -> None:
 
 
 def test_constraints_are_kept_by_skills_that_differ(run: Path) -> None:
-    """No skill's divergence, over all samples, is more than a tenth above eps.
+    """The divergence of each skill over all samples is at most a tenth above eps.
 
-    Nor are skills the expert or alike.
+    Skills differ from the expert and from each other.
     """
     with h5py.File(run / "ratios.h5") as file:
         log_w, expert = file["log_w_skills"][:], file["log_w_expert"][:]
@@ -200,4 +197,4 @@ def test_constraints_are_kept_by_skills_that_differ(run: Path) -> None:
         np.abs(np.exp(log_w[one]) - np.exp(log_w[other])).sum()
         for one, other in ((0, 1), (0, 2), (1, 2))
     ]
-    assert min(distance) >= 0.5  # of 2; skills that are alike have none
+    assert min(distance) >= 0.5  # of 2; identical skills have 0

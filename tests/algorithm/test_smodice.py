@@ -24,7 +24,7 @@ close = torch.testing.assert_close
 
 
 def classifying(**changes: object) -> TrainConfig:
-    """A small, quick classifier, as printed but for the gradient penalty."""
+    """Return settings of a small, quick classifier without a gradient penalty."""
     settings = {
         "terms": EVERYTHING,
         "average": 1,
@@ -40,9 +40,9 @@ def classifying(**changes: object) -> TrainConfig:
 
 
 def test_classifier_finds_the_log_ratio() -> None:
-    """Three states; expert 1/2, 1/4, 1/4, data 1/4, 1/4, 1/2: log 2, 0, -log 2.
+    """Three states; expert 1/2, 1/4, 1/4 and data 1/4, 1/4, 1/2 give log 2, 0, -log 2.
 
-    Deviations of minibatches allowed.
+    The tolerance covers the noise of minibatches.
     """
     config = classifying(updates=300, lr=3e-3)
     states = np.eye(3)
@@ -52,7 +52,7 @@ def test_classifier_finds_the_log_ratio() -> None:
 
 
 def test_reward_scale_multiplies_the_logit() -> None:
-    """Three times, and nothing else."""
+    """A scale of 3 gives three times the logit."""
     problem = build(ragged((5, 5)), expert=ragged((4,)))
     one, three = (
         train_classifier(
@@ -64,12 +64,10 @@ def test_reward_scale_multiplies_the_logit() -> None:
 
 
 def test_gradient_penalty_keeps_the_slope_near_one() -> None:
-    """Data evenly at -1 and 1, the expert only at 1: free, the logit at -1 falls for ever.
+    """Data are evenly at -1 and 1, the expert only at 1.
 
-    Held, it is 2 lower.
-
-    At a slope of s the cross-entropy pulls with at most 1 per unit, the penalty holds with 20 (s -
-    1).
+    Without penalty the logit at -1 falls without bound; with it, the logit is 2 lower than at 1. At
+    a slope of s the cross-entropy pulls with at most 1 per unit; the penalty holds with 20 (s - 1).
     """
     problem = build(table(np.array([[-1.0], [1.0]])), expert=table(np.array([[1.0]])))
     slope = {}
@@ -82,7 +80,7 @@ def test_gradient_penalty_keeps_the_slope_near_one() -> None:
 
 
 def test_classifier_that_is_no_number_ends_training() -> None:
-    """The metric is named."""
+    """The error names the metric."""
     problem = build(ragged((5, 5)))
     broken = replace(problem, classifier_input=torch.full_like(problem.classifier_input, torch.nan))
     with pytest.raises(TrainingError, match="loss/classifier became nan"):
@@ -93,13 +91,13 @@ def test_classifier_that_is_no_number_ends_training() -> None:
 
 
 def stepping(**changes: object) -> TrainConfig:
-    """A small value network and minibatches of 30 transitions."""
+    """Return settings with a small value network and minibatches of 30 transitions."""
     settings = {"hidden": 16, "windows": 5, "window": 6, "initial_batch": 7}
     return small_config(gamma=0.9, value=ValueConfig(**settings), **changes)
 
 
 def assert_step_is_of_the_dual_problem(problem: Problem, config: TrainConfig, skills: int) -> None:
-    """Loss and temporal differences of a step are those of its transitions, computed one by one."""
+    """Compare loss and temporal differences of a step with values computed one by one."""
     reward = torch.randn(skills, problem.num_rows, generator=seeded(3))
     value = DualValue(problem, skills, config, seeded(1))
     before = deepcopy(value.network)
@@ -123,22 +121,19 @@ def assert_step_is_of_the_dual_problem(problem: Problem, config: TrainConfig, sk
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 @pytest.mark.parametrize("skills", [1, 3])
 def test_a_step_is_of_the_dual_problem(divergence: str, skills: int) -> None:
-    """For one trajectory of twenty transitions."""
+    """The data are one trajectory of twenty transitions."""
     config = stepping(divergence=divergence)
     assert_step_is_of_the_dual_problem(build(ragged((20,)), config), config, skills)
 
 
 def test_a_step_is_of_the_dual_problem_in_data_that_are_not_linked() -> None:
-    """Where the next transition starts from another state than this one leads to."""
+    """In such data a transition does not lead to the state of the next one."""
     config = stepping()
     assert_step_is_of_the_dual_problem(build(ragged((20,), linked=False), config), config, 2)
 
 
 def test_initial_states_are_the_first_of_trajectories() -> None:
-    """Of two trajectories both, and no other state.
-
-    In the last rows that the network is asked about.
-    """
+    """The last rows of the network's input are the first states of both trajectories."""
     config = replace(stepping(), gamma=0.5)
     problem = build(ragged((4, 6)), config)
     value = DualValue(problem, 1, config, seeded(1))
@@ -152,7 +147,7 @@ def test_initial_states_are_the_first_of_trajectories() -> None:
 
 
 def test_skills_share_a_minibatch_and_not_their_rewards() -> None:
-    """Two skills with one value differ by their rewards alone."""
+    """Two skills with equal values differ only by their rewards."""
     config = stepping()
     value = DualValue(build(ragged((8, 12)), config), 2, config, seeded(1))
     with torch.no_grad():
@@ -165,7 +160,7 @@ def test_skills_share_a_minibatch_and_not_their_rewards() -> None:
 
 
 def quick() -> TrainConfig:
-    """Classifier and value in about a second."""
+    """Return settings that train classifier and value in about a second."""
     return small_config(
         classifier=ClassifierConfig(
             terms=EVERYTHING, average=1, hidden=32, updates=150, reward_scale=1.0
@@ -176,7 +171,7 @@ def quick() -> TrainConfig:
 
 
 def two_ways() -> Problem:
-    """Twenty trajectories of ten steps at 1, where the expert is, and thirty at -1."""
+    """Return twenty trajectories of ten steps at 1, where the expert is, and thirty at -1."""
     rng = np.random.default_rng(0)
     place = np.repeat([1.0] * 20 + [-1.0] * 30, 10)[:, None]
     data = table(place + 0.1 * rng.normal(size=place.shape), length=10)
@@ -184,7 +179,7 @@ def two_ways() -> Problem:
 
 
 def test_recovered_expert_is_where_the_expert_is() -> None:
-    """Most of the weight lies on the 40 % of the data it made.
+    """Most of the weight lies on the 40 % of the data that the expert made.
 
     Weights sum to one, in double precision.
     """
@@ -198,8 +193,8 @@ def test_recovered_expert_is_where_the_expert_is() -> None:
     assert float(expert.logit[:200].mean()) > 0.5 > -0.5 > float(expert.logit[200:].mean())
 
 
-def test_recovering_tells_of_every_update_and_is_repeatable() -> None:
-    """Classifier's and value's; the same seed gives the same weights."""
+def test_recovering_reports_every_update_and_is_repeatable() -> None:
+    """Updates of classifier and value are both reported; the same seed gives the same weights."""
     config = small_config(
         classifier=ClassifierConfig(terms=EVERYTHING, average=1, hidden=8, updates=4, batch=8),
         value=ValueConfig(hidden=8, windows=2, window=4, initial_batch=3, expert_updates=3),
@@ -217,9 +212,9 @@ def test_recovering_tells_of_every_update_and_is_repeatable() -> None:
 
 
 def test_a_value_that_is_no_number_ends_training() -> None:
-    """States that are not finite never get here from files.
+    """Files with states that are not finite are refused earlier.
 
-    Rewards of a broken classifier could.
+    A broken classifier could still give such rewards.
     """
     config = replace(quick(), value=ValueConfig(expert_updates=1))
     problem = build(ragged((5, 5)), config)

@@ -27,12 +27,12 @@ SKILLS = 3
 
 @functools.cache
 def best(eps: float) -> float:
-    """Most information that the independent solver finds between skills in the rooms."""
+    """Return the largest information between skills that the independent solver finds."""
     return best_information(rooms_mdp(), recovered_expert(rooms_mdp()), SKILLS, eps, restarts=10)
 
 
 def recovered_expert(mdp: Mdp, seed: int = 5) -> np.ndarray:
-    """Log ratios (S A,) that SMODICE would recover for a random preference of states."""
+    """Return the log ratios (S A,) that SMODICE would recover for a random preference of states."""
     states, actions = mdp.shape
     preference = 0.5 * np.random.default_rng(seed).normal(size=states)
     return solve_dual(mdp, torch.from_numpy(preference).repeat_interleave(actions)[None])[0][
@@ -48,9 +48,9 @@ def recovered_expert(mdp: Mdp, seed: int = 5) -> np.ndarray:
 def test_the_dual_equals_the_convex_program(
     states: int, actions: int, gamma: float, seed: int, divergence: str
 ) -> None:
-    """Same ratios, same optimum, and the occupancy they stand for is one that a policy can have.
+    """Ratios and optimum agree, and the occupancy satisfies the flow constraint.
 
-    Under chi-square some ratios are nothing at all: there the temporal difference is below -1.
+    Under chi-square some ratios are zero, where the temporal difference is below -1.
     """
     mdp = random_mdp(states, actions, gamma, seed)
     reward = 2 * np.random.default_rng(seed).normal(size=(states, actions))
@@ -64,7 +64,7 @@ def test_the_dual_equals_the_convex_program(
 
 
 def test_skills_solved_together_are_solved_as_if_alone() -> None:
-    """Nothing leaks between the rows of a batch of dual problems."""
+    """Rows of a batch of dual problems do not affect each other."""
     mdp = random_mdp(6, 3, 0.9, 4)
     reward = torch.from_numpy(np.random.default_rng(4).normal(size=(3, 18)))
     together, _ = solve_dual(mdp, reward)
@@ -75,7 +75,7 @@ def test_skills_solved_together_are_solved_as_if_alone() -> None:
 
 
 def test_newton_finds_the_same_ratios() -> None:
-    """What the tests below use for speed solves the same problem as the loss of training."""
+    """The fast solver of the tests below agrees with the loss of training."""
     mdp = rooms_mdp()
     reward = np.random.default_rng(0).normal(size=mdp.data.size)
     fast = newton_dual(mdp, reward, np.zeros(mdp.shape[0]))
@@ -85,10 +85,7 @@ def test_newton_finds_the_same_ratios() -> None:
 
 
 def assert_solved(config: TrainConfig) -> None:
-    """Every skill keeps its constraint.
-
-    Skills differ nearly as much as any solver can make them.
-    """
+    """Check that every skill keeps its constraint and that the information is near the best."""
     mdp = rooms_mdp()
     outcome = train_exactly(mdp, recovered_expert(mdp), config)
     assert (outcome.phi <= config.eps + 1e-2).all()
@@ -100,27 +97,25 @@ def assert_solved(config: TrainConfig) -> None:
 def test_the_default_preset_solves_the_constrained_problem_in_its_own_number_of_steps(
     eps: float,
 ) -> None:
-    """120 outer steps; both are below log 3.
+    """The preset has 120 outer steps; both values of eps are below log 3.
 
-    Where multipliers chase a moving discriminator until it is held.
-
-    Of seeds 0 to 2, phi ends between 0.08 below and 0.002 above eps, with 94 to 99.7 % of the best
-    information.
+    Multipliers follow a moving discriminator until it is held. For seeds 0 to 2, phi ends between
+    0.08 below and 0.002 above eps, with 94 to 99.7 % of the best information.
     """
     assert_solved(TrainConfig(eps=eps, skills=SKILLS))
     assert best(1.0) >= 0.5 * math.log(SKILLS)
 
 
 def test_a_tight_constraint_takes_the_default_preset_400_steps() -> None:
-    """With eps 0.5 the hold of 120 steps is too short: phi ends up to 0.40 above eps.
+    """With eps 0.5 and 120 steps the hold is too short: phi ends up to 0.40 above eps.
 
-    With 400, within 0.004.
+    With 400 steps, phi is within 0.004.
     """
     assert_solved(TrainConfig(eps=0.5, skills=SKILLS, outer=400))
 
 
 def test_without_pull_to_the_data_the_method_is_the_exact_lagrangian() -> None:
-    """The derived reward reaches what the independent solver finds, and no more."""
+    """The derived reward reaches the optimum of the independent solver."""
     mdp = rooms_mdp()
     expert = recovered_expert(mdp)
     outcome = train_exactly(
@@ -133,7 +128,7 @@ def test_without_pull_to_the_data_the_method_is_the_exact_lagrangian() -> None:
 def test_the_printed_reward_contracts_to_identical_skills() -> None:
     """With weight one the exponent is (1 - sigma) / |Z| < 1.
 
-    Whatever skills differ in at first dies out.
+    Initial differences between skills vanish.
     """
     config = TrainConfig(
         eps=1.0, skills=SKILLS, outer=200, diversity_weight=PAPER.diversity_weight,
@@ -144,8 +139,8 @@ def test_the_printed_reward_contracts_to_identical_skills() -> None:
     assert train_exactly(mdp, recovered_expert(mdp), config).information < 1e-3
 
 
-def test_eps_zero_leaves_nothing_but_the_expert() -> None:
-    """Multipliers go to one and every skill is the expert."""
+def test_eps_zero_makes_every_skill_the_expert() -> None:
+    """Multipliers converge to one and every skill becomes the expert."""
     mdp = rooms_mdp()
     outcome = train_exactly(
         mdp, recovered_expert(mdp), TrainConfig(eps=0.0, skills=SKILLS, outer=300)

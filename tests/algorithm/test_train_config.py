@@ -1,4 +1,4 @@
-"""Settings of training: what is refused, what the presets say."""
+"""Settings of training: invalid values, and the values of the presets."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ from solo_doi.common.errors import SoloError, UnknownNameError
         ),
         ({"multipliers": "fixed:much"}, "'fixed:much': expected"),
         ({"multipliers": "free"}, "'free': expected"),
-        ({"objective": "bc"}, "'bc': expected --objective doi, smodice or unconstrained:0.5"),
+        (
+            {"objective": "bc"},
+            "'bc': expected --objective doi, smodice, clusters or unconstrained:0.5",
+        ),
         ({"objective": "unconstrained"}, "'unconstrained': expected"),
         ({"objective": "unconstrained:x"}, "'unconstrained:x': expected"),
         ({"data_pull": -0.5}, r"data_pull is -0\.5"),
@@ -109,8 +112,8 @@ from solo_doi.common.errors import SoloError, UnknownNameError
         ),
     ],
 )
-def test_what_cannot_be_trained_is_refused(changes: dict[str, object], message: str) -> None:
-    """By name, with what was found and what is expected."""
+def test_invalid_settings_are_refused(changes: dict[str, object], message: str) -> None:
+    """The error names the setting, the value found and the values expected."""
     with pytest.raises(SoloError, match=message):
         TrainConfig(**changes).check()  # type: ignore[arg-type]
 
@@ -121,7 +124,7 @@ def test_what_cannot_be_trained_is_refused(changes: dict[str, object], message: 
         {},
         {"eps": 0.0},
         {"skills": 1, "objective": "smodice"},
-        {"multipliers": "fixed:0"},
+        {"multipliers": "fixed:0", "data_pull": 1.0},
         {"multipliers": "fixed:1", "data_pull": 0.0},
         {"data_pull": 0.0},
         {"objective": "unconstrained:0.5"},
@@ -130,20 +133,20 @@ def test_what_cannot_be_trained_is_refused(changes: dict[str, object], message: 
         {"policy": PolicyConfig(entropy=True, squashed=True)},
     ],
 )
-def test_what_can_be_trained_passes(changes: dict[str, object]) -> None:
-    """Also at the ends of what is allowed."""
+def test_valid_settings_pass(changes: dict[str, object]) -> None:
+    """The limits of the allowed ranges are valid."""
     TrainConfig(**changes).check()  # type: ignore[arg-type]
 
 
 def test_multipliers_are_learned_or_a_number() -> None:
-    """Nothing, or the number after the colon."""
+    """`fixed_sigma` is None for learned multipliers, else the number after the colon."""
     assert TrainConfig().fixed_sigma is None
     assert TrainConfig(multipliers="fixed:0.25").fixed_sigma == 0.25
     assert TrainConfig(multipliers="fixed:1").fixed_sigma == 1
 
 
 def test_only_the_unconstrained_objective_has_a_weight() -> None:
-    """The number after the colon."""
+    """`alpha` is the number after the colon, and None for other objectives."""
     assert TrainConfig().alpha is None
     assert TrainConfig(objective="smodice").alpha is None
     assert TrainConfig(objective="unconstrained:0.5").alpha == 0.5
@@ -152,17 +155,17 @@ def test_only_the_unconstrained_objective_has_a_weight() -> None:
 @pytest.mark.parametrize("name", ["default", "paper"])
 @pytest.mark.parametrize("task", ["locomotion", "gym"])
 def test_every_preset_can_be_trained_and_is_read_back(name: str, task: str, tmp_path: Path) -> None:
-    """As every run writes it."""
-    chosen = preset(name, task)
+    """Each preset is written and read back as in a run."""
+    chosen = preset(name, task, {} if task == "locomotion" else None)
     chosen.check()
     files.write(chosen, tmp_path / "config.yaml")
     assert files.read(TrainConfig, tmp_path / "config.yaml") == chosen
 
 
 def test_presets_differ_and_fit_their_task() -> None:
-    """Foreign data have one term, so no preset may ask for others."""
-    assert preset("default", "locomotion") == TrainConfig()
-    assert preset("paper", "locomotion") == PAPER != TrainConfig()
+    """Foreign data have one term, so presets for them must not name others."""
+    assert preset("default", "locomotion", {}) == TrainConfig()
+    assert preset("paper", "locomotion", {}) == PAPER != TrainConfig()
     for name in ("default", "paper"):
         foreign = preset(name, "gym")
         assert (foreign.classifier.terms, foreign.discriminator.terms) == (
@@ -174,24 +177,36 @@ def test_presets_differ_and_fit_their_task() -> None:
 
 
 def test_an_unknown_preset_names_the_nearest() -> None:
-    """And all there are."""
+    """The error also lists all known presets."""
     with pytest.raises(
         UnknownNameError,
-        match=r"Unknown preset 'papper'\. Did you mean 'paper'\? Known: default, paper",
+        match=r"Unknown preset 'papper'\. Did you mean 'paper'\? "
+        r"Known: 0\.1, default, gym-exact, paper",
     ):
-        preset("papper", "locomotion")
+        preset("papper", "locomotion", {})
+
+
+def test_the_exact_preset_is_for_gym_data() -> None:
+    """It has the exact Lagrangian, logit x 1, no clipping, row weights and next-state means."""
+    exact = preset("gym-exact", "gym")
+    exact.check()
+    assert (exact.data_pull, exact.truncation, exact.classifier.reward_scale) == (0, 1, 1)
+    assert exact.value.averaged
+    assert not exact.policy.trajectory_weights
+    assert not preset("default", "gym").value.averaged
+    with pytest.raises(SoloError, match="Preset gym-exact with task locomotion: expected --task"):
+        preset("gym-exact", "locomotion", {})
 
 
 def test_locomotion_presets_are_the_named_ones() -> None:
-    """Unchanged."""
-    assert preset("default", "locomotion") is DEFAULT
-    assert preset("paper", "locomotion") is PAPER
+    assert preset("default", "locomotion", {}) is DEFAULT
+    assert preset("paper", "locomotion", {}) is PAPER
 
 
-def test_the_papers_preset_is_what_is_printed() -> None:
-    """Printed equations: no factors of ours.
+def test_the_papers_preset_has_the_printed_settings() -> None:
+    """The preset has the printed equations without our factors.
 
-    One projection of three numbers for both, penalty 10, 350 steps.
+    One projection of three numbers serves both networks; the penalty is 10, with 350 steps.
     """
     assert (PAPER.outer, PAPER.skills) == (350, 5)
     assert (PAPER.diversity_weight, PAPER.data_pull, PAPER.imitation_scale, PAPER.truncation) == (
@@ -214,12 +229,15 @@ def test_the_papers_preset_is_what_is_printed() -> None:
 
 @pytest.mark.parametrize("name", ["default", "paper"])
 def test_foreign_data_are_seen_whole_and_as_they_are(name: str) -> None:
-    """They have one term; what is not about the data is as in the preset."""
+    """Foreign data have one term.
+
+    All settings that do not concern the data are those of the preset.
+    """
     config = preset(name, "halfcheetah")
     assert config.projection == ()
     assert config.classifier.terms == config.discriminator.terms == ("observation",)
     assert config.classifier.average == config.discriminator.average == 1
-    named = preset(name, "locomotion")
+    named = preset("0.1" if name == "default" else name, "locomotion", {})
     assert replace(
         config, projection=named.projection, classifier=named.classifier, value=named.value,
         discriminator=named.discriminator,

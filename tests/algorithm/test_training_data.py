@@ -1,4 +1,4 @@
-"""The data of a run as tensors: scales, states kept once, trajectories held out, no labels."""
+"""The data of a run as tensors: scales, shared states, held-out trajectories, no labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solo_doi.algorithm.part_configs import ClassifierConfig, DiscriminatorConfig
+from solo_doi.algorithm.part_configs import ClassifierConfig
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training_data import ACTION_RANGE, Problem, Scale, state_table
 from solo_doi.common.errors import SoloError
@@ -21,7 +21,7 @@ from solo_doi.data.shard import checksums, file_hash, write_shard
 from solo_doi.data.transitions import Transitions
 from tests.data.datasets import made_up_arrays, made_up_manifest
 
-from .small import CPU, EVERYTHING, build, ragged, seeded, small_config, table
+from .small import CPU, EVERYTHING, build, plain_discriminator, ragged, seeded, small_config, table
 
 close = torch.testing.assert_close
 LENGTHS = (3, 1, 4)
@@ -41,7 +41,7 @@ def test_scale_by_hand() -> None:
 
 
 def test_an_input_that_never_changes_is_centred_and_not_blown_up() -> None:
-    """A command of 0.7 becomes zero, and another command stays as far away as it is."""
+    """A constant command of 0.7 becomes zero; distances to other commands stay the same."""
     scale = Scale.of(np.full((1000, 1), 0.7, dtype=np.float32))
     np.testing.assert_allclose(
         scale(np.array([[0.7], [0.9]], dtype=np.float32)), [[0], [0.2]], atol=1e-6
@@ -49,7 +49,7 @@ def test_an_input_that_never_changes_is_centred_and_not_blown_up() -> None:
 
 
 def test_constant_columns_of_the_data_are_finite_in_every_input() -> None:
-    """State, classifier's and discriminator's input, expert and a joint that never moves."""
+    """All inputs stay finite for a constant expert and a joint that never moves."""
     states = np.random.default_rng(0).normal(size=(20, 3))
     states[:, 1] = 0.7
     actions = np.random.default_rng(1).normal(size=(20, 2))
@@ -67,7 +67,7 @@ def test_constant_columns_of_the_data_are_finite_in_every_input() -> None:
 
 
 def test_states_have_mean_zero_and_deviation_one() -> None:
-    """Measured where transitions start."""
+    """The statistics are over the states in which transitions start."""
     problem = build(ragged((30, 50)))
     starts = problem.states[problem.here]
     close(starts.mean(0), torch.zeros(4), rtol=0, atol=1e-6)
@@ -75,7 +75,7 @@ def test_states_have_mean_zero_and_deviation_one() -> None:
 
 
 def test_actions_fill_what_a_tanh_can_reach() -> None:
-    """-3 and 1 are the ends of the range, -1 its middle; the scale brings them back."""
+    """-3 and 1 are the ends of the range, -1 is its middle; the scale restores them."""
     problem = build(table(np.zeros((3, 1)), np.array([[-3.0], [1.0], [-1.0]])))
     close(problem.actions, torch.tensor([[-ACTION_RANGE], [ACTION_RANGE], [0.0]]))
     scale = problem.action_scale
@@ -85,7 +85,7 @@ def test_actions_fill_what_a_tanh_can_reach() -> None:
 
 
 def test_expert_is_seen_in_the_datas_scale() -> None:
-    """Data at 0 and 2: an expert at 5 is four deviations above, not at zero."""
+    """With data at 0 and 2, an expert at 5 is four deviations above the mean."""
     problem = build(table(np.array([[0.0], [2.0]])), expert=table(np.array([[5.0], [5.0]])))
     close(problem.expert_input, torch.full((2, 1), 4.0))
 
@@ -95,7 +95,7 @@ def test_expert_is_seen_in_the_datas_scale() -> None:
 
 @given(lengths, st.booleans())
 def test_states_are_those_of_the_data_to_the_last_bit(lengths: list[int], linked: bool) -> None:
-    """Both where a transition starts and where it leads, whether states are kept once or twice."""
+    """Start and next states are equal to the data, with states stored once or twice."""
     data = ragged(lengths, linked=linked)
     states, here, there, _ = state_table(data)
     np.testing.assert_array_equal(states[here], data.observations)
@@ -105,7 +105,7 @@ def test_states_are_those_of_the_data_to_the_last_bit(lengths: list[int], linked
 
 
 def test_one_transition_that_leads_elsewhere_is_noticed() -> None:
-    """Among 70,000, more than are compared at once, in the last but one."""
+    """The broken link is the last but one of 70,000, more than one chunk of the comparison."""
     data = table(np.random.default_rng(0).normal(size=(70_000, 1)), length=35_000)
     elsewhere = data.next_observations.copy()
     elsewhere[-2] += 1
@@ -117,7 +117,7 @@ def test_one_transition_that_leads_elsewhere_is_noticed() -> None:
 
 @pytest.mark.parametrize("linked", [True, False])
 def test_tensors_describe_the_transitions(linked: bool) -> None:
-    """States, successors, trajectories; normalised by one scale."""
+    """States, successors and trajectories are normalised by one scale."""
     data = ragged(LENGTHS, linked=linked)
     problem = build(data)
     scale = problem.state_scale
@@ -130,7 +130,7 @@ def test_tensors_describe_the_transitions(linked: bool) -> None:
 
 
 def test_draws_are_even_and_repeatable() -> None:
-    """Eight rows, 16,000 draws: 2000 each with a deviation of 42."""
+    """Each of eight rows is drawn 2000 times in 16,000 draws, with a deviation of 42."""
     problem = build(ragged(LENGTHS))
     rows = problem.draw(16_000, seeded(1))
     assert torch.equal(rows, problem.draw(16_000, seeded(1)))
@@ -146,16 +146,16 @@ def test_draws_are_even_and_repeatable() -> None:
 
 
 def named_terms(data: Transitions) -> Transitions:
-    """Four numbers as two terms."""
+    """Return the data with four numbers as two terms."""
     return replace(data, terms={"velocity": slice(0, 3), "height": slice(3, 4)})
 
 
 def test_classifier_and_discriminator_see_their_own_terms() -> None:
-    """Height for one, the first two velocities for the other, each in its own scale."""
+    """The classifier sees the height, the discriminator two velocities, each in its own scale."""
     data = named_terms(ragged((40, 60)))
     config = TrainConfig(
         classifier=ClassifierConfig(terms=("height",), average=1),
-        discriminator=DiscriminatorConfig(terms=("velocity.x", "velocity.y"), average=1),
+        discriminator=plain_discriminator(terms=("velocity.x", "velocity.y")),
     )
     problem = build(data, config)
     close(problem.classifier_input, problem.states[problem.here][:, 3:])
@@ -163,7 +163,7 @@ def test_classifier_and_discriminator_see_their_own_terms() -> None:
 
 
 def test_a_projection_holds_for_both() -> None:
-    """As in print."""
+    """As in the paper, both networks get the same input."""
     config = replace(small_config(), projection=("velocity.z",))
     problem = build(named_terms(ragged((40, 60))), config)
     close(problem.classifier_input, problem.states[problem.here][:, 2:3])
@@ -171,24 +171,32 @@ def test_a_projection_holds_for_both() -> None:
 
 
 def test_an_average_never_looks_into_another_trajectory_or_ahead() -> None:
-    """0, 2, 4 and 10, 12 over two steps.
+    """0, 2, 4 and 10, 12 are averaged over two steps.
 
-    0, 1, 3, 10, 11, then scaled to mean 5 and their deviation.
+    The averages 0, 1, 3, 10, 11 are then scaled to their mean 5 and deviation.
     """
     data = replace(table(np.array([[0.0], [2], [4], [10], [12]])), starts=np.array([0, 3]))
     config = TrainConfig(
         classifier=ClassifierConfig(terms=EVERYTHING, average=1),
-        discriminator=DiscriminatorConfig(terms=EVERYTHING, average=2),
+        discriminator=plain_discriminator(average=2),
     )
     average = torch.tensor([0.0, 1, 3, 10, 11])
     expected = (average - average.mean()) / average.std(correction=0)
     close(build(data, config).discriminator_input[:, 0], expected)
 
 
-def test_an_expert_with_a_smaller_state_will_do_if_it_has_the_terms() -> None:
-    """Of another task, or other sensors: height is its first number instead of the fourth.
+def test_a_single_step_has_no_swing() -> None:
+    """With an average over one step, swing terms are not used: deviations would all be 0."""
+    data = named_terms(ragged((40, 60)))
+    options = plain_discriminator(terms=("velocity",), swing_terms=("height",))
+    config = replace(small_config(), projection=("height",), discriminator=options)
+    assert build(data, config).discriminator_input.shape[1] == 1
 
-    No actions.
+
+def test_an_expert_with_a_smaller_state_will_do_if_it_has_the_terms() -> None:
+    """The expert comes from another task: height is its first number instead of the fourth.
+
+    It has no actions.
     """
     data = named_terms(ragged((40, 60)))
     expert = replace(table(np.array([[0.5], [0.7]])), actions=None, terms={"height": slice(0, 1)})
@@ -200,7 +208,7 @@ def test_an_expert_with_a_smaller_state_will_do_if_it_has_the_terms() -> None:
 
 
 def test_an_expert_without_a_term_is_one_clear_line() -> None:
-    """Which term, of which data."""
+    """The error names the term and the dataset."""
     data, expert = (
         named_terms(ragged(LENGTHS)),
         replace(ragged(LENGTHS), terms={"height": slice(0, 1)}),
@@ -211,7 +219,7 @@ def test_an_expert_without_a_term_is_one_clear_line() -> None:
 
 
 def test_a_term_of_another_size_is_one_clear_line() -> None:
-    """A height of one number is not one of two."""
+    """A height of one number does not match a height of two."""
     data, expert = (
         named_terms(ragged(LENGTHS)),
         replace(ragged(LENGTHS), terms={"height": slice(0, 2)}),
@@ -223,7 +231,7 @@ def test_a_term_of_another_size_is_one_clear_line() -> None:
 
 
 def test_data_without_a_term_are_one_clear_line() -> None:
-    """Foreign data have one term."""
+    """Foreign data have only the term `observation`."""
     with pytest.raises(
         SoloError, match=r"term of the coverage data 'linear_velocity'\. .*Known: observation"
     ):
@@ -231,7 +239,7 @@ def test_data_without_a_term_are_one_clear_line() -> None:
 
 
 def test_coverage_data_without_actions_are_refused() -> None:
-    """There is nothing to clone."""
+    """Cloning needs actions."""
     with pytest.raises(SoloError, match="coverage data have no actions"):
         build(replace(ragged(LENGTHS), actions=None))
 
@@ -240,8 +248,8 @@ def test_coverage_data_without_actions_are_refused() -> None:
 
 
 def holding_out(share: float, seed: int = 1) -> Problem:
-    """Three hundred trajectories of 1 to 5 transitions."""
-    options = DiscriminatorConfig(terms=EVERYTHING, average=1, held_out=share)
+    """Return a problem with 300 trajectories of 1 to 5 transitions."""
+    options = plain_discriminator(held_out=share)
     return build(
         ragged([1 + number % 5 for number in range(300)]),
         small_config(discriminator=options, seed=seed),
@@ -249,7 +257,10 @@ def holding_out(share: float, seed: int = 1) -> Problem:
 
 
 def test_whole_trajectories_are_held_out() -> None:
-    """All rows of a trajectory or none; of 300, three tenths within four deviations of 8."""
+    """Each trajectory is held out as a whole.
+
+    Of 300, the share is 0.3 within four deviations of 8.
+    """
     problem = holding_out(0.3)
     rows = torch.zeros(300, dtype=torch.long).index_add(
         0, problem.trajectory, problem.held_out.long()
@@ -259,7 +270,10 @@ def test_whole_trajectories_are_held_out() -> None:
 
 
 def test_held_out_trajectories_depend_on_the_seed_alone() -> None:
-    """A larger share holds out the same and more; nothing can be held out too."""
+    """A larger share contains the trajectories of a smaller one.
+
+    A share of 0 holds out no trajectory.
+    """
     few, many, others = (
         holding_out(0.1).held_out,
         holding_out(0.4).held_out,
@@ -271,9 +285,9 @@ def test_held_out_trajectories_depend_on_the_seed_alone() -> None:
     assert not holding_out(0.0).held_out.any()
 
 
-def test_something_is_left_to_learn_from() -> None:
-    """A single trajectory, which half of the seeds would hold out, is never held out."""
-    options = DiscriminatorConfig(terms=EVERYTHING, average=1, held_out=0.5)
+def test_a_single_trajectory_is_not_held_out() -> None:
+    """A single trajectory is never held out, for any seed."""
+    options = plain_discriminator(held_out=0.5)
     for seed in range(10):
         assert not build(
             ragged((5,)), small_config(discriminator=options, seed=seed)
@@ -284,7 +298,7 @@ def test_something_is_left_to_learn_from() -> None:
 
 
 def test_transitions_have_no_place_for_a_label() -> None:
-    """No skill, checkpoint or source: training cannot cheat by accident."""
+    """Without skill, checkpoint or source, training cannot use labels by accident."""
     names = {field.name for field in fields(Transitions)}
     expected = {
         "observations",
@@ -295,6 +309,7 @@ def test_transitions_have_no_place_for_a_label() -> None:
         "timeouts",
         "starts",
         "terms",
+        "joint_names",
     }
     assert names == expected
 
@@ -313,10 +328,10 @@ def write(
     return Dataset(folder).transitions()
 
 
-def test_labels_change_nothing(tmp_path: Path) -> None:
-    """Two datasets that differ in skills, checkpoints, commands and all else beside transitions.
+def test_labels_have_no_effect_on_tensors(tmp_path: Path) -> None:
+    """Two datasets differ in skills, checkpoints, commands and all else beside transitions.
 
-    The same tensors.
+    Their tensors are equal.
     """
     lengths = [4, 2, 5]
     arrays = made_up_arrays(np.random.default_rng(0), lengths)

@@ -1,4 +1,4 @@
-"""What cannot be trained on, or with, is refused by name."""
+"""Errors for data, settings and devices that cannot be used for training."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from solo_doi.algorithm.device import pick_device
 from solo_doi.algorithm.diagnostics import TrainingError
+from solo_doi.algorithm.numerics.device import pick_device
 from solo_doi.algorithm.part_configs import DiscriminatorConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.common.errors import SoloError
@@ -20,7 +20,7 @@ from .runs import EXPERT_TERMS, Data, changed, tiny, train, write_made_up
 
 
 def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
-    """Before anything is written."""
+    """The error comes before any file is written."""
     coverage, expert = data
     fewer = read_transitions(
         write_made_up(tmp_path / "thin", terms=EXPERT_TERMS | {"linear_velocity": 2}, actions=False)
@@ -52,10 +52,10 @@ def test_data_that_do_not_fit_are_refused(data: Data, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_training_that_diverges_ends_with_what_to_change(data: Data, tmp_path: Path) -> None:
-    """NaN does not spread into a policy, nor come from its own training.
+def test_training_that_diverges_ends_with_advice(data: Data, tmp_path: Path) -> None:
+    """NaN in values, rewards or policies ends the run, in the loop or after it.
 
-    In the loop or after it.
+    No policy with NaN is written.
     """
     for name, part, changes, found in (
         (
@@ -91,30 +91,28 @@ def test_training_that_diverges_ends_with_what_to_change(data: Data, tmp_path: P
         train(tiny(diversity_weight=math.nan), *data, tmp_path / "diversity")
 
 
-def test_something_remains_to_learn_from_if_all_would_be_held_out(
-    tmp_path: Path, data: Data
-) -> None:
-    """One trajectory, of which half is to be held out: it is not, whatever the seed."""
+def test_training_keeps_a_single_trajectory(tmp_path: Path, data: Data) -> None:
+    """With one trajectory and a share of 0.5, no trajectory is held out, for any seed."""
     one = read_transitions(write_made_up(tmp_path / "one", lengths=((60,),)))
     for seed in range(4):
         config = tiny(
             seed=seed,
             outer=1,
             checkpoints=0,
-            discriminator=DiscriminatorConfig(held_out=0.5, updates=1),
+            discriminator=DiscriminatorConfig(held_out=0.5, updates=1, swing_terms=()),
         )
         assert not Training(config, one, data[1], RunStore(tmp_path)).problem.held_out.any()
 
 
 @pytest.mark.parametrize("name", ["gpu", "mps", "meta", "", "cuda:x"])
-def test_a_device_that_is_none_is_refused(name: str) -> None:
-    """With those that are."""
+def test_an_unknown_device_is_refused(name: str) -> None:
+    """The error lists the valid devices."""
     with pytest.raises(SoloError, match="expected cpu, cuda or auto"):
         pick_device(name)
 
 
 def test_a_missing_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what to use instead; auto takes what there is."""
+    """The error suggests `--device cpu`; `auto` chooses an available device."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SoloError, match=r"no CUDA device here\. Use --device cpu"):
         pick_device("cuda")
@@ -122,7 +120,7 @@ def test_a_missing_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_checkpoint_of_other_data_is_refused(data: Data, run: Path, tmp_path: Path) -> None:
-    """Weights of rows that are not there mean nothing."""
+    """The stored weights belong to other rows."""
     other = read_transitions(write_made_up(tmp_path / "other", lengths=((30, 20),)))
     with pytest.raises(SoloError, match="made from 300 transitions, the data have 50"):
         Training(tiny(), other, data[1], RunStore(run)).load(RunStore(run).read_checkpoint(2))

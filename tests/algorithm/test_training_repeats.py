@@ -1,6 +1,6 @@
-"""Training again: the same seed gives the same bits.
+"""Repeatability of training: equal seeds give equal bits.
 
-A stopped run continues as if it had not been.
+A stopped run continues with the same results as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .runs import Data, arrays_of, assert_same_run, summary_of, tiny, train, wri
 
 
 def test_the_same_seed_trains_the_same_weights(data: Data, run: Path, tmp_path: Path) -> None:
-    """Bit for bit, whatever the global generators are at."""
+    """The state of the global generators has no effect."""
     torch.manual_seed(99)
     np.random.seed(99)
     train(tiny(), *data, tmp_path)
@@ -32,7 +32,7 @@ def test_the_same_seed_trains_the_same_weights(data: Data, run: Path, tmp_path: 
 
 
 def test_another_seed_trains_other_weights(data: Data, run: Path, tmp_path: Path) -> None:
-    """Seeds that have no effect would make five runs one."""
+    """Seeds without effect would make repeated runs worthless."""
     train(tiny(seed=2), *data, tmp_path)
     for name in ("policy.h5", "expert.h5"):
         one, other = arrays_of(run / name), arrays_of(tmp_path / name)
@@ -45,9 +45,9 @@ def test_another_seed_trains_other_weights(data: Data, run: Path, tmp_path: Path
 
 
 def test_labels_play_no_part(data: Data, run: Path, tmp_path: Path) -> None:
-    """Other skills, checkpoints, positions and falls beside the same transitions.
+    """Two datasets have the same transitions with other skills, checkpoints, positions and falls.
 
-    The same weights.
+    Their weights are equal.
     """
     other = write_made_up(tmp_path / "coverage", label_seed=1)
     original = write_made_up(tmp_path / "original", label_seed=0)
@@ -66,11 +66,11 @@ def test_labels_play_no_part(data: Data, run: Path, tmp_path: Path) -> None:
 
 
 class Stopped(Exception):  # noqa: N818  # not an error
-    """Raised to leave training."""
+    """Raised to interrupt training."""
 
 
 class StoppingLog(TrainLog):
-    """Leaves after an outer step was logged, or in the middle of a stage."""
+    """Raises `Stopped` after a given outer step, or in the middle of a given stage."""
 
     def __init__(self, run: Path, skills: int, first: int, *, after: int | str) -> None:
         """`after` is the number of an outer step, or the name of a stage."""
@@ -78,18 +78,18 @@ class StoppingLog(TrainLog):
         self._after, self._name = after, ""
 
     def stage(self, name: str, steps: int) -> None:
-        """Remember where we are."""
+        """Remember the current stage."""
         super().stage(name, steps)
         self._name = name
 
     def advance(self, losses: dict[str, float]) -> None:
-        """Leave if this is the stage."""
+        """Raise `Stopped` in the given stage."""
         super().advance(losses)
         if self._name == self._after:
             raise Stopped
 
     def outer(self, number: int, metrics: dict[str, float]) -> None:
-        """Log, and leave if this is the step."""
+        """Log, and raise `Stopped` after the given step."""
         super().outer(number, metrics)
         if number == self._after:
             raise Stopped
@@ -111,7 +111,7 @@ PRINTED = PolicyConfig(
 def test_a_stopped_run_continues_as_if_it_had_not_been(
     data: Data, tmp_path: Path, after: int | str, changes: dict[str, Any]
 ) -> None:
-    """Wherever it was: the same weights, ratios, metrics and checkpoints."""
+    """The run is stopped in each stage: weights, ratios, metrics and checkpoints are the same."""
     config = tiny(**changes)
     train(config, *data, tmp_path / "unbroken")
     run = tmp_path / "stopped"
@@ -126,7 +126,7 @@ def test_a_stopped_run_continues_as_if_it_had_not_been(
 
 
 def test_a_finished_run_is_not_changed_by_continuing_it(data: Data, tmp_path: Path) -> None:
-    """Nothing is left to do but to write the same again."""
+    """Continuing writes the same files again."""
     for name in ("once", "twice"):
         train(tiny(), *data, tmp_path / name)
     train(tiny(), *data, tmp_path / "twice")

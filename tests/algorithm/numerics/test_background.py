@@ -1,4 +1,4 @@
-"""Work beside other work: in its order, with the same numbers, and heard when it fails."""
+"""Background calls: their order, equal numerical results, and reported errors."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from queue import PriorityQueue
 
 import pytest
 import torch
 
-from solo_doi.algorithm.background import background_worker
+from solo_doi.algorithm.numerics import background
+from solo_doi.algorithm.numerics.background import Call, background_worker
 from solo_doi.algorithm.part_configs import PolicyConfig
 from solo_doi.data.dataset import read_transitions
 from solo_doi.policies.skill_policy import SkillPolicy
-
-from .runs import tiny, train, write_made_up_task
+from tests.algorithm.runs import tiny, train, write_made_up_task
 
 PRINTED = PolicyConfig(
     in_loop=True, squashed=True, entropy=True, expert_updates=5, hidden=8, batch=32
@@ -26,7 +27,7 @@ PRINTED = PolicyConfig(
 
 @pytest.fixture(autouse=True)
 def threads() -> Iterator[None]:
-    """Leave the number of threads as it was."""
+    """Restore the number of threads."""
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
@@ -34,7 +35,7 @@ def threads() -> Iterator[None]:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_calls_are_made_in_their_order_and_all_are_waited_for(number: int) -> None:
-    """With a thread of their own and without."""
+    """The result is the same with and without a thread for the calls."""
     made: list[int] = []
 
     def make(index: int) -> float:
@@ -46,8 +47,8 @@ def test_calls_are_made_in_their_order_and_all_are_waited_for(number: int) -> No
     assert made == [call.result() for call in calls] == list(range(50))
 
 
-def test_patient_calls_wait_for_others() -> None:
-    """Those that come later, too, as long as they were not begun; none is forgotten."""
+def test_calls_of_low_priority_wait_for_others() -> None:
+    """Calls of low priority wait for all others, including later ones, and are still made."""
     made: list[str] = []
     begun, go = threading.Event(), threading.Event()
 
@@ -64,28 +65,40 @@ def test_patient_calls_wait_for_others() -> None:
     assert made == ["first", "second", "late", "last"]
 
 
-def test_what_waits_is_given_up_with_an_error() -> None:
-    """Nobody will ask for it."""
+def test_waiting_calls_are_dropped_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an error, waiting calls are dropped because their results are not needed.
+
+    The first call holds the worker until the request to stop is in the queue.
+    """
     made: list[int] = []
     go = threading.Event()
+
+    class Calls(PriorityQueue[Call]):
+        """Queue that releases the first call with the request to stop."""
+
+        def put(self, call: Call) -> None:  # type: ignore[override]  # all that is used
+            super().put(call)
+            if call.work is None:
+                go.set()
+
+    monkeypatch.setattr(background, "PriorityQueue", Calls)
     with contextlib.suppress(KeyboardInterrupt), background_worker(2) as submit:
         submit(go.wait)
         for index in range(50):
             submit(partial(made.append, index), low_priority=True)
-        threading.Timer(0.1, go.set).start()
         raise KeyboardInterrupt
     assert not made
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_call_that_fails_is_heard(number: int) -> None:
-    """At the latest when its result is asked for."""
+def test_a_call_that_fails_raises_its_error(number: int) -> None:
+    """The error is raised at the latest when the result is requested."""
     with pytest.raises(ZeroDivisionError), background_worker(number) as submit:
         submit(lambda: 1 / 0).result()
 
 
-def test_threads_are_given_back() -> None:
-    """Also after an error."""
+def test_the_number_of_threads_is_restored() -> None:
+    """The number of threads is restored even after an error."""
     torch.set_num_threads(2)
     meanwhile = []
     with contextlib.suppress(ZeroDivisionError), background_worker(2) as submit:
@@ -99,8 +112,7 @@ def test_training_is_the_same_on_two_cores(tmp_path: Path) -> None:
     """Policies are the same as on one core.
 
     They depend on rewards, values and discriminator members that were computed in the background.
-
-    Networks this small are computed by one thread each way, so every bit is.
+    Such small networks use one thread in both cases, so results are equal to the last bit.
     """
     folder, config = (
         write_made_up_task(tmp_path / "task") / "datasets" / "locomotion",

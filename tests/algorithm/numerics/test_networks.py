@@ -8,16 +8,21 @@ import pytest
 import torch
 from torch import nn
 
-from solo_doi.algorithm.networks import Classifier, Ensemble, SampleLastLinear, SkillNetwork, xavier
-
-from .small import seeded
+from solo_doi.algorithm.numerics.networks import (
+    Classifier,
+    Ensemble,
+    SampleLastLinear,
+    SkillNetwork,
+    xavier,
+)
+from tests.algorithm.small import seeded
 
 close = torch.testing.assert_close
 INPUTS, HIDDEN, OUTPUTS, SKILLS, MEMBERS = 5, 16, 3, 4, 6
 
 
 def skill_network(seed: int = 0) -> SkillNetwork:
-    """A small one, with biases that are not zero."""
+    """Return a small network with biases that are not zero."""
     network = SkillNetwork(INPUTS, HIDDEN, OUTPUTS, SKILLS, seeded(seed))
     with torch.no_grad():
         network.second_bias.copy_(torch.randn(HIDDEN, generator=seeded(seed + 1)))
@@ -26,12 +31,15 @@ def skill_network(seed: int = 0) -> SkillNetwork:
 
 
 def inputs(count: int) -> torch.Tensor:
-    """Inputs of about unit size."""
+    """Return inputs of about unit size."""
     return torch.randn(count, INPUTS, generator=seeded(9))
 
 
 def test_weights_are_within_xaviers_bound_and_fill_it() -> None:
-    """sqrt(6 / (3 + 5)) = 0.866; the deviation of an even distribution is that over sqrt 3, 0.5."""
+    """The bound is sqrt(6 / (3 + 5)) = 0.866.
+
+    A uniform distribution has 1/sqrt(3) of it as deviation, 0.5.
+    """
     weights = xavier((200, 200), 3, 5, seeded())
     assert weights.abs().max() <= sqrt(0.75)
     close(weights.std(), torch.tensor(0.5), rtol=0.01, atol=0)
@@ -39,7 +47,7 @@ def test_weights_are_within_xaviers_bound_and_fill_it() -> None:
 
 
 def test_skill_network_is_a_plain_network_with_the_skills_code_beside_the_input() -> None:
-    """A first layer without bias for input and one-hot code, made of the two parts."""
+    """The first layer of a plain network takes input and one-hot code and has no bias."""
     network, x = skill_network(), inputs(7)
     plain = nn.Sequential(
         nn.Linear(INPUTS + SKILLS, HIDDEN, bias=False), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN),
@@ -57,28 +65,28 @@ def test_skill_network_is_a_plain_network_with_the_skills_code_beside_the_input(
         close(found[skill], plain(torch.cat([x, code], dim=1)))
 
 
-def test_one_skill_per_row_gives_what_all_skills_give() -> None:
-    """Rows in any order of skills."""
+def test_one_skill_per_row_equals_all_skills() -> None:
+    """The skills of the rows may be in any order."""
     network, x = skill_network(), inputs(8)
     skill = torch.tensor([3, 0, 1, 1, 2, 3, 0, 2])
     close(network.of_skill(x, skill), network(x)[skill, torch.arange(8)])
 
 
 def test_skills_differ_from_the_beginning() -> None:
-    """Else they would get the same gradients for ever."""
+    """Skills with equal weights would always get equal gradients."""
     found = skill_network()(inputs(5))
     assert all((found[one] != found[other]).any() for one in range(SKILLS) for other in range(one))
 
 
 def test_every_weight_of_a_skill_network_learns() -> None:
-    """None is left out of the graph."""
+    """Every parameter has a gradient."""
     network = skill_network()
     network(inputs(20)).square().sum().backward()
     assert all(weight.grad is not None and weight.grad.any() for weight in network.parameters())
 
 
 def test_ensemble_is_a_loop_over_its_members() -> None:
-    """Plain networks of the same weights, one after another; skills before samples."""
+    """Plain networks with the same weights give the same result; skills come before samples."""
     ensemble, x = Ensemble(INPUTS, HIDDEN, SKILLS, MEMBERS, seeded()), inputs(7)
     with torch.no_grad():
         for number, bias in enumerate(ensemble.biases):
@@ -96,7 +104,7 @@ def test_ensemble_is_a_loop_over_its_members() -> None:
 
 
 def test_last_layer_and_its_gradients_are_those_of_a_plain_product() -> None:
-    """Against finite differences, and transposed."""
+    """The reference is the plain product, transposed, and finite differences for the gradients."""
     shapes = ((MEMBERS, 7, HIDDEN), (MEMBERS, HIDDEN, SKILLS), (MEMBERS, 1, SKILLS))
     parts = [
         torch.randn(s, generator=seeded(), dtype=torch.float64, requires_grad=True) for s in shapes
@@ -106,13 +114,13 @@ def test_last_layer_and_its_gradients_are_those_of_a_plain_product() -> None:
 
 
 def test_an_ensembles_probabilities_sum_to_one() -> None:
-    """Over skills, for every member and sample."""
+    """The sum is over skills, for every member and sample."""
     found = Ensemble(INPUTS, HIDDEN, SKILLS, MEMBERS, seeded())(20 * inputs(9))
     close(found.exp().sum(1), torch.ones(MEMBERS, 9))
 
 
-def test_members_of_an_ensemble_do_not_teach_each_other() -> None:
-    """A loss of one leaves no gradient in another."""
+def test_members_of_an_ensemble_learn_independently() -> None:
+    """The loss of one member gives no gradient to the others."""
     ensemble = Ensemble(INPUTS, HIDDEN, SKILLS, MEMBERS, seeded())
     ensemble(inputs(9))[2, 0].sum().backward()
     for weights in ensemble.weights:
@@ -133,7 +141,7 @@ def test_classifier_by_hand() -> None:
 
 
 def test_all_layers_of_the_classifier_learn() -> None:
-    """Weights put in place of others are trained all the same."""
+    """Layers that were replaced are trained as well."""
     classifier = Classifier(INPUTS, HIDDEN, seeded())
     classifier(inputs(20)).square().sum().backward()
     parameters = dict(classifier.named_parameters())
@@ -143,7 +151,7 @@ def test_all_layers_of_the_classifier_learn() -> None:
 
 @pytest.mark.parametrize("kind", ["skills", "ensemble", "classifier"])
 def test_a_seed_makes_all_weights(kind: str) -> None:
-    """The same generator the same weights, another others; nothing comes from the global one."""
+    """The same generator gives the same weights; the global generator has no effect."""
     makers = {
         "skills": lambda seed: SkillNetwork(INPUTS, HIDDEN, OUTPUTS, SKILLS, seeded(seed)),
         "ensemble": lambda seed: Ensemble(INPUTS, HIDDEN, SKILLS, MEMBERS, seeded(seed)),

@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from solo_doi.common.errors import SoloError
+from solo_doi.common.errors import ALL_CHECKS, SoloError
 
 TRIM_THRESHOLD = -1
 MMAP_THRESHOLD = -3
@@ -30,7 +30,9 @@ def pick_device(name: str) -> torch.device:
     if device is None or device.type not in ("cpu", "cuda"):
         raise SoloError(f"device {name!r}: expected cpu, cuda or auto.")
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise SoloError("device cuda: PyTorch finds no CUDA device here. Use --device cpu.")
+        raise SoloError(
+            f"device cuda: PyTorch finds no CUDA device here. Use --device cpu. ({ALL_CHECKS})"
+        )
     return device
 
 

@@ -1,0 +1,1 @@
+"""Numerical tools of training: networks, k-means, a second core, devices."""
