@@ -1,1 +1,1 @@
-"""Rollouts, what they show in numbers, and pictures of them."""
+"""Evaluation of policies: rollouts, measures, figures and reports."""

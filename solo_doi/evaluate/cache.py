@@ -1,24 +1,25 @@
-"""Earlier evaluations: reused if they have the same settings, extended instead of shortened."""
+"""Earlier evaluations: reused if settings are the same; parts that they have are never dropped."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from solo_doi.common import settings as settings_files
 from solo_doi.data.shard import file_hash
-from solo_doi.runs.run_files import RunFiles
+from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, RunFiles
 
 from .definitions import DEFINITIONS, MEASURES_VERSION
 from .eval_config import EvalConfig
-from .source import policy_file
+from .source import policy_file, read_source
+from .source_data import MissingDataError, read_source_data
 
-METRICS_JSON = "metrics.json"
 REPORT_FILE = "report.html"
-OPTIONAL_PARTS = ("transfer", "history")
-"""Parts of metrics.json that are made on request only. Pictures are a third such part."""
+OPTIONAL_PARTS = {"transfer": "transfer", "history": "history", "divergence": "policy_divergence"}
+"""Parts of metrics.json that are made on request only, by setting. Pictures are one more."""
 
 
 def made_from(run: Path, expert_file: Path) -> dict[str, str]:
@@ -33,7 +34,7 @@ def made_from(run: Path, expert_file: Path) -> dict[str, str]:
 def read_earlier(run: Path, out: Path) -> dict[str, Any]:
     """Return earlier metrics of the run's present policy; empty if there are none."""
     try:
-        metrics = json.loads((out / METRICS_JSON).read_text())
+        metrics = json.loads((out / EVALUATION_METRICS_FILE).read_text())
         same_policy = metrics["made_from"]["policy"] == file_hash(policy_file(run))
         if same_policy and isinstance(metrics["evaluation"], dict):
             return metrics
@@ -48,13 +49,16 @@ def include_earlier_parts(config: EvalConfig, earlier: dict[str, Any], out: Path
     Otherwise a report or table would remain beside numbers of other settings.
     """
     if "transfer" in earlier and not config.transfer:
-        episodes = earlier["evaluation"].get("estimator_episodes", config.estimator_episodes)
-        config = replace(config, estimator_episodes=episodes)
+        kept = {}
+        for name in ("transfer_episodes", "estimator_episodes"):
+            kept[name] = earlier["evaluation"].get(name, getattr(config, name))
+        config = replace(config, **kept)
     has_report = bool(earlier) and (out / REPORT_FILE).is_file()
     return replace(
         config,
         transfer=config.transfer or "transfer" in earlier,
         history=config.history or "history" in earlier,
+        divergence=config.divergence or bool(measured_divergence(earlier)),
         pictures=config.pictures or has_report,
     )
 
@@ -78,11 +82,35 @@ def has_same_settings(
     return _without_parts(earlier["evaluation"]) == _without_parts(settings)
 
 
-def has_all_parts(earlier: dict[str, Any], config: EvalConfig, out: Path) -> bool:
-    """Return True if earlier results have every part that the settings request."""
+def has_all_parts(earlier: dict[str, Any], run: Path, config: EvalConfig, out: Path) -> bool:
+    """Return True if earlier results have every part that the settings request.
+
+    If the divergence was not measured for lack of the run's data, it counts as missing once these
+    data can be read.
+    """
     if config.pictures and not (out / REPORT_FILE).is_file():
         return False
-    return all(name in earlier for name in OPTIONAL_PARTS if getattr(config, name))
+    for setting, part in OPTIONAL_PARTS.items():
+        if getattr(config, setting) and part not in earlier:
+            return False
+    if not config.divergence or measured_divergence(earlier):
+        return True
+    return not _has_data(run, config)
+
+
+def measured_divergence(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the divergences of the policies; empty if the data of the run were missing."""
+    found: dict[str, Any] = metrics.get("policy_divergence", {})
+    return {} if "not_measured" in found else found
+
+
+def _has_data(run: Path, config: EvalConfig) -> bool:
+    """Return True if the data of a run can be read."""
+    try:
+        read_source_data(read_source(run, config))
+    except MissingDataError:
+        return False
+    return True
 
 
 def _without_parts(settings: dict[str, Any]) -> dict[str, Any]:

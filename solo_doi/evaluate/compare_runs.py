@@ -17,24 +17,39 @@ from .run_groups import (
     QUARTILES,
     Metrics,
     group_labels,
-    known_values,
     measure_values,
     median_with_quartiles,
+    values_of_measured_runs,
 )
 
-MEASURES = {
+WALKS = {
     "return_pct_mean": "return, mean over skills [% of expert]",
     "return_pct_worst": "return, worst skill [%]",
+    "visibly_different": "visibly different skills",
+    "visibly_different_pairs": "visible pairs",
+    "clearly_different": "clearly different skills",
+    "clearly_different_pairs": "clear pairs",
+    "two_gaits": "skills with two gaits",
+    "falls_pooled": "falls [% of rollouts]",
+    "drift_mean": "sideways drift [m]",
+    "told_apart": "told apart",
+}
+"""Columns of the table of walks, with their titles."""
+DISTANCES = {
     "ratio_l1": "ratio l1",
     "ratio_l1_trajectory": "ratio l1 per trajectory",
     "sf_l2_standardised": "SF l2, standardised",
     "height_std": "height spread [m]",
-    "told_apart": "told apart",
     "mutual_information": "information [nats]",
     "silhouette": "silhouette",
-    "visibly_different": "visibly different skills",
+    "median_kl_gap/classifier": "gap of policy KL to phi, classifier's terms, median skill [nats]",
+    "largest_kl_gap/classifier": "classifier's terms, largest gap [nats]",
+    "median_kl_gap/discriminator": "the gap on the discriminator's terms, median skill [nats]",
+    "largest_kl_gap/discriminator": "discriminator's terms, largest gap [nats]",
 }
-"""Columns of the table, with their titles."""
+"""Columns of the table of distances, with their titles."""
+MEASURES = {**WALKS, **DISTANCES}
+"""All measures of both tables."""
 AXIS_LABELS = {
     "return_pct_mean": "return [% of expert]",
     "ratio_l1": "ratio l1",
@@ -43,7 +58,7 @@ AXIS_LABELS = {
     "height_std": "height spread [m]",
 }
 """Titles that are short enough for an axis."""
-BARS = ("return_pct_mean", "ratio_l1_trajectory", "height_std")
+COMPARED_BARS = ("return_pct_mean", "ratio_l1_trajectory", "height_std")
 TRADE_OFF = ("ratio_l1_trajectory", "sf_l2_standardised")
 HISTORY = ("sf_l2_standardised", "return_pct_mean", "height_std")
 """Measures of evaluated checkpoints that are drawn over training."""
@@ -70,11 +85,14 @@ def compare(runs: Mapping[Path, Metrics], out: Path) -> Path:
     groups: Groups = {}
     for run, metrics in runs.items():
         groups.setdefault(labels[run], []).append(metrics)
-    rows = [_table_row(name, group) for name, group in groups.items()]
-    write_text(out / TABLE_FILE, _markdown(rows))
     report = Report("Runs compared")
     report.text("Medians over runs of the same kind, with quartiles where there is more than one.")
-    report.table(rows)
+    tables = []
+    for measures in (WALKS, DISTANCES):
+        rows = [_table_row(name, group, measures) for name, group in groups.items()]
+        tables.append(_markdown(rows))
+        report.table(rows)
+    write_text(out / TABLE_FILE, "\n".join(tables))
     report.figure(
         _trade_off(groups, out / "trade_off"), "Return against diversity; every dot is a run."
     )
@@ -95,9 +113,11 @@ def compare(runs: Mapping[Path, Metrics], out: Path) -> Path:
     return path
 
 
-def _table_row(name: str, group: Sequence[Metrics]) -> dict[str, object]:
+def _table_row(
+    name: str, group: Sequence[Metrics], measures: Mapping[str, str]
+) -> dict[str, object]:
     row: dict[str, object] = {"": name, "runs": len(group)}
-    for measure, title in MEASURES.items():
+    for measure, title in measures.items():
         row[title] = median_with_quartiles(group, measure)
     return row
 
@@ -171,11 +191,11 @@ def _over_steps(curves: Sequence[Curve], path: Path) -> Path:
 
 
 def _by_group(groups: Groups, path: Path) -> Path:
-    figure, axes = figures.panels(1, len(BARS), height=2.6)
+    figure, axes = figures.panels(1, len(COMPARED_BARS), height=2.6)
     rows: list[list[object]] = []
-    for axis, measure in zip(axes[0], BARS, strict=True):
+    for axis, measure in zip(axes[0], COMPARED_BARS, strict=True):
         for number, (name, group) in enumerate(groups.items()):
-            values = known_values(group, measure)
+            values = values_of_measured_runs(group, measure)
             if not len(values):
                 continue  # a run with a single skill has no diversity
             low, middle, high = np.quantile(values, QUARTILES)

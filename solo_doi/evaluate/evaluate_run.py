@@ -1,4 +1,4 @@
-"""Evaluation of one run or bundle: checks first, then rollouts. Reuses earlier results."""
+"""Evaluation of one source: checks first, then rollouts. Reuses earlier results."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
-from solo_doi.runs.run_files import RunFiles
+from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, RunFiles
 
 from .cache import (
-    METRICS_JSON,
     REPORT_FILE,
     has_all_parts,
     has_same_settings,
     include_earlier_parts,
     read_earlier,
 )
-from .eval_config import EvalConfig, is_bundle
+from .episodes_plan import EpisodesPlan, plan_episodes, reports_episodes
+from .eval_config import EvalConfig, is_run
 from .shipped import SHIPPED_EXPERT, SHIPPED_RUN
 from .source import read_source
 from .write_evaluation import write_evaluation
@@ -36,10 +36,10 @@ def evaluate_run(
     select: bool = False,
     again: bool = False,
 ) -> dict[str, Any]:
-    """Evaluate the skills of a run or a bundle; return the content of metrics.json.
+    """Evaluate the skills of a run, a bundle or a checkpoint; return the content of metrics.json.
 
     Args:
-        source: Run directory of solo-train, or .onnx bundle of solo-export.
+        source: Run directory of solo-train, .onnx bundle of solo-export, or .pt checkpoint.
         out: Folder for the results; RUN/evaluation or NAME.evaluation (of NAME.onnx) by default.
         expert: Checkpoint of the expert that returns are compared with; the shipped one by default.
         config: Settings of the evaluation.
@@ -58,7 +58,7 @@ class EvaluationPlan:
     """A checked evaluation that has not been executed yet."""
 
     source: Path
-    """Run directory or bundle."""
+    """Run directory, bundle or checkpoint."""
     out: Path
     """Folder of the results."""
     expert: Path
@@ -71,7 +71,7 @@ class EvaluationPlan:
     @property
     def result_file(self) -> Path:
         """File to read first: the report, or metrics.json if no pictures are drawn."""
-        return self.out / (REPORT_FILE if self.config.pictures else METRICS_JSON)
+        return self.out / (REPORT_FILE if self.config.pictures else EVALUATION_METRICS_FILE)
 
     def execute(self, *, again: bool = False) -> dict[str, Any]:
         """Evaluate, unless results of the same settings exist.
@@ -87,14 +87,14 @@ class EvaluationPlan:
         usable = bool(earlier) and has_same_settings(earlier, self.source, self.expert, self.config)
         if again or not usable:
             return write_evaluation(self.source, self.expert, self.config, self.out)
-        if has_all_parts(earlier, self.config, self.out):
+        if has_all_parts(earlier, self.source, self.config, self.out):
             return earlier
         return write_evaluation(self.source, self.expert, self.config, self.out, earlier)
 
     def _update_selection(self, metrics: dict[str, Any]) -> None:
         """Write selection.json if requested, or if an earlier one would become outdated."""
-        # The package and bundles are not written to: their selection lies beside the results.
-        read_only = self.source == SHIPPED_RUN or is_bundle(self.source)
+        # The shipped run and single files are read-only: their selection lies beside the results.
+        read_only = self.source == SHIPPED_RUN or not is_run(self.source)
         path = (self.out if read_only else self.source) / SELECTION_FILE
         belongs_to_results = read_only or self.out == default_folder(self.source)
         if not self.select and not (belongs_to_results and path.is_file()):
@@ -114,7 +114,7 @@ def plan_evaluation(
     expert: Path | str | None = None,
     config: EvalConfig | None = None,
     select: bool = False,
-) -> EvaluationPlan:
+) -> EvaluationPlan | EpisodesPlan:
     """Check everything that can be checked before rollouts; arguments as in `evaluate_run`."""
     source = Path(source)
     if source == SHIPPED_RUN and out is None:
@@ -127,6 +127,8 @@ def plan_evaluation(
         config = replace(config, transfer=True)
     folder = default_folder(source) if out is None else Path(out)
     check_folder(folder)
+    if reports_episodes(source):
+        return plan_episodes(source, folder, config, select=select)
     config = include_earlier_parts(config, read_earlier(source, folder), folder)
     read_source(source, config)
     expert = SHIPPED_EXPERT if expert is None else Path(expert)
@@ -134,10 +136,10 @@ def plan_evaluation(
 
 
 def default_folder(source: Path) -> Path:
-    """Return the folder for the results of a run or a bundle."""
-    if is_bundle(source):
-        return source.with_suffix(".evaluation")
-    return RunFiles(source).evaluation
+    """Return the folder for the results of a run, a bundle or a checkpoint."""
+    if is_run(source):
+        return RunFiles(source).evaluation
+    return source.with_suffix(".evaluation")
 
 
 def check_folder(folder: Path) -> None:

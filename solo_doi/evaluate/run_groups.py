@@ -36,7 +36,7 @@ QUARTILES = (0.25, 0.5, 0.75)
 def group_label(metrics: Metrics) -> str:
     """Return the name of a run's group: its variant in a sweep, else its main setting."""
     if "objective" not in metrics:
-        return str(metrics["run"])  # a bundle has no settings of training
+        return str(metrics["run"])  # a bundle or checkpoint has no settings of training
     swept = re.fullmatch(r"(.+)-eps[\d.]+-seed\d+", metrics["run"])
     if swept and swept[1] != "default":
         return swept[1]
@@ -94,12 +94,27 @@ def _data_fingerprints(run: Path) -> dict[str, str]:
 
 def measure_value(metrics: Metrics, name: str) -> float:
     """Return one measure of one run; NaN if it has none."""
-    if name == "visibly_different" and name in metrics:
-        return float(len(metrics[name]))
     if name.startswith("return_pct") and name not in metrics:
         return float(metrics["skills"][0]["return_pct"])  # a run with a single skill
+    if "/" in name:
+        return _divergence_gap(metrics, *name.split("/"))
     found = metrics.get(name)
-    return float("nan") if found is None else float(found)
+    if found is None:
+        return float("nan")
+    if isinstance(found, list):  # a group of skills
+        return float(len(found))
+    if name == "falls_pooled":
+        return 100.0 * float(found["share"])
+    return float(found)
+
+
+def _divergence_gap(metrics: Metrics, kind: str, terms: str) -> float:
+    """Return |policy's divergence - phi| [nats]: of the median skill, or the largest."""
+    gaps = metrics.get("policy_divergence", {}).get(terms, {}).get("minus_phi", [])
+    known = [abs(gap) for gap in gaps if gap is not None]
+    if not known:
+        return float("nan")
+    return float(np.max(known) if kind == "largest_kl_gap" else np.median(known))
 
 
 def measure_values(group: Sequence[Metrics], name: str) -> np.ndarray:
@@ -107,18 +122,28 @@ def measure_values(group: Sequence[Metrics], name: str) -> np.ndarray:
     return np.array([measure_value(metrics, name) for metrics in group])
 
 
-def known_values(group: Sequence[Metrics], name: str) -> np.ndarray:
+def values_of_measured_runs(group: Sequence[Metrics], name: str) -> np.ndarray:
     """Return one measure of all runs that have it."""
     values = measure_values(group, name)
     return values[~np.isnan(values)]
 
 
 def median_with_quartiles(group: Sequence[Metrics], name: str) -> str:
-    """Return median and quartiles of a measure as text."""
-    values = known_values(group, name)
+    """Return median and quartiles of a measure as text, with a remark on its basis."""
+    values = values_of_measured_runs(group, name)
     if not len(values):
         return ""
     low, middle, high = map(format_value, np.quantile(values, QUARTILES).tolist())
-    if len(values) == 1:
-        return middle
-    return f"{middle} ({low} to {high})"
+    text = middle if len(values) == 1 else f"{middle} ({low} to {high})"
+    return text + _remark(group, name)
+
+
+def _remark(group: Sequence[Metrics], name: str) -> str:
+    """Return a remark if some run has too few rollouts for a measure."""
+    if name == "falls_pooled":
+        few = any(metrics.get(name, {}).get("few_rollouts") for metrics in group)
+        return ", few rollouts" if few else ""
+    if name.startswith("two_gaits"):
+        left_out = any(metrics.get("two_gaits_not_judged") for metrics in group)
+        return ", not all judged" if left_out else ""
+    return ""

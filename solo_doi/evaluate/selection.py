@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .eval_config import COMMANDED, EvalConfig
+from .metrics.intervals import wilson
 from .metrics.walk import measure
 from .skill_evaluation import SUCCESS_SPEED, Policy, roll_out, success
 
@@ -18,6 +19,8 @@ CONDITIONS = tuple(
 """Conditions of the transfer table: simulator, random domains, source of base velocity and tilt."""
 ROBUST_SHARE = 0.9
 """Smallest share of successful rollouts, in every condition, of a skill that is selected."""
+LARGEST_DRIFT = 1.0
+"""Largest mean sideways drift, in every condition, of a skill that is selected [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +36,14 @@ class TransferRow:
     vx: float
     """Mean forward velocity [m/s]."""
     falls: int
+    fall_interval: tuple[float, float]
+    """95 % interval of the share of falls."""
     success: float
     """Share of rollouts that succeed."""
+    success_interval: tuple[float, float]
+    """95 % interval of this share."""
+    drift: float
+    """Mean sideways drift of rollouts that did not fall [m]."""
 
     @property
     def condition(self) -> dict[str, Any]:
@@ -52,12 +61,14 @@ def transfer(policy: Policy, config: EvalConfig) -> list[TransferRow]:
     rows = []
     for sim, randomisation, base in CONDITIONS:
         estimator = base == "estimated"
-        robots = config.estimator_episodes if estimator else config.episodes
+        robots = config.estimator_episodes if estimator else config.transfer_episodes
         for skill in range(policy.num_skills):
             recording = roll_out(
                 policy, skill, config, sim, randomisation, robots, estimator=estimator
             )
             walk = measure(recording, COMMANDED)
+            falls = int(walk.fallen.sum())
+            succeeded = success(walk)
             row = TransferRow(
                 sim=sim,
                 randomisation=randomisation,
@@ -65,8 +76,11 @@ def transfer(policy: Policy, config: EvalConfig) -> list[TransferRow]:
                 skill=skill,
                 rollouts=robots,
                 vx=float(walk.vx.mean()),
-                falls=int(walk.fallen.sum()),
-                success=success(walk),
+                falls=falls,
+                fall_interval=wilson(falls, robots),
+                success=succeeded,
+                success_interval=wilson(round(succeeded * robots), robots),
+                drift=float(walk.drift[walk.counted].mean()),
             )
             rows.append(row)
     return rows
@@ -94,23 +108,40 @@ def selection(rows: list[TransferRow], config: EvalConfig) -> dict[str, Any]:
     )
     return {
         "selected": select(rows),
+        "ranking": ranking(rows),
         "rule": f"at least {ROBUST_SHARE:.0%} of rollouts at {SUCCESS_SPEED * COMMANDED:.2g} m/s "
-        f"or more without a fall, {COMMANDED:g} m/s commanded, in each of {len(conditions)} "
+        f"or more without a fall, {COMMANDED:g} m/s commanded, and a mean sideways drift of "
+        f"{LARGEST_DRIFT:g} m or less, in each of {len(conditions)} "
         "conditions of simulator, randomisation and base (number of rollouts, "
-        f"{config.steps} control steps each, seed {config.seed}): {listed}",
+        f"{config.steps} control steps each, seed {config.seed}): {listed}. Ranked by success, "
+        "then by drift, each in the skill's worst condition",
         "least_success": ROBUST_SHARE,
+        "largest_drift": LARGEST_DRIFT,
         "least_vx": SUCCESS_SPEED * COMMANDED,
         "commanded": COMMANDED,
         "steps": config.steps,
         "seed": config.seed,
         "conditions": conditions,
         "worst_success": list(worst_success(rows).values()),
+        "worst_drift": list(worst_drift(rows).values()),
     }
 
 
 def select(rows: list[TransferRow]) -> list[int]:
-    """Return the robust skills: those with enough successful rollouts in every condition."""
-    return [skill for skill, share in worst_success(rows).items() if share >= ROBUST_SHARE]
+    """Return the robust skills: enough successful rollouts and little drift in every condition."""
+    drift = worst_drift(rows)
+    chosen = []
+    for skill, share in worst_success(rows).items():
+        if share >= ROBUST_SHARE and drift[skill] <= LARGEST_DRIFT:
+            chosen.append(skill)
+    return chosen
+
+
+def ranking(rows: list[TransferRow]) -> list[int]:
+    """Return the robust skills, best first: by success, then by drift, in the worst condition."""
+    success_of = worst_success(rows)
+    drift_of = worst_drift(rows)
+    return sorted(select(rows), key=lambda skill: (-success_of[skill], drift_of[skill]))
 
 
 def transfer_score(rows: list[TransferRow]) -> float:
@@ -123,4 +154,12 @@ def worst_success(rows: list[TransferRow]) -> dict[int, float]:
     worst: dict[int, float] = {}
     for row in rows:
         worst[row.skill] = min(row.success, worst.get(row.skill, 1.0))
+    return dict(sorted(worst.items()))
+
+
+def worst_drift(rows: list[TransferRow]) -> dict[int, float]:
+    """Return the drift of every skill in its worst condition [m], in the order of skills."""
+    worst: dict[int, float] = {}
+    for row in rows:
+        worst[row.skill] = max(row.drift, worst.get(row.skill, 0.0))
     return dict(sorted(worst.items()))

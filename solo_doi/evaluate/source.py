@@ -1,4 +1,4 @@
-"""Sources of an evaluation: a run of solo-train, or a bundle of solo-export."""
+"""Sources of an evaluation: a run of solo-train, a bundle of solo-export, or a checkpoint."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import h5py
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
 from solo_doi.policies.bundle.reader import Bundle
+from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.runs.run import load_run
 from solo_doi.runs.run_config import RunConfig
 from solo_doi.runs.run_files import RunFiles
 from solo_doi.runs.run_store import RATIOS_OF_SKILLS
+from solo_doi.solo12.observation import LAYOUTS
 
-from .eval_config import EvalConfig, is_bundle
+from .eval_config import EvalConfig, is_bundle, is_checkpoint, is_run
 from .skill_evaluation import Policy
-from .training_history import kept_checkpoints
+from .training_history import checkpoint_steps_of_run
 
 FROM_TRAINING = (
     "phi",
@@ -44,22 +46,28 @@ class Source:
     recovered: Policy | None
     """The expert as SMODICE recovers it from the data, if the run has it."""
     trained: RunConfig | None
-    """Settings of the run; None for a bundle."""
+    """Settings of the run; None for a bundle or a checkpoint."""
     description: dict[str, Any]
     """Entries of metrics.json: name of the run, its settings, and numbers from its training."""
 
 
 def policy_file(path: Path) -> Path:
-    """Return the file that holds the skills of a run or bundle."""
-    if is_bundle(path):
-        return path
-    return RunFiles(path).policy
+    """Return the file that holds the skills of a run, bundle or checkpoint."""
+    if is_run(path):
+        return RunFiles(path).policy
+    return path
 
 
 def read_source(path: Path, config: EvalConfig) -> Source:
-    """Read a run or a bundle; refuse one that cannot be evaluated."""
+    """Read a run, a bundle or a checkpoint; refuse one that cannot be evaluated."""
+    if config.history and not is_run(path):
+        raise SoloError(
+            f"{path}: a single file has no checkpoints of a training. Use --history on a run."
+        )
     if is_bundle(path):
-        return _read_bundle(path, config)
+        return _read_bundle(path)
+    if is_checkpoint(path):
+        return _read_checkpoint(path)
     run = load_run(path)
     summary = run.summary
     policy = run.policy
@@ -73,7 +81,7 @@ def read_source(path: Path, config: EvalConfig) -> Source:
     if config.pictures:
         _check_ratios(run.files.ratios, policy.num_skills)
     if config.history:
-        kept_checkpoints(path)
+        checkpoint_steps_of_run(path)
     description = {
         "run": path.resolve().name,
         "eps": trained.eps,
@@ -105,17 +113,25 @@ def _check_ratios(path: Path, skills: int) -> None:
         )
 
 
-def _read_bundle(path: Path, config: EvalConfig) -> Source:
+def _read_bundle(path: Path) -> Source:
     bundle = Bundle(path)
     if bundle.contract.task != TASK:
         raise SoloError(
             f"{path}: made for task {bundle.contract.task!r}, skills are evaluated at {TASK!r}."
         )
-    if config.history:
-        raise SoloError(
-            f"{path}: a bundle has no checkpoints. Use --history on the run it was exported from."
-        )
     made_from = bundle.contract.made_from
     exported_from = made_from.get("run") or made_from.get("checkpoint")
     description = {"run": path.name, "exported_from": exported_from}
     return Source(path, bundle, None, None, description)
+
+
+def _read_checkpoint(path: Path) -> Source:
+    """Read a checkpoint of solo-pretrain: the skills that data are collected with."""
+    policy = read_policy(path)
+    expected = LAYOUTS[TASK].size
+    if policy.observation_size != expected:
+        raise SoloError(
+            f"{path}: takes observations of {policy.observation_size} numbers, skills are "
+            f"evaluated at {TASK!r}, which has {expected}."
+        )
+    return Source(path, policy, None, None, {"run": path.name})

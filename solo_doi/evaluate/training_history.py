@@ -45,7 +45,7 @@ def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, Ski
     training: Training | None = None
     store = RunStore(run)
     found = []
-    for outer in kept_checkpoints(run):
+    for outer in checkpoint_steps_of_run(run):
         cached = store.files.checkpoint_policy(outer)
         if not cached.is_file():
             if training is None:
@@ -56,13 +56,13 @@ def policies_over_training(run: Path, trained: RunConfig) -> list[tuple[int, Ski
     return found
 
 
-def kept_checkpoints(run: Path) -> list[int]:
+def checkpoint_steps_of_run(run: Path) -> list[int]:
     """Return the outer steps of a run's checkpoints; refuse a run that has none."""
-    found = RunFiles(run).kept_checkpoints()
+    found = RunFiles(run).checkpoint_steps()
     if not found:
         raise SoloError(
             f"{run}: kept no checkpoints. "
-            "Train it with --checkpoints 1 or more; smodice keeps none."
+            "Train it with --checkpoints 1 or more; smodice and clusters keep none."
         )
     return found
 

@@ -34,9 +34,9 @@ addEventListener("message", event => {{
 
 
 def on_a_phone(page: Path, folder: Path, width: int = PHONE) -> dict[str, Any]:
-    """Widths of window, content and pictures of a page, and its captions.
+    """Return widths of window, content and pictures of a page, and its captions.
 
-    Skip where there is no Chromium.
+    Skip the test without Chromium.
     """
     browser = shutil.which("chromium")
     if browser is None:

@@ -19,7 +19,6 @@ from solo_doi.common.errors import MissingPackageError
 from solo_doi.evaluate import selection
 from solo_doi.evaluate import write_evaluation as write_module
 from solo_doi.evaluate.metrics import skill_diversity as diversity
-from solo_doi.evaluate.metrics.walk import Walk
 from solo_doi.evaluate.report import motion_pictures as pictures
 from solo_doi.evaluate.report.render import render
 from solo_doi.evaluate.rollouts.recording import Recording
@@ -32,7 +31,9 @@ from .recordings import walking
 from .walks import MAPPED, RollOuts, stand_in
 
 FEW = ("--episodes", "4", "--steps", "100")
-"""The least that can be evaluated."""
+"""Flags of the smallest evaluation that is accepted."""
+FEW_TRANSFERRED = ("--transfer-episodes", "4", "--estimator-episodes", "2")
+"""Few rollouts per condition of the transfer table."""
 
 
 @pytest.fixture(scope="session")
@@ -89,20 +90,20 @@ def fresh_expert() -> None:
 
 @pytest.fixture
 def no_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    """UMAP takes long; any points of few robots do."""
+    """Replace UMAP, which takes long, by points of a few robots."""
     monkeypatch.setattr(write_module, "EXPERT_ROBOTS", MAPPED)
 
     def points(
-        expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0
+        expert: np.ndarray, others: list[np.ndarray], scale: np.ndarray, seed: int = 0
     ) -> list[np.ndarray]:
-        return [np.array(walk.successor[:, :2]) for walk in (expert, *others)]
+        return [np.array(features[:, :2]) for features in (expert, *others)]
 
     monkeypatch.setattr(diversity, "embed", points)
 
 
 @pytest.fixture
 def no_film(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rendering takes long; any picture does."""
+    """Replace rendering, which takes long, by any picture."""
 
     def filmstrip(recordings: dict[str, Recording], path: Path) -> None:
         plt.imsave(path, np.zeros((len(recordings), 4, 3)))
@@ -115,13 +116,13 @@ Evaluate = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def solo_eval(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Evaluate:
-    """Run the command in this process; exit code, output and errors."""
+    """Run the command in this process; return exit code, output and errors."""
     return Command("solo-eval", main, monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")
 def egl() -> None:
-    """Skip where nothing can be rendered without a screen."""
+    """Skip the test if rendering without a screen is not possible."""
     try:
         render(walking("trot", steps=1), 0, np.array([0]), size=(8, 8))
     except MissingPackageError as error:
@@ -130,7 +131,7 @@ def egl() -> None:
 
 @pytest.fixture(scope="session")
 def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run after `solo-eval RUN --select --history`, with nothing replaced but fewer robots."""
+    """A run after `solo-eval RUN --select --history`; only the number of robots is reduced."""
     run = train_tiny(tmp_path_factory.mktemp("evaluated") / "tiny <b>bold</b>")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write_module, "EXPERT_ROBOTS", 20)
@@ -139,7 +140,8 @@ def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFac
                 condition for condition in selection.CONDITIONS if condition[0] == "mujoco"
             )
             patch.setattr(selection, "CONDITIONS", mujoco)
-        patch.setattr(sys, "argv", ["solo-eval", str(run), *FEW, "--select", "--history"])
+        wanted = [*FEW, "--select", "--history", *FEW_TRANSFERRED]
+        patch.setattr(sys, "argv", ["solo-eval", str(run), *wanted])
         with pytest.raises(SystemExit) as end:
             main()
         assert end.value.code == 0

@@ -1,4 +1,4 @@
-"""solo-eval: what it does not do twice, and what it keeps of earlier evaluations."""
+"""solo-eval: reuse of earlier results, and parts of them that are kept."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ pytestmark = pytest.mark.usefixtures("no_map")
 COLLECTED = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion"
 """Checkpoints that data were collected with."""
 TRANSFER = SKILLS * len(CONDITIONS)
+FILMS = 1 + SKILLS
+"""Rollouts for the report's animation: the expert beside its skills."""
 
 
 def metrics_of(run: str = "run") -> dict[str, Any]:
-    """Metrics of a run."""
+    """Return the metrics of a run."""
     return json.loads(Path(run, "evaluation", "metrics.json").read_text())
 
 
 def test_the_same_is_not_evaluated_again_unless_asked(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """The second call shows what the first one found."""
+    """The second call prints the results of the first; `--again` repeats the rollouts."""
     first = solo_eval("run", *NUMBERS)
     written = tree(Path("run"))
     assert solo_eval("run", *NUMBERS) == first
@@ -46,7 +48,7 @@ def test_the_same_is_not_evaluated_again_unless_asked(
 def test_other_settings_are_evaluated(
     flags: tuple[str, ...], here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """And then back again: what is kept is of the last settings."""
+    """Only the results of the last settings are kept, so going back is another evaluation."""
     for arguments in ((), flags, flags, ()):
         assert solo_eval("run", *NUMBERS, *arguments)[0] == 0
     assert len(roll_outs.measured) == 3 * ONCE
@@ -55,7 +57,7 @@ def test_other_settings_are_evaluated(
 def test_another_expert_is_another_evaluation(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """By what is in its file, not by its name."""
+    """Experts are compared by the content of their files, not by name."""
     shutil.copy(SHIPPED_EXPERT, "same.pt")
     shutil.copy(COLLECTED / "model_2000.pt", "other.pt")
     for arguments in ((), ("--expert", "same.pt"), ("--expert", "other.pt")):
@@ -66,7 +68,7 @@ def test_another_expert_is_another_evaluation(
 def test_another_policy_is_another_evaluation(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Either the run changed, or the folder has another run's results."""
+    """The folder holds results of another run's policy."""
     shutil.copytree("run", "other")
     with h5py.File("other/policy.h5", "r+") as file:
         file["head_bias"][:] = 0.5
@@ -80,7 +82,7 @@ def test_another_policy_is_another_evaluation(
 def test_results_that_cannot_be_used_are_made_anew(
     content: str, here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Damaged by hand, or written by an older version."""
+    """The file is damaged, or was written by an older version."""
     Path("run/evaluation").mkdir()
     Path("run/evaluation/metrics.json").write_text(content)
     assert solo_eval("run", *NUMBERS)[0] == 0
@@ -92,14 +94,14 @@ def test_results_that_cannot_be_used_are_made_anew(
 def test_a_page_that_was_lost_is_made_anew(
     here: Path, trained_alone: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """The report was requested, too."""
+    """The settings request a report, so a missing one counts as a missing part."""
     shutil.copytree(trained_alone, "alone")
     page = Path("alone/evaluation/report.html")
     for asked, lost in (
-        (4, False),
-        (4, True),
-        (8, False),
-    ):  # rollouts so far: the expert twice, skill and its film, once or twice
+        (5, False),
+        (5, True),
+        (10, False),
+    ):  # rollouts so far: the expert twice and its film, skill and its film, once or twice
         code, output, _ = solo_eval("alone", *FEW)
         assert code == 0
         assert output.startswith(f"alone: {page}\n")
@@ -109,14 +111,14 @@ def test_a_page_that_was_lost_is_made_anew(
             page.unlink()
 
 
-# --- What it keeps -------------------------------------------------------------------------------
+# --- Parts that are kept -------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("no_film")
 def test_a_comparison_keeps_what_was_found_before(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """The requested numbers exist: transfer table and report stay, nothing is rolled out."""
+    """The requested numbers exist: transfer table and report stay, without new rollouts."""
     assert solo_eval("run", "--select", "--history", *FEW)[0] == 0
     before, asked = tree(Path("run")), len(roll_outs.asked)
     assert solo_eval("--compare", "run", *NUMBERS)[0] == 0
@@ -150,7 +152,7 @@ def test_what_is_made_anew_is_made_whole(
     written = page.stat().st_mtime_ns
     roll_outs.asked.clear()
     assert solo_eval("run", *NUMBERS, *flags)[0] == 0
-    assert len(roll_outs.measured) == ONCE + SKILLS + TRANSFER  # films, too
+    assert len(roll_outs.measured) == ONCE + FILMS + TRANSFER
     assert metrics_of()["selected"] == [0, 1, 2]
     assert page.stat().st_mtime_ns > written
 
@@ -188,3 +190,47 @@ def test_numbers_of_other_definitions_are_made_anew(
         assert solo_eval("run", *NUMBERS)[0] == 0
     assert solo_eval("run", *NUMBERS)[0] == 0
     assert len(roll_outs.measured) == 2 * ONCE
+
+
+# --- Divergence ----------------------------------------------------------------------------------
+
+
+def data_of(run: str, place: Path, moved: Path) -> None:
+    """Set the place in which a run looks for its data."""
+    config = Path(run, "config.yaml")
+    config.write_text(config.read_text().replace(str(place / "coverage"), str(moved / "coverage")))
+
+
+def test_a_divergence_is_measured_once_the_data_are_back(
+    here: Path, data: Path, solo_eval: Evaluate, roll_outs: RollOuts
+) -> None:
+    """While the data are missing, the run is not evaluated again."""
+    data_of("run", data, Path("/nowhere"))
+    for _ in range(2):
+        _, output, _ = solo_eval("run", *NUMBERS)
+        assert "KL of policy to expert: Not measured: " in output
+    assert "not_measured" in metrics_of()["policy_divergence"]
+    assert len(roll_outs.measured) == ONCE
+    data_of("run", Path("/nowhere"), data)
+    for _ in range(2):
+        assert solo_eval("run", *NUMBERS)[0] == 0
+    assert metrics_of()["policy_divergence"].keys() >= {"classifier", "discriminator"}
+    assert len(roll_outs.measured) == 2 * ONCE
+
+
+def test_a_divergence_is_kept(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
+    """It is kept if it is not requested and if another part is added.
+
+    It is added if it is missing.
+    """
+    assert solo_eval("run", *NUMBERS, "--no-divergence")[0] == 0
+    assert "policy_divergence" not in metrics_of()
+    assert solo_eval("run", *NUMBERS)[0] == 0
+    known = metrics_of()["policy_divergence"]
+    assert len(roll_outs.measured) == 2 * ONCE
+    assert solo_eval("run", *NUMBERS, "--no-divergence")[0] == 0
+    assert len(roll_outs.measured) == 2 * ONCE
+    changed = metrics_of() | {"policy_divergence": known | {"rollouts": 77}}
+    Path("run/evaluation/metrics.json").write_text(json.dumps(changed))
+    assert solo_eval("run", *NUMBERS, "--no-divergence", "--history")[0] == 0
+    assert metrics_of()["policy_divergence"]["rollouts"] == 77

@@ -1,4 +1,4 @@
-"""Runs side by side: medians and quartiles as numpy has them."""
+"""Comparison of runs: medians and quartiles, with numpy as reference."""
 
 from __future__ import annotations
 
@@ -8,80 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from solo_doi.evaluate.compare_runs import MEASURES, compare
 from solo_doi.evaluate.report.html_report import format_value
-from solo_doi.evaluate.run_groups import (
-    group_label,
-    group_labels,
-    measure_value,
-    median_with_quartiles,
-)
+from solo_doi.evaluate.run_groups import measure_value
 
 from .browser import PHONE, on_a_phone
+from .compared import alone, metrics, table
 from .report.test_html_report import Page, assert_self_contained
 
 
-def metrics(seed: int = 0, **changes: Any) -> dict[str, Any]:  # any entry of metrics.json
-    """Metrics of an evaluation, with numbers drawn by a seed."""
-    rng = np.random.default_rng(seed)
-    drawn = {name: float(rng.uniform(0, 2)) for name in MEASURES} | {
-        "return_pct_mean": float(rng.uniform(50, 100))
-    }
-    drawn["return_pct_worst"] = drawn["return_pct_mean"] - 20
-    found: dict[str, Any] = drawn | {"visibly_different": list(range(seed % 4))}
-    return found | {
-        "run": f"run{seed}",
-        "objective": "doi",
-        "multipliers": "learned",
-        "eps": 2.0,
-        "seed": seed,
-        **changes,
-    }
-
-
-def alone(seed: int = 0) -> dict[str, Any]:
-    """Metrics of an evaluation with a single skill."""
-    return {
-        "run": f"run{seed}",
-        "objective": "smodice",
-        "multipliers": "learned",
-        "eps": 2.0,
-        "seed": seed,
-        "skills": [{"return_pct": 97.5}],
-    }
-
-
-def table(path: Path) -> dict[str, dict[str, str]]:
-    """Rows of a Markdown table by their first cell, as cells by column."""
-    header, rule, *rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in path.read_text().splitlines()
-    ]
-    assert set(rule) == {"---"}
-    assert {len(row) for row in rows} == {len(header)} == {len(rule)}
-    return {row[0]: dict(zip(header, row, strict=True)) for row in rows}
-
-
-@pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({}, "eps 2"),
-        ({"eps": 0.5}, "eps 0.5"),
-        ({"multipliers": "fixed:1"}, "sigma 1"),
-        ({"objective": "smodice"}, "smodice"),
-        ({"run": "default-eps2-seed7"}, "eps 2"),
-        ({"run": "no hold-eps2-seed7"}, "no hold"),
-        ({"objective": "unconstrained:0.5", "multipliers": "fixed:1"}, "unconstrained:0.5"),
-    ],
-)
-def test_runs_that_differ_by_seed_alone_have_one_name(changes: dict[str, Any], name: str) -> None:
-    """By eps, unless multipliers or objective make it meaningless."""
-    assert group_label(metrics(1, **changes)) == group_label(metrics(2, **changes)) == name
-
-
 def test_variants_of_different_eps_are_groups_of_their_own(tmp_path: Path) -> None:
-    """In table and figures; the name of a variant with a single eps leaves it out."""
+    """This holds in table and figures; a variant with a single eps has no eps in its name."""
     found = [
         metrics(1, run="no hold-eps0-seed1", eps=0.0),
         metrics(2, run="no hold-eps2-seed1"),
@@ -97,10 +35,23 @@ def test_variants_of_different_eps_are_groups_of_their_own(tmp_path: Path) -> No
         assert {row["group"] for row in csv.DictReader(file)} == counts.keys()
 
 
-def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
-    """In the table as text of three digits, in the figure's numbers to the last.
+def by_hand(found: dict[str, Any], name: str) -> float:
+    """Return a measure of one run."""
+    if name in ("visibly_different", "clearly_different", "two_gaits"):
+        return len(found[name])
+    if name == "falls_pooled":
+        return 100 * found[name]["share"]
+    if "/" in name:
+        kind, terms = name.split("/")
+        gaps = found["policy_divergence"][terms]["minus_phi"]
+        return sorted(map(abs, gaps))[2 if kind == "largest_kl_gap" else 1]
+    return found[name]
 
-    Runs of other kinds have no part.
+
+def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
+    """The table has three digits, the CSV file of the figure all digits.
+
+    Runs of other groups do not count.
     """
     group = [metrics(seed) for seed in range(5)]
     others = [metrics(seed, eps=4.0) for seed in (7, 8)]
@@ -110,9 +61,7 @@ def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
     assert list(rows) == ["eps 2", "eps 4"]
     assert (rows["eps 2"]["runs"], rows["eps 4"]["runs"]) == ("5", "2")
     for name, title in MEASURES.items():
-        values = [
-            len(found[name]) if name == "visibly_different" else found[name] for found in group
-        ]
+        values = [by_hand(found, name) for found in group]
         low, middle, high = (
             format_value(float(np.percentile(values, percent))) for percent in (25, 50, 75)
         )
@@ -126,20 +75,8 @@ def test_medians_and_quartiles_are_numpys(tmp_path: Path) -> None:
         np.testing.assert_allclose(found, expected)
 
 
-def test_a_single_run_has_no_quartiles() -> None:
-    """Just its number."""
-    assert median_with_quartiles([metrics(height_std=0.01234)], "height_std") == "0.0123"
-
-
-def test_runs_that_lack_a_number_are_left_out_of_its_median() -> None:
-    """Those that have it count; if none has it the cell is empty."""
-    group = [metrics(ratio_l1=1.0), metrics(ratio_l1=None), metrics(ratio_l1=3.0)]
-    assert median_with_quartiles(group, "ratio_l1") == "2 (1.5 to 2.5)"
-    assert median_with_quartiles([alone()], "ratio_l1") == ""
-
-
 def test_a_single_skill_has_a_return_and_no_diversity(tmp_path: Path) -> None:
-    """Its return is mean and worst at once; it can be compared with others, or alone."""
+    """Its return is both mean and worst; it can be compared with others, or alone."""
     assert (
         measure_value(alone(), "return_pct_mean")
         == measure_value(alone(), "return_pct_worst")
@@ -158,8 +95,27 @@ def test_a_single_skill_has_a_return_and_no_diversity(tmp_path: Path) -> None:
         }
 
 
+def test_runs_of_older_versions_and_other_baselines_have_a_row(tmp_path: Path) -> None:
+    """They lack phi, divergence, coherence or drift; a checkpoint has no training."""
+    older = metrics(1)
+    for name in ("policy_divergence", "two_gaits", "falls_pooled", "drift_mean", "clear_pairs"):
+        older.pop(name, None)
+    clustered = metrics(2, objective="kmeans", policy_divergence={"not_measured": "no data"})
+    source = {"run": "model_2000.pt", "return_pct_mean": 94.6, "return_pct_worst": 89.0}
+    runs = {tmp_path / "a": older, tmp_path / "b": clustered, tmp_path / "model_2000.pt": source}
+    compare(runs, tmp_path / "out")
+    rows = table(tmp_path / "out" / "compare.md")
+    assert list(rows) == ["eps 2", "kmeans", "model_2000.pt"]
+    assert rows["model_2000.pt"][MEASURES["return_pct_mean"]] == "94.6"
+    for name in ("two_gaits", "falls_pooled", "median_kl_gap/classifier"):
+        assert rows["eps 2"][MEASURES[name]] == ""
+    assert rows["kmeans"][MEASURES["falls_pooled"]] == "0.4"
+    assert rows["kmeans"][MEASURES["largest_kl_gap/discriminator"]] == ""
+    assert rows["kmeans"][MEASURES["largest_kl_gap/classifier"]] == ""
+
+
 def test_every_run_is_a_dot(tmp_path: Path) -> None:
-    """Return against either measure of diversity."""
+    """The figures show return against each measure of diversity."""
     runs = {tmp_path / str(seed): metrics(seed) for seed in range(3)}
     compare(runs, tmp_path / "out")
     with (tmp_path / "out" / "trade_off.csv").open(newline="") as file:
@@ -199,7 +155,7 @@ def test_ratios_over_training_are_those_of_the_logs(tmp_path: Path) -> None:
 
 
 def test_histories_are_drawn_over_training(tmp_path: Path) -> None:
-    """Distance of features and return at the checkpoints of those runs that have them."""
+    """Feature distance and return are drawn at the checkpoints of runs that have a history."""
     history = [
         {"outer": outer, "return_pct_mean": 90.0 + outer, "sf_l2_standardised": 3.0 * outer}
         for outer in (2, 4)
@@ -217,7 +173,7 @@ def test_histories_are_drawn_over_training(tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_table_and_fits_a_phone(tmp_path: Path) -> None:
-    """One file; names of groups are text."""
+    """The page is one file; group names are shown as text."""
     runs = {
         tmp_path / "a": metrics(1),
         tmp_path / "b": metrics(2, objective="<b>unconstrained</b>"),
@@ -231,35 +187,3 @@ def test_the_page_has_the_table_and_fits_a_phone(tmp_path: Path) -> None:
     found = on_a_phone(path, tmp_path / "browser")
     assert found["content"] <= PHONE
     assert [natural > 300 for natural, _ in found["pictures"]] == [True, True]
-
-
-def test_runs_of_one_name_with_other_settings_are_not_pooled(tmp_path: Path) -> None:
-    """Half as long is another kind; seed, places and speed are not."""
-    runs: dict[Path, dict[str, Any]] = {}
-    for seed, (outer, threads) in enumerate([(60, 1), (60, 2), (120, 1)]):
-        run = tmp_path / f"run{seed}"
-        run.mkdir()
-        (run / "config.yaml").write_text(
-            f"outer: {outer}\nseed: {seed}\ntorch_threads: {threads}\nvalue: {{lr: 1.0}}\n"
-        )
-        runs[run] = metrics(seed)
-    assert [*group_labels(runs).values()] == [
-        "eps 2, outer 60",
-        "eps 2, outer 60",
-        "eps 2, outer 120",
-    ]
-
-
-def test_runs_of_other_data_are_not_pooled(tmp_path: Path) -> None:
-    """Content counts, not place; a run without a record belongs to neither group."""
-    runs: dict[Path, dict[str, Any]] = {}
-    for seed, transitions in enumerate((1000, 1000, 250)):
-        run = tmp_path / f"run{seed}"
-        run.mkdir()
-        (run / "config.yaml").write_text(f"data: place{seed}\nseed: {seed}\n")
-        (run / "provenance.json").write_text(
-            json.dumps({"data": {"transitions": transitions, "crc32": 10}})
-        )
-        runs[run] = metrics(seed)
-    small, large = (f"eps 2, data of {number} transitions, 0000000a" for number in (250, 1000))
-    assert [*group_labels(runs).values()] == [large, large, small]

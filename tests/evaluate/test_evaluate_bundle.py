@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solo_doi.evaluate.definitions import DIVERSITY
 from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.run_groups import group_label
 from solo_doi.evaluate.selection import CONDITIONS
@@ -34,12 +35,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def metrics_of(out: str) -> dict[str, Any]:
-    """Written metrics."""
+    """Return the written metrics."""
     return json.loads(Path(out, "metrics.json").read_text())
 
 
 def test_a_bundle_is_rolled_out_as_its_policy_is(here: Path) -> None:
-    """The first steps of every robot, before differences of rounding grow."""
+    """The first steps of every robot agree; later, rounding differences grow."""
     config = EvalConfig(steps=10, episodes=4)
     for skill in range(SKILLS):
         one, two = (roll_out(policy, skill, config) for policy in (Bundle(here), skill_policy()))
@@ -50,7 +51,7 @@ def test_a_bundle_is_rolled_out_as_its_policy_is(here: Path) -> None:
 def test_numbers_of_a_bundle_are_those_of_its_rollouts(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """Numbers of training are absent."""
+    """Numbers from training are absent."""
     code, output, _ = solo_eval("skills.onnx", *NUMBERS, "--out", "out")
     assert code == 0
     assert output.startswith("skills.onnx: out/metrics.json\n")
@@ -63,7 +64,7 @@ def test_numbers_of_a_bundle_are_those_of_its_rollouts(
 
 
 def test_results_lie_beside_a_bundle(here: Path, solo_eval: Evaluate, roll_outs: RollOuts) -> None:
-    """Selection included; the second time they are read."""
+    """They include the selection; the second call reads them."""
     for _ in range(2):
         code, output, _ = solo_eval("skills.onnx", *NUMBERS, "--select")
         assert code == 0
@@ -76,7 +77,7 @@ def test_results_lie_beside_a_bundle(here: Path, solo_eval: Evaluate, roll_outs:
 def test_another_bundle_of_the_same_name_is_evaluated_anew(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
-    """By what is in the file."""
+    """Bundles are compared by the content of their files."""
     assert solo_eval("skills.onnx", *NUMBERS)[0] == 0
     write(here, skill_policy(squashed=True))
     assert solo_eval("skills.onnx", *NUMBERS)[0] == 0
@@ -85,7 +86,7 @@ def test_another_bundle_of_the_same_name_is_evaluated_anew(
 
 @pytest.mark.usefixtures("roll_outs", "no_film")
 def test_the_page_says_what_is_absent(here: Path, solo_eval: Evaluate) -> None:
-    """And where it is; figures of training are left out."""
+    """It names the report that has the figures of training, which are left out here."""
     assert solo_eval("skills.onnx", *FEW)[0] == 0
     found = {path.name for path in Path("skills.evaluation").iterdir()}
     assert {"report.html", "skills.png", "umap.png", "gait.png", "film.png"} <= found
@@ -94,8 +95,9 @@ def test_the_page_says_what_is_absent(here: Path, solo_eval: Evaluate) -> None:
     assert any(
         text.startswith("A bundle holds policies alone.") and "small" in text for text in texts
     )
-    assert "sf_l2" in texts
-    assert "ratio_l1" not in texts
+    assert DIVERSITY["sf_l2"] in texts
+    assert DIVERSITY["ratio_l1"] not in texts
+    assert "Not measured: skills.onnx holds policies alone." in texts
 
 
 @pytest.mark.usefixtures("roll_outs")
@@ -122,10 +124,19 @@ def test_bundles_are_compared_by_name(here: Path, solo_eval: Evaluate) -> None:
         ),
         (
             "navigation.onnx",
-            (),
-            "navigation.onnx: made for task 'navigation', skills are evaluated at 'locomotion'.",
+            ("--transfer",),
+            "navigation.onnx: --transfer compares walks; task 'navigation' has scenes instead.",
         ),
-        ("skills.onnx", ("--history",), "skills.onnx: a bundle has no checkpoints."),
+        (
+            "navigation.onnx",
+            ("--history",),
+            "navigation.onnx: --history shows returns of walks.",
+        ),
+        (
+            "skills.onnx",
+            ("--history",),
+            "skills.onnx: a single file has no checkpoints of a training.",
+        ),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(
@@ -136,7 +147,7 @@ def test_what_cannot_be_evaluated_is_refused(
     solo_eval: Evaluate,
     roll_outs: RollOuts,
 ) -> None:
-    """In one line, before anything is rolled out."""
+    """The error is one line, before the first rollout."""
     Path("damaged.onnx").write_bytes(here.read_bytes()[:-1])
     write(Path("navigation.onnx"), skill_policy(size=LAYOUTS["navigation"].size))
     code, output, errors = solo_eval(name, *NUMBERS, *flags, "--out", "out")

@@ -13,23 +13,21 @@ import h5py
 import numpy as np
 import pytest
 
-from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
-from solo_doi.evaluate import training_history as history_module
-from solo_doi.evaluate.definitions import DEFINITIONS
+from solo_doi.evaluate import write_evaluation as write_module
+from solo_doi.evaluate.definitions import DEFINITIONS, DIVERSITY
 from solo_doi.evaluate.eval_config import EvalConfig
+from solo_doi.evaluate.run_page import SkillMap
 from solo_doi.evaluate.selection import TransferRow, select
 from solo_doi.evaluate.shipped import SHIPPED_EXPERT
-from solo_doi.evaluate.training_history import SHOWN, policies_over_training, returns_over_training
+from solo_doi.evaluate.training_history import SHOWN
 from solo_doi.evaluate.write_evaluation import write_evaluation
 from solo_doi.policies.skill_policy import SkillPolicy
-from solo_doi.runs.run_config import RunConfig
-from tests.algorithm.runs import summary_of
+from tests.algorithm.runs import LENGTHS, summary_of
 
 from .browser import PHONE, on_a_phone
-from .conftest import Train
 from .report.test_html_report import Page, assert_self_contained
-from .walks import MAPPED, MadeUpPolicy, RollOuts
+from .walks import MAPPED, RollOuts
 
 SKILLS, CHECKPOINTS = 3, (2, 4)
 FIGURES = ("skills", "umap", "training", "ratios", "history", "gait")
@@ -44,12 +42,12 @@ def expert() -> Path:
 
 
 def copied(run: Path, folder: Path) -> Path:
-    """A copy that a test may change."""
+    """Return a copy of a run that a test may change."""
     return Path(shutil.copytree(run, folder / run.name))
 
 
 def metrics_of(out: Path) -> dict[str, Any]:
-    """Written metrics; they must be standard JSON without NaN and infinity."""
+    """Read the written metrics; they must be standard JSON without NaN and infinity."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not JSON")
@@ -57,18 +55,18 @@ def metrics_of(out: Path) -> dict[str, Any]:
     return json.loads((out / "metrics.json").read_text(), parse_constant=refuse)
 
 
-# --- Everything ----------------------------------------------------------------------------------
+# --- Complete evaluation -------------------------------------------------------------------------
 
 
 def test_an_evaluation_leaves_numbers_figures_and_a_page(evaluated: Path) -> None:
-    """And nothing else, half-written or not."""
+    """No other or partial files remain."""
     found = {path.name for path in (evaluated / "evaluation").iterdir()}
     pictures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg", "csv")}
     assert found == {"metrics.json", "report.html", "film.png", *pictures}
 
 
 def test_metrics_tell_of_skills_training_and_settings(evaluated: Path) -> None:
-    """Numbers of the run itself are as training left them."""
+    """Numbers of the run equal those in its summary."""
     metrics, summary = metrics_of(evaluated / "evaluation"), summary_of(evaluated)
     assert metrics["run"] == evaluated.name
     assert [skill["skill"] for skill in metrics["skills"]] == list(range(SKILLS))
@@ -81,9 +79,9 @@ def test_metrics_tell_of_skills_training_and_settings(evaluated: Path) -> None:
         "effective_share",
     ):
         assert metrics[name] == summary[name]
-    assert (metrics["eps"], metrics["objective"], metrics["seed"]) == (2.0, "doi", 1)
+    assert (metrics["eps"], metrics["objective"], metrics["seed"]) == (2.7, "doi", 1)
     assert metrics["evaluation"] == vars(
-        EvalConfig(episodes=4, steps=100, transfer=True, history=True)
+        replace(FEW, transfer=True, history=True, transfer_episodes=4, estimator_episodes=2)
     )
     assert -1 <= metrics["silhouette"] <= 1
     assert metrics["definitions"].keys() == DEFINITIONS.keys()
@@ -91,7 +89,7 @@ def test_metrics_tell_of_skills_training_and_settings(evaluated: Path) -> None:
 
 
 def test_the_shipped_expert_walks_and_skills_of_made_up_data_do_not(evaluated: Path) -> None:
-    """Returns are measured against one that keeps to 1 m/s."""
+    """Returns are relative to an expert that walks at 1 m/s."""
     metrics = metrics_of(evaluated / "evaluation")
     assert metrics["expert"]["vx"] == pytest.approx(1.0, abs=0.15)
     assert metrics["expert"]["success"] == 1.0
@@ -100,7 +98,7 @@ def test_the_shipped_expert_walks_and_skills_of_made_up_data_do_not(evaluated: P
 
 
 def test_every_skill_was_tried_in_every_condition(evaluated: Path) -> None:
-    """And robust ones are selected by their success there, in the metrics as in the run."""
+    """Robust skills are selected by their success, in metrics.json and in selection.json."""
     metrics = metrics_of(evaluated / "evaluation")
     tried = {
         (row["sim"], row["randomisation"], row["base"], row["skill"]) for row in metrics["transfer"]
@@ -116,7 +114,7 @@ def test_every_skill_was_tried_in_every_condition(evaluated: Path) -> None:
 
 
 def test_history_has_every_checkpoint(evaluated: Path) -> None:
-    """In order, with the policies kept beside them."""
+    """Rows are in order; cloned policies are kept beside the checkpoints."""
     metrics = metrics_of(evaluated / "evaluation")
     assert [row["outer"] for row in metrics["history"]] == list(CHECKPOINTS)
     assert all(row.keys() == {"outer", *SHOWN} for row in metrics["history"])
@@ -125,7 +123,7 @@ def test_history_has_every_checkpoint(evaluated: Path) -> None:
 
 
 def test_figures_show_the_numbers_of_the_run(evaluated: Path) -> None:
-    """Ratios as training left them; the expert's rollouts of the map are more than a skill's."""
+    """Ratios equal those of the run; the map has more rollouts of the expert than of a skill."""
     with (evaluated / "evaluation" / "ratios.csv").open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     with h5py.File(evaluated / "ratios.h5") as file:
@@ -134,23 +132,25 @@ def test_figures_show_the_numbers_of_the_run(evaluated: Path) -> None:
     with (evaluated / "evaluation" / "umap.csv").open(newline="") as file:
         groups = [row["group"] for row in csv.DictReader(file)]
     each = dict.fromkeys([*(f"skill {z}" for z in range(SKILLS)), "SMODICE"], 4)
-    assert {name: groups.count(name) for name in groups} == {"expert": 20} | each
+    expected = {"expert": 20, "data": sum(map(len, LENGTHS))} | each
+    assert {name: groups.count(name) for name in groups} == expected
 
 
 def test_the_page_is_one_file_and_names_are_text(evaluated: Path) -> None:
-    """A run that is called `tiny <b>bold</b>` is not bold."""
+    """A run named `tiny <b>bold</b>` is not shown in bold."""
     path = evaluated / "evaluation" / "report.html"
     assert_self_contained(path)
     page = Page(path)
     assert page.count("b") == 0
     assert page.texts.count(f"Skills of {evaluated.name}") == 2
     assert page.count("img") == page.count("figure") == len(FIGURES) + 1
-    for cell in ("skill 2", "expert", "told_apart", "mujoco"):
+    transfer = ("mujoco", "sideways drift [m]", "success (95 % interval)")
+    for cell in ("skill 2", "expert", DIVERSITY["told_apart"], "falls (95 % interval)", *transfer):
         assert cell in page.texts
 
 
 def test_the_page_is_whole_on_a_phone(evaluated: Path, tmp_path: Path) -> None:
-    """Every figure is there, none is wider than the screen, and nothing scrolls sideways."""
+    """All figures load, none is wider than the screen, and the page does not scroll sideways."""
     found = on_a_phone(evaluated / "evaluation" / "report.html", tmp_path)
     assert found["width"] == PHONE
     assert found["content"] <= PHONE
@@ -160,23 +160,21 @@ def test_the_page_is_whole_on_a_phone(evaluated: Path, tmp_path: Path) -> None:
     assert found["markup"] == 0
 
 
-# --- Parts of it ---------------------------------------------------------------------------------
+# --- Parts of an evaluation ----------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("no_map")
 def test_without_pictures_there_are_only_numbers(
     trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
 ) -> None:
-    """All of them, the map's too, but nothing is filmed or drawn.
+    """All numbers are written, without films, figures and the rollouts of the map.
 
-    What is returned is what is written.
+    The returned metrics equal the written ones.
     """
     metrics = write_evaluation(trained, expert, NUMBERS, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["metrics.json"]
     assert metrics == metrics_of(tmp_path / "out")
-    assert (
-        len(roll_outs.asked) == 1 + SKILLS + 1 + 1
-    )  # expert, skills, the expert as recovered, and on the map
+    assert len(roll_outs.asked) == 1 + SKILLS + 1  # expert, skills, the expert as recovered
     assert -1 <= metrics["silhouette"] <= 1
 
 
@@ -184,31 +182,38 @@ def test_without_pictures_there_are_only_numbers(
 def test_the_expert_that_smodice_recovered_is_rolled_out_too(
     trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
 ) -> None:
-    """In the same domains, with its velocity beside the expert's.
+    """It runs in the same domains; its velocity is also given relative to the expert's.
 
     A run without it has no such numbers.
     """
     run = copied(trained, tmp_path)
     found = write_evaluation(run, expert, NUMBERS, tmp_path / "out")["smodice"]
     assert {"return_pct", "vx", "vx_pct", "falls", "success", "intervals"} <= found.keys()
-    assert found["vx_pct"] == pytest.approx(100.0)  # which is recorded as any first skill is
+    assert found["vx_pct"] == pytest.approx(100.0)  # the stand-in gives it the expert's recording
     (run / "expert.h5").unlink()
     assert "smodice" not in write_evaluation(run, expert, NUMBERS, tmp_path / "out")
 
 
 @pytest.mark.usefixtures("no_map")
 def test_the_map_of_the_expert_is_made_once_for_all_runs(
-    trained: Path, expert: Path, tmp_path: Path, roll_outs: RollOuts
+    trained: Path,
+    expert: Path,
+    tmp_path: Path,
+    roll_outs: RollOuts,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The second run shares its rollouts; another seed has its own."""
+    """A second run reuses the rollouts; another seed has its own. No page is drawn."""
+    maps: list[SkillMap] = []
+    monkeypatch.setattr(write_module, "write_page", lambda *given: maps.append(given[2]))
     for seed in (0, 0, 1):
-        write_evaluation(trained, expert, replace(NUMBERS, seed=seed), tmp_path / "out")
+        write_evaluation(trained, expert, replace(FEW, seed=seed), tmp_path / "out")
+    assert [len(found.points["expert"]) for found in maps] == [MAPPED] * 3
     assert [robots for *_, robots in roll_outs.asked].count(MAPPED) == 2
 
 
 @pytest.mark.usefixtures("roll_outs", "no_film")
 def test_a_single_skill_can_be_evaluated(trained_alone: Path, expert: Path, tmp_path: Path) -> None:
-    """Its own numbers and figures; there is nothing to differ from."""
+    """It has its own numbers and figures, but no measures of diversity."""
     write_evaluation(trained_alone, expert, FEW, tmp_path / "out")
     metrics = metrics_of(tmp_path / "out")
     assert len(metrics["skills"]) == 1
@@ -223,7 +228,7 @@ def test_a_single_skill_can_be_evaluated(trained_alone: Path, expert: Path, tmp_
 def test_a_run_without_some_of_its_files_has_a_page_all_the_same(
     trained: Path, expert: Path, tmp_path: Path
 ) -> None:
-    """No ratios, no log: those figures are left out."""
+    """Without ratios and log, their figures are left out."""
     run = copied(trained, tmp_path)
     for name in ("ratios.h5", "metrics.jsonl"):
         (run / name).unlink()
@@ -235,7 +240,7 @@ def test_a_run_without_some_of_its_files_has_a_page_all_the_same(
 
 @pytest.mark.usefixtures("roll_outs", "no_map", "no_film")
 def test_a_log_that_lacks_numbers_has_gaps(trained: Path, expert: Path, tmp_path: Path) -> None:
-    """As another version may have written it; warnings of training are passed on."""
+    """Another version may have written it. Warnings of training are shown on the page."""
     run = copied(trained, tmp_path)
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     for line in lines:
@@ -275,7 +280,7 @@ def test_a_run_is_named_even_where_it_is(
 
 
 def test_a_policy_of_another_task_is_refused(trained: Path, expert: Path, tmp_path: Path) -> None:
-    """One that takes fewer numbers than the robot's observation has; nothing is written."""
+    """Its observation is smaller than the robot's; no file is written."""
     run = copied(trained, tmp_path)
     policy = SkillPolicy.read(run / "policy.h5")
     arrays = {field.name: getattr(policy, field.name) for field in fields(SkillPolicy)}
@@ -288,88 +293,3 @@ def test_a_policy_of_another_task_is_refused(trained: Path, expert: Path, tmp_pa
     with pytest.raises(SoloError, match="takes 5 numbers, found 48"):
         write_evaluation(run, expert, NUMBERS, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-# --- History -------------------------------------------------------------------------------------
-
-
-def trained_config(run: Path) -> RunConfig:
-    """Settings of a run."""
-    return settings.read(RunConfig, run / "config.yaml")
-
-
-def assert_same_policy(one: SkillPolicy, other: SkillPolicy) -> None:
-    """Weights equal to the last bit."""
-    for field in fields(SkillPolicy):
-        np.testing.assert_array_equal(
-            getattr(one, field.name), getattr(other, field.name), err_msg=field.name
-        )
-
-
-def test_policies_along_training_are_cloned_once(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The second time they are read, and neither data nor training are needed.
-
-    They differ from each other.
-    """
-    run = copied(trained, tmp_path)
-    first = policies_over_training(run, trained_config(run))
-    monkeypatch.setattr(history_module, "Training", None)
-    monkeypatch.setattr(history_module, "read_same_data", None)
-    second = policies_over_training(run, trained_config(run))
-    assert [outer for outer, _ in first] == [outer for outer, _ in second] == list(CHECKPOINTS)
-    for (_, one), (_, other) in zip(first, second, strict=True):
-        assert_same_policy(one, other)
-        assert one.num_skills == SKILLS
-    assert (first[0][1].skill != first[1][1].skill).any()
-
-
-def test_the_last_policy_along_training_is_the_runs_own(trained: Path, tmp_path: Path) -> None:
-    """Cloned with the random numbers that the run went on with."""
-    run = copied(trained, tmp_path)
-    (_, last) = policies_over_training(run, trained_config(run))[-1]
-    assert_same_policy(last, SkillPolicy.read(run / "policy.h5"))
-
-
-def test_policies_outlive_their_checkpoints(trained: Path, tmp_path: Path) -> None:
-    """States are large, and of no use once policies are cloned from them."""
-    run = copied(trained, tmp_path)
-    before = policies_over_training(run, trained_config(run))
-    for state in (run / "checkpoints").glob("*.pt"):
-        state.unlink()
-    assert [outer for outer, _ in policies_over_training(run, trained_config(run))] == [
-        outer for outer, _ in before
-    ]
-
-
-def test_a_policy_that_is_lost_is_cloned_to_the_same_weights(trained: Path, tmp_path: Path) -> None:
-    """Only that one: the other is not touched."""
-    run = copied(trained, tmp_path)
-    before = policies_over_training(run, trained_config(run))
-    lost, kept = sorted((run / "checkpoints").glob("*.policy.h5"))
-    lost.unlink()
-    written = kept.stat().st_mtime_ns
-    after = policies_over_training(run, trained_config(run))
-    assert_same_policy(before[0][1], after[0][1])
-    assert kept.stat().st_mtime_ns == written
-
-
-def test_a_policy_trained_in_the_loop_is_taken_as_it_was(train_tiny: Train, tmp_path: Path) -> None:
-    """At the last checkpoint it is the run's own."""
-    run = train_tiny(tmp_path / "run", "--policy.in-loop", "True")
-    _, last = policies_over_training(run, trained_config(run))[-1]
-    assert_same_policy(last, SkillPolicy.read(run / "policy.h5"))
-
-
-def test_returns_along_training_are_those_of_the_policies(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, roll_outs: RollOuts
-) -> None:
-    """Each checkpoint's skills and the expert, without films."""
-    policies = [(2, MadeUpPolicy(0.0, 0.1)), (4, MadeUpPolicy(0.0, 0.1))]
-    monkeypatch.setattr(history_module, "policies_over_training", lambda run, trained: policies)
-    rows = returns_over_training(trained, trained_config(trained), MadeUpPolicy(0.0), FEW)
-    assert [row["outer"] for row in rows] == [2, 4]
-    assert rows[0]["height_std"] == pytest.approx(0.015, abs=0.001)  # skills stand 30 mm apart
-    assert len(roll_outs.asked) == 2 * 3
-    assert all(robots == FEW.episodes for *_, robots in roll_outs.asked)

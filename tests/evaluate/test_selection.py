@@ -7,13 +7,21 @@ import json
 import pytest
 
 from solo_doi.evaluate.eval_config import EvalConfig
-from solo_doi.evaluate.selection import TransferRow, select, selection, transfer, transfer_score
+from solo_doi.evaluate.metrics.intervals import wilson
+from solo_doi.evaluate.selection import (
+    TransferRow,
+    ranking,
+    select,
+    selection,
+    transfer,
+    transfer_score,
+)
 
 from .walks import MadeUpPolicy, RollOuts
 
 
-def row(sim: str, skill: int, success: float) -> TransferRow:
-    """Success of a skill in a condition that a simulator's name stands for."""
+def row(sim: str, skill: int, success: float, drift: float = 0.3) -> TransferRow:
+    """Return success and drift of a skill in a condition, named by a simulator."""
     return TransferRow(
         sim=sim,
         randomisation="",
@@ -22,12 +30,15 @@ def row(sim: str, skill: int, success: float) -> TransferRow:
         rollouts=10,
         vx=1.0,
         falls=0,
+        fall_interval=wilson(0, 10),
         success=success,
+        success_interval=wilson(round(10 * success), 10),
+        drift=drift,
     )
 
 
 def rows(**shares: list[float]) -> list[TransferRow]:
-    """Success of the skills, by condition."""
+    """Return the success of the skills, by condition."""
     return [
         row(name, skill, share)
         for name, of_skills in shares.items()
@@ -36,26 +47,45 @@ def rows(**shares: list[float]) -> list[TransferRow]:
 
 
 def test_robust_skills_succeed_in_every_condition() -> None:
-    """Nine of ten times; a single bad condition is enough to be left out."""
+    """Nine of ten rollouts must succeed; one bad condition excludes a skill."""
     assert select(rows(one=[1.0, 0.9, 0.89, 1.0], two=[1.0, 0.9, 1.0, 0.5])) == [0, 1]
     assert select(rows(one=[0.0, 1.0], two=[1.0, 0.8])) == []
     assert select([]) == []
 
 
+def test_skills_that_drift_far_are_left_out() -> None:
+    """The mean drift exceeds one metre in one condition."""
+    some = [row("one", skill, 1.0) for skill in range(3)]
+    some += [row("two", skill, 1.0, drift) for skill, drift in enumerate((0.2, 1.0, 1.01))]
+    assert select(some) == [0, 1]
+
+
+def test_robust_skills_are_ranked_by_success_then_by_drift() -> None:
+    """The worst condition of each skill counts; skills that are not selected have no rank."""
+    some = [row("one", skill, 1.0, 0.1) for skill in range(4)]
+    worst = ((0.95, 0.2), (1.0, 0.8), (1.0, 0.4), (0.8, 0.1))
+    some += [row("two", skill, *numbers) for skill, numbers in enumerate(worst)]
+    assert ranking(some) == [2, 1, 0]
+    assert select(some) == [0, 1, 2]
+
+
 def test_the_score_of_a_run_is_that_of_its_skills_where_each_is_worst() -> None:
-    """Not of one condition for all of them, nor of all conditions together."""
+    """The worst condition may differ between skills; it is not a mean over conditions."""
     assert transfer_score(rows(one=[1.0, 0.5], two=[0.7, 0.9])) == pytest.approx(0.6)
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
-    """Nor is a later success taken for an earlier one."""
+    """A later success does not replace an earlier failure."""
     some = rows(one=[1.0, 0.2, 0.95], two=[1.0, 1.0, 1.0])
     assert select(some) == select(some[::-1]) == [0, 2]
 
 
 def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) -> None:
-    """Both simulators, nominal and randomised, base known and estimated (fewer rollouts)."""
-    found = transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(episodes=5, estimator_episodes=3))
+    """Conditions combine both simulators, nominal and randomised domains, and both base states.
+
+    With the estimated base there are fewer rollouts.
+    """
+    found = transfer(MadeUpPolicy(0.0, 0.0), EvalConfig(transfer_episodes=5, estimator_episodes=3))
     places = [
         (sim, kind, base)
         for sim in ("mujoco", "pybullet")
@@ -74,15 +104,20 @@ def test_transfer_rolls_every_skill_out_in_every_condition(roll_outs: RollOuts) 
     for row in found:
         assert row.vx == pytest.approx(1.0, abs=0.1)
         assert (row.falls, row.success) == (0, 1.0)
+        assert row.fall_interval == wilson(0, row.rollouts)
+        assert row.success_interval == wilson(row.rollouts, row.rollouts)
+        assert row.drift == 0.0  # recorded robots glide straight on
 
 
 @pytest.mark.usefixtures("roll_outs")
 def test_a_selection_says_what_it_rests_on() -> None:
-    """Conditions, thresholds and rollouts: as numbers, and as a sentence that a card can quote."""
-    config = EvalConfig(episodes=6, estimator_episodes=3, steps=120, seed=4)
+    """It has conditions, thresholds and rollouts as numbers, and as a sentence for a model card."""
+    config = EvalConfig(transfer_episodes=6, estimator_episodes=3, steps=120, seed=4)
     found = selection(transfer(MadeUpPolicy(0.0, 0.0), config), config)
     assert found["selected"] == [0, 1]
     assert found["worst_success"] == [1.0, 1.0]
+    assert (found["ranking"], found["worst_drift"]) == ([0, 1], [0.0, 0.0])
+    assert found["largest_drift"] == 1.0
     assert (found["least_success"], found["least_vx"], found["commanded"]) == (0.9, 0.8, 1.0)
     assert (found["steps"], found["seed"], len(found["conditions"])) == (120, 4, 8)
     assert {
@@ -92,10 +127,12 @@ def test_a_selection_says_what_it_rests_on() -> None:
         "rollouts": 3,
     } in found["conditions"]
     assert found["rule"].startswith(
-        "at least 90% of rollouts at 0.8 m/s or more without a fall, 1 m/s commanded, in each"
+        "at least 90% of rollouts at 0.8 m/s or more without a fall, 1 m/s commanded, and a mean"
     )
     for text in (
         "8 conditions",
+        "mean sideways drift of 1 m or less",
+        "Ranked by success, then by drift",
         "120 control steps",
         "seed 4",
         "mujoco none known (6)",

@@ -15,18 +15,18 @@ METRICS = json.loads((SHIPPED_RUN / "evaluation" / "metrics.json").read_text())
 
 
 def test_the_evaluation_is_of_the_shipped_policy() -> None:
-    """By the hashes of its files."""
+    """The hashes of the files agree."""
     assert METRICS["made_from"] == made_from(SHIPPED_RUN, SHIPPED_EXPERT)
 
 
 def test_the_command_is_that_of_the_run() -> None:
-    """Its eps and seed."""
+    """The command has the eps and seed of the run."""
     config = yaml.safe_load((SHIPPED_RUN / "config.yaml").read_text())
     assert f"`solo-train --eps {config['eps']:g} --seed {config['seed']}`" in CARD
 
 
 def test_the_tables_are_those_of_the_evaluation() -> None:
-    """Every skill's row, and every condition of the selection."""
+    """This includes every skill and every condition of the selection."""
     for skill in METRICS["skills"]:
         cells = [
             f"{skill['skill']}",

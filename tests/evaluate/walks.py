@@ -16,7 +16,7 @@ from .recordings import walking
 
 FEATURES = 33
 MAPPED = 5
-"""Rollouts of the expert on a map that is none."""
+"""Rollouts of the expert on the map that replaces UMAP."""
 
 
 def made_up_walk(
@@ -28,7 +28,7 @@ def made_up_walk(
     fallen: np.ndarray | None = None,
     **means: float,
 ) -> Walk:
-    """Robots that walk well.
+    """Return robots that walk well.
 
     Measures given by name get these means, with noise of a standard deviation `spread`.
     """
@@ -42,6 +42,7 @@ def made_up_walk(
         "frequency": 3.0,
     }
     usual |= {"diagonal_phase": 0.0, "pair_phase": 0.5, "power": 20.0}
+    usual |= {"duty": 0.5, "pitch": 0.0, "drift": 0.3, "yaw_drift": 5.0}
     return Walk(
         successor=rng.normal(size=(robots, FEATURES)) if successor is None else successor,
         fallen=np.zeros(robots, dtype=bool) if fallen is None else fallen,
@@ -50,7 +51,7 @@ def made_up_walk(
 
 
 def assert_same_walk(one: Walk, other: Walk) -> None:
-    """Every measure of every robot equal to the last bit."""
+    """Check that every measure of every robot is equal to the last bit."""
     for field in fields(Walk):
         np.testing.assert_array_equal(
             getattr(one, field.name), getattr(other, field.name), err_msg=field.name
@@ -58,10 +59,10 @@ def assert_same_walk(one: Walk, other: Walk) -> None:
 
 
 class MadeUpPolicy:
-    """Actions that do not depend on what is seen: a constant per skill."""
+    """Policy with one constant action per skill, for any observation."""
 
     def __init__(self, *actions: float) -> None:
-        """One action of all joints per skill."""
+        """Take the action of all joints for each skill."""
         self.actions = actions
         self.seen: list[np.ndarray] = []
 
@@ -71,7 +72,7 @@ class MadeUpPolicy:
         return len(self.actions)
 
     def mean_action(self, observation: np.ndarray, skill: int) -> np.ndarray:
-        """The skill's constant."""
+        """Return the constant action of the skill."""
         self.seen.append(observation)
         return np.full((len(observation), 12), self.actions[skill], dtype=np.float32)
 
@@ -86,7 +87,7 @@ class RollOuts:
 
     @property
     def measured(self) -> list[tuple[int, str, str, int]]:
-        """All but the map's, which runs share."""
+        """Requests except those for the map, which runs share."""
         return [asked for asked in self.asked if asked[-1] != MAPPED]
 
     def __call__(
@@ -100,7 +101,7 @@ class RollOuts:
         *,
         estimator: bool = False,
     ) -> Recording:
-        """A recording with a little noise, equal for equal requests."""
+        """Return a recording with a little noise, equal for equal requests."""
         sim, randomisation = sim or config.sim, randomisation or config.randomisation
         robots = robots or config.episodes
         self.asked.append((skill, sim, randomisation, robots))
@@ -117,8 +118,8 @@ Patch = Callable[[str, object], None]
 
 
 def stand_in(patch: Patch) -> RollOuts:
-    """Replace rollouts wherever they are made."""
+    """Replace rollouts in all modules that make them."""
     roll_outs = RollOuts()
-    for module in ("skill_evaluation", "selection", "write_evaluation"):
+    for module in ("skill_evaluation", "selection", "write_evaluation", "policy_divergence"):
         patch(f"solo_doi.evaluate.{module}.roll_out", roll_outs)
     return roll_outs

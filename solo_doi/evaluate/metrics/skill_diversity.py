@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .walk import GAIT_AVERAGES, Walk, interval
+from .walk import Walk
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
 
-VISIBLE = {"height_mean": 0.015, "clearance": 0.015, "pair_phase": 0.15}
-"""Smallest visible difference in height [m], clearance [m] and phase [cycles].
-
-Skills that all imitate the expert differ far less.
-"""
 LEAST_GUESSING = 0.01
 """Smallest share of guesses mixed into a classifier's answers.
 
@@ -94,8 +89,10 @@ def _mixed_log(answers: np.ndarray, truth: np.ndarray, guessing: float) -> np.nd
     return np.log((1 - guessing) * answered + guessing / answers.shape[1])
 
 
-def embed(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) -> list[np.ndarray]:
-    """Fit a UMAP on the expert's successor features.
+def embed(
+    expert: np.ndarray, others: list[np.ndarray], scale: np.ndarray, seed: int = 0
+) -> list[np.ndarray]:
+    """Fit a UMAP on successor features (N, 33) of the expert.
 
     Return points (N, 2) of the expert, then the others.
     """
@@ -105,63 +102,17 @@ def embed(expert: Walk, others: list[Walk], scale: np.ndarray, seed: int = 0) ->
         # UMAP warns that a seed implies one thread, and about a small number of points.
         warnings.simplefilter("ignore")
         model = UMAP(n_neighbors=min(15, len(expert) - 1), random_state=seed, n_jobs=1)
-        model.fit(expert.successor / scale)
-        return [np.asarray(model.transform(walk.successor / scale)) for walk in (expert, *others)]
+        model.fit(expert / scale)
+        return [np.asarray(model.transform(features / scale)) for features in (expert, *others)]
 
 
-def silhouette(points: list[np.ndarray]) -> float:
-    """Return the mean silhouette of the skills' points, in [-1, 1].
+def silhouette(walks: list[Walk], scale: np.ndarray) -> float:
+    """Return the mean silhouette of the skills' scaled successor features, in [-1, 1].
 
-    Above 0, points are nearest to their own skill.
+    Above 0, rollouts are nearest to their own skill.
     """
     from sklearn.metrics import silhouette_score
 
-    labels = np.repeat(np.arange(len(points)), list(map(len, points)))
-    return float(silhouette_score(np.concatenate(points), labels))
-
-
-def spread(walks: list[Walk]) -> dict[str, float]:
-    """Return the largest differences between skills in height, clearance [m] and phase [cycles]."""
-    spreads = {}
-    for name in VISIBLE:
-        average = GAIT_AVERAGES[name]
-        averages = [average(getattr(walk, name)[walk.counted]) for walk in walks]
-        spreads[name] = float(np.ptp(averages))
-    return spreads
-
-
-def visibly_different(walks: list[Walk], slowest: float = 0.8) -> list[int]:
-    """Return the largest group of skills that walk, never fall, and differ visibly in every pair.
-
-    Two skills differ if height, clearance or phase between diagonal pairs differ by a visible
-    amount, and the 95 % intervals of that measure do not overlap.
-
-    Args:
-        walks: Walk of every skill.
-        slowest: Smallest mean velocity of a skill that walks [m/s].
-    """
-    able = []
-    for skill, walk in enumerate(walks):
-        if walk.vx.mean() >= slowest and not walk.fallen.any():
-            able.append(skill)
-    different = set()
-    for a, b in itertools.combinations(able, 2):
-        if _differ(walks[a], walks[b]):
-            different.add((a, b))
-    for size in range(len(able), 1, -1):
-        for group in itertools.combinations(able, size):
-            if different.issuperset(itertools.combinations(group, 2)):
-                return list(group)
-    return able[:1]
-
-
-def _differ(a: Walk, b: Walk) -> bool:
-    for name, visible in VISIBLE.items():
-        average = GAIT_AVERAGES[name]
-        values_a = getattr(a, name)
-        values_b = getattr(b, name)
-        low, high = sorted((interval(values_a, average), interval(values_b, average)))
-        difference = abs(average(values_a) - average(values_b))
-        if difference >= visible and low[1] < high[0]:
-            return True
-    return False
+    labels = np.repeat(np.arange(len(walks)), list(map(len, walks)))
+    features = np.concatenate([walk.successor for walk in walks]) / scale
+    return float(silhouette_score(features, labels))

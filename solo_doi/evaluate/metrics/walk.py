@@ -9,10 +9,11 @@ import numpy as np
 
 from solo_doi.evaluate.rollouts.recording import Recording
 from solo_doi.solo12.constants import CONTROL_DT
-from solo_doi.solo12.rotations import projected_gravity
+from solo_doi.solo12.rotations import projected_gravity, to_rpy
 from solo_doi.tasks.rewards import bell
 
 from .gait import describe_gait
+from .intervals import LEAST_TRIALS, interval, middle, resampled, wilson
 
 SETTLED = round(1.0 / CONTROL_DT)
 """Control steps before the gait is measured: the first second, in which robots accelerate."""
@@ -20,6 +21,14 @@ GAMMA = 0.99
 """Discount of successor features."""
 SLOWEST = 0.05
 """Smallest velocity that power is divided by for energy per metre [m/s]."""
+FEATURE_TERMS = (
+    "linear_velocity",
+    "angular_velocity",
+    "gravity",
+    "joint_position",
+    "joint_velocity",
+)
+"""Observation terms that successor features have, in order."""
 RETURN_WIDTH = 0.3
 """Velocity error at which the reward of a step is 1/e [m/s]."""
 
@@ -46,6 +55,14 @@ class Walk:
     """Largest phase difference within a diagonal pair of feet [cycles]."""
     pair_phase: np.ndarray
     """Phase between both diagonal pairs [cycles]."""
+    duty: np.ndarray
+    """Share of time that a foot is on the ground, mean over feet."""
+    pitch: np.ndarray
+    """Mean pitch of the base [degrees]; positive with the nose down."""
+    drift: np.ndarray
+    """Distance from the line along the first heading at the end of the rollout [m]."""
+    yaw_drift: np.ndarray
+    """Angle between the first and the last heading [degrees]; counts full turns."""
     power: np.ndarray
     """Mean over time of |torque x velocity|, summed over joints [W]."""
     successor: np.ndarray
@@ -75,13 +92,15 @@ class Walk:
             "power": power,
             "energy": power / max(vx, SLOWEST),
             "falls": int(self.fallen.sum()),
+            "fall_share": float(self.fallen.mean()),
+            "few_rollouts": len(self) < LEAST_TRIALS,
         }
         for name, average in GAIT_AVERAGES.items():
             averages[name] = float(average(getattr(self, name)[self.counted]))
         return averages
 
     def intervals(self, expert: Walk) -> dict[str, tuple[float, float]]:
-        """Return 95 % bootstrap intervals of the averages and of the return [% of expert]."""
+        """Return 95 % intervals of the averages and of the return [% of expert]."""
         # Robots are drawn together with the expert's robots of the same domains, and with their
         # own power and velocity.
         robots = resampled(len(self))
@@ -92,6 +111,7 @@ class Walk:
             "vx": interval(self.vx),
             "return_pct": middle(shares),
             "energy": middle(energies),
+            "fall_share": wilson(int(self.fallen.sum()), len(self)),
         }
         for name, average in GAIT_AVERAGES.items():
             intervals[name] = interval(getattr(self, name)[self.counted], average)
@@ -105,6 +125,10 @@ GAIT_AVERAGES: dict[str, Callable[..., np.ndarray]] = {
     "frequency": np.median,
     "diagonal_phase": np.median,
     "pair_phase": np.median,
+    "duty": np.mean,
+    "pitch": np.mean,
+    "drift": np.mean,
+    "yaw_drift": np.mean,
 }
 """Average over robots of each gait measure. Median where one stumbling robot is an outlier."""
 
@@ -116,6 +140,7 @@ def measure(recording: Recording, commanded: float) -> Walk:
     gait = describe_gait(
         recording.foot_position_w[SETTLED:, ..., 2], recording.foot_contact[SETTLED:]
     )
+    _, pitch, yaw = to_rpy(recording.quaternion)
     return Walk(
         reward=bell(forward - commanded, RETURN_WIDTH).mean(0),
         vx=forward[SETTLED:].mean(0),
@@ -126,15 +151,36 @@ def measure(recording: Recording, commanded: float) -> Walk:
         frequency=gait.frequency,
         diagonal_phase=gait.diagonal_phase,
         pair_phase=gait.pair_phase,
+        duty=gait.duty.mean(-1),
+        pitch=np.degrees(pitch[SETTLED:].mean(0)),
+        drift=sideways_drift(recording.position_w, yaw[0]),
+        yaw_drift=np.degrees(turned(yaw)),
         power=np.abs(recording.torque * recording.joint_velocity).sum(-1).mean(0),
         successor=successor_features(recording),
     )
 
 
+def sideways_drift(position_w: np.ndarray, heading: np.ndarray) -> np.ndarray:
+    """Return the final distance from the line along the first heading [m], (N,).
+
+    Args:
+        position_w: Positions of the base [m], (T, N, 3).
+        heading: Yaw of the base at the first step [rad], (N,).
+    """
+    moved = position_w[-1] - position_w[0]
+    return np.abs(np.cos(heading) * moved[:, 1] - np.sin(heading) * moved[:, 0])
+
+
+def turned(yaw: np.ndarray) -> np.ndarray:
+    """Return the angle between the first and the last heading [rad], (N,), from yaws (T, N)."""
+    continuous = np.unwrap(yaw, axis=0)
+    return np.abs(continuous[-1] - continuous[0])
+
+
 def successor_features(recording: Recording) -> np.ndarray:
     """Return (1 - gamma) sum_t gamma^t phi(s_t) / (1 - gamma^T) of every robot, (N, 33).
 
-    phi: linear and angular velocity and gravity in the base frame, joint positions and velocities.
+    phi: terms in the order of `FEATURE_TERMS`, joint positions absolute.
     True values: the observation without noise, previous action and command.
     """
     features = np.concatenate(
@@ -147,26 +193,10 @@ def successor_features(recording: Recording) -> np.ndarray:
         ],
         axis=-1,
     )
+    return discounted_mean(features)
+
+
+def discounted_mean(features: np.ndarray) -> np.ndarray:
+    """Return the mean over time, the first axis, with weights gamma^t."""
     weights = GAMMA ** np.arange(len(features))
-    return np.einsum("t,tnf->nf", weights / weights.sum(), features)
-
-
-def interval(
-    values: np.ndarray,
-    average: Callable[..., np.ndarray] = np.mean,
-    seed: int = 0,
-    resamples: int = 2000,
-) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of a mean, or another average, over robots."""
-    return middle(average(values[resampled(len(values), seed, resamples)], axis=1))
-
-
-def resampled(count: int, seed: int = 0, resamples: int = 2000) -> np.ndarray:
-    """Return indices of robots, drawn with replacement, (resamples, count)."""
-    return np.random.default_rng(seed).integers(0, count, (resamples, count))
-
-
-def middle(values: np.ndarray) -> tuple[float, float]:
-    """Return the lower and upper end of the middle 95 % of values."""
-    low, high = np.quantile(values, [0.025, 0.975])
-    return float(low), float(high)
+    return np.einsum("t,t...->...", weights / weights.sum(), features)

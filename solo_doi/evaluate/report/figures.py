@@ -100,22 +100,25 @@ def over_training(
     return save(figure, path, ["outer", *names], zip(steps.tolist(), *found.values(), strict=True))
 
 
-BARS = {
+SKILL_BARS = {
     "return_pct": "return [% of expert]",
     "vx": "velocity [m/s]",
     "energy": "energy [J/m]",
     "height_mean": "height [m]",
     "clearance": "clearance [m]",
     "pair_phase": "phase of pairs [cycles]",
+    "frequency": "stride frequency [Hz]",
+    "pitch": "pitch, nose down [degrees]",
+    "duty": "duty factor",
 }
 """Measures in the figure of all skills, with their labels."""
 
 
 def skill_bars(metrics: dict[str, Any], path: Path) -> Path:
     """Draw the main measures of every skill with 95 % intervals; the expert is a dashed line."""
-    figure, axes = panels(2, 3, height=2.0)
+    figure, axes = panels(3, 3, height=2.0)
     rows: list[list[object]] = []
-    for axis, (name, label) in zip(axes.ravel(), BARS.items(), strict=True):
+    for axis, (name, label) in zip(axes.ravel(), SKILL_BARS.items(), strict=True):
         for skill in metrics["skills"]:
             value = skill[name]
             low, high = skill["intervals"][name]
@@ -130,23 +133,29 @@ def skill_bars(metrics: dict[str, Any], path: Path) -> Path:
     return save(figure, path, ["measure", "skill", "value", "low", "high"], rows)
 
 
-def embedding(points: list[np.ndarray], skills: int, path: Path) -> Path:
-    """Draw a UMAP of expert (first), skills, and recovered expert (last, if there is one)."""
+EMBEDDED: dict[str, dict[str, Any]] = {
+    "data": {"s": 5, "color": "lightgrey", "label": "trajectories of the data"},
+    "expert": {"s": 8, "color": "tan"},
+    "SMODICE": {"s": 10, "color": "black", "marker": "x", "lw": 0.8},
+}
+"""Style of the groups of a UMAP that are no skills, from back to front."""
+
+
+def embedding(points: Mapping[str, np.ndarray], path: Path) -> Path:
+    """Draw a UMAP of groups by name: data, expert, SMODICE (all optional) and skills."""
     figure, axes = panels(height=3.6)
     axis: Axes = axes[0, 0]
-    axis.scatter(points[0][:, 0], points[0][:, 1], s=8, color="lightgrey", label="expert")
-    for group in points[1 + skills :]:
-        axis.scatter(
-            group[:, 0], group[:, 1], s=10, color="black", marker="x", lw=0.8, label="SMODICE"
-        )
-    for skill, group in enumerate(points[1 : 1 + skills]):
-        axis.scatter(group[:, 0], group[:, 1], s=10, color=colour(skill), label=f"skill {skill}")
+    styles = {name: style for name, style in EMBEDDED.items() if name in points}
+    skills = [name for name in points if name not in EMBEDDED]
+    for skill, name in enumerate(skills):
+        styles[name] = {"s": 10, "color": colour(skill)}
+    for name, style in styles.items():
+        axis.scatter(points[name][:, 0], points[name][:, 1], **{"label": name, **style})
     axis.legend(fontsize=7)
     axis.set(xticks=[], yticks=[])
     axis.set_title("UMAP of successor features, fitted on the expert", fontsize=9, loc="left")
-    names = ["expert", *(f"skill {skill}" for skill in range(skills)), "SMODICE"]
     rows = []
-    for name, group in zip(names, points, strict=False):
+    for name, group in points.items():
         rows += [[name, *point] for point in group]
     return save(figure, path, ["group", "x", "y"], rows)
 

@@ -15,6 +15,9 @@ body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 figure { margin: 0 0 1rem; } img { max-width: 100%; height: auto; }
 figcaption { color: #666; font-size: .85rem; }
+.verdict { background: #f2f6f2; border-left: 4px solid #2a7; font-size: 1.05rem;
+  padding: .6rem 1rem; } .verdict li { margin: .2rem 0; }
+dl { color: #666; } dt { font-weight: bold; } dd { margin: 0 0 .3rem 1rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
@@ -41,6 +44,18 @@ class Report:
     def text(self, text: str) -> None:
         """Add a paragraph."""
         self._parts.append(f'<p class="note">{html.escape(text)}</p>')
+
+    def verdict(self, sentences: Sequence[str]) -> None:
+        """Add the most important sentences, set off from the rest."""
+        items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
+        self._parts.append(f'<ul class="verdict">{items}</ul>')
+
+    def explanations(self, meanings: Mapping[str, str]) -> None:
+        """Add terms with their meanings."""
+        entries = ""
+        for term, meaning in meanings.items():
+            entries += f"<dt>{html.escape(term)}</dt><dd>{html.escape(meaning)}</dd>"
+        self._parts.append(f"<dl>{entries}</dl>")
 
     def table(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add a table with the columns of its first row. A wide table scrolls sideways."""

@@ -10,6 +10,8 @@ from solo_doi.evaluate.rollouts.recording import Recording
 from solo_doi.sim.mujoco.mujoco_model import build_model
 from solo_doi.sim.simulator import SimConfig
 
+BOX_COLOUR = (0.75, 0.55, 0.35, 1.0)
+
 
 def render(
     recording: Recording, robot: int, steps: np.ndarray, size: tuple[int, int] = (240, 320)
@@ -28,8 +30,9 @@ def render(
         raise MissingPackageError(
             "EGL", "Rendering", "On Debian or Ubuntu: apt install libegl1 libgl1-mesa-dri"
         ) from error
-    model = build_model(SimConfig(), visual=True)
+    model = build_model(SimConfig(), boxes_of(recording), visual=True)
     data = mujoco.MjData(model)
+    place_boxes(model, data, recording, robot)
     scene = mujoco.MjvScene(model, maxgeom=1000)
     try:
         context.make_current()
@@ -58,3 +61,21 @@ def render(
     finally:
         context.free()
     return images
+
+
+def boxes_of(recording: Recording) -> int:
+    """Return the number of boxes of each robot's ground."""
+    return recording.terrain.num_boxes if recording.terrain is not None else 0
+
+
+def place_boxes(
+    model: mujoco.MjModel, data: mujoco.MjData, recording: Recording, robot: int
+) -> None:
+    """Give the boxes of a picture the sizes and places of a robot's ground."""
+    if recording.terrain is None:
+        return
+    for box in range(recording.terrain.num_boxes):
+        geom = model.geom(f"box{box}")
+        geom.size[:] = recording.terrain.solid_size[robot, box] / 2
+        geom.rgba[:] = BOX_COLOUR
+        data.mocap_pos[box] = recording.terrain.solid_centre[robot, box]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solo_doi.sim import SimConfig, Simulator, make_simulator
-from solo_doi.solo12.constants import CONTROL_DT, GRAVITY, NUM_JOINTS, SENSE_DT, Array
+from solo_doi.solo12.constants import CONTROL_DT, GRAVITY, NUM_JOINTS, SENSE_DT, UP_W, Array
 from solo_doi.solo12.estimator import Estimate, Estimator
 from solo_doi.solo12.observation import Inputs
 from solo_doi.solo12.rotations import rotate, rotate_inverse
@@ -19,8 +19,6 @@ from .recording import one_command
 
 STANDING = round(0.5 / SENSE_DT)
 """Sensor periods in which robots stand before they walk, so that the estimator finds the tilt."""
-UP_W = np.array([0.0, 0.0, GRAVITY])
-"""Acceleration that an accelerometer at rest measures, in the world frame [m/s^2]."""
 
 
 class SensorReadings(NamedTuple):
@@ -75,7 +73,7 @@ class EstimatedTask(LocomotionTask):
         count = len(state.torque)
         white = self._rng.standard_normal
         columns = self.layout.slices
-        # The last velocity is from before the task's push, so that the accelerometer measures it.
+        # The last velocity is from before the task's push, so the accelerometer measures the push.
         velocity_w = _velocity_w(state)
         acceleration_w = (velocity_w - self._velocity_w) / SENSE_DT
         self._velocity_w = velocity_w

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.sim import SimConfig, Terrain, make_simulator
 from solo_doi.tasks.locomotion import FORWARD, LocomotionConfig, LocomotionTask
+from solo_doi.tasks.task import Task
 
 Act = Callable[[np.ndarray], np.ndarray]
 """A policy with its skill fixed: observations (N, 48) to raw actions (N, 12)."""
@@ -29,6 +30,9 @@ class Recording:
     foot_contact: np.ndarray  # (T, N, 4)
     reward: np.ndarray  # (T, N, groups)
     fallen: np.ndarray  # (T, N)
+    observation: np.ndarray  # (T, N, observation) before the step, with noise as in datasets
+    score: np.ndarray | None = None  # (T, N) reward that datasets store
+    terrain: Terrain | None = None  # ground of the last step; None: flat
 
     @property
     def ever_fallen(self) -> np.ndarray:
@@ -36,12 +40,13 @@ class Recording:
         return np.asarray(self.fallen.any(axis=0))
 
 
-def record(task: LocomotionTask, act: Act, steps: int) -> Recording:
+def record(task: Task, act: Act, steps: int) -> Recording:
     """Run a policy on the task's robots for a number of control steps."""
     rows: dict[str, list[np.ndarray]] = {}
     observation = task.observe()
     for _ in range(steps):
-        step = task.step(act(observation).astype(np.float64))
+        seen = observation
+        step = task.step(act(seen).astype(np.float64))
         observation = step.observation
         state = step.state
         row = {
@@ -56,10 +61,13 @@ def record(task: LocomotionTask, act: Act, steps: int) -> Recording:
             "foot_contact": state.foot_contact,
             "reward": step.reward,
             "fallen": step.fallen,
+            "observation": seen,
+            "score": step.score,
         }
         for name, value in row.items():
             rows.setdefault(name, []).append(value)
-    return Recording(**{name: np.stack(values) for name, values in rows.items()})
+    arrays = {name: np.stack(values) for name, values in rows.items()}
+    return Recording(**arrays, terrain=task.simulator.terrain)
 
 
 def evaluation_task(

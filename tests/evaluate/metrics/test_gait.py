@@ -12,7 +12,7 @@ from tests.evaluate.recordings import GAITS, feet
 
 @pytest.mark.parametrize("gait", GAITS)
 def test_phases_are_those_of_the_gait(gait: str) -> None:
-    """In cycles after the front left foot, within a hundredth, whole cycles aside."""
+    """Phases relative to the front left foot agree within 0.01 cycles, modulo 1."""
     phase = describe_gait(*feet(GAITS[gait])).phase[0]
     np.testing.assert_allclose(wrapped(phase - np.array(GAITS[gait])), 0.0, atol=0.01)
 
@@ -25,7 +25,7 @@ def test_phases_count_from_the_front_left_foot() -> None:
 
 
 def test_a_foot_that_follows_has_a_positive_phase() -> None:
-    """A tenth of a cycle after the front left one, not before."""
+    """The foot is a tenth of a cycle after the front left one, not before it."""
     phase = describe_gait(*feet((0.0, 0.1, -0.1, 0.0))).phase[0]
     np.testing.assert_allclose(phase, [0, 0.1, -0.1, 0], atol=0.01)
 
@@ -48,7 +48,7 @@ def test_only_a_trot_has_diagonals_in_phase_and_half_a_cycle_apart(
 
 
 def test_the_worse_diagonal_counts() -> None:
-    """One pair in phase, the other 0.2 apart: 0.2."""
+    """One pair is in phase and the other 0.2 cycles apart: the result is 0.2."""
     described = describe_gait(*feet((0.0, 0.5, 0.7, 0.0)))
     np.testing.assert_allclose(described.diagonal_phase, 0.2, atol=0.01)
 
@@ -61,7 +61,7 @@ def test_frequency_is_strides_per_second(frequency: float) -> None:
 
 
 def test_a_slow_sway_is_not_taken_for_the_stride() -> None:
-    """The base moves at 0.5 Hz, more than the feet lift: below the range of strides."""
+    """The base sways at 0.5 Hz, below the range of strides, by more than the feet lift."""
     height, contact = feet(GAITS["trot"], frequency=3.0)
     sway = 0.1 * np.sin(2 * np.pi * 0.5 * np.arange(len(height)) * 0.02)
     np.testing.assert_allclose(
@@ -71,28 +71,28 @@ def test_a_slow_sway_is_not_taken_for_the_stride() -> None:
 
 @pytest.mark.parametrize("duty", [0.4, 0.5, 0.7])
 def test_duty_is_the_share_of_time_on_the_ground(duty: float) -> None:
-    """Within a step of the twenty that a stride has."""
+    """The tolerance is one of the twenty steps of a stride."""
     described = describe_gait(*feet(GAITS["trot"], frequency=2.5, duty=duty))
     np.testing.assert_allclose(described.duty, duty, atol=0.051)
 
 
 @pytest.mark.parametrize("lift", [0.02, 0.06])
 def test_clearance_is_the_lift_of_the_sole(lift: float) -> None:
-    """Zero on the ground; the lift at the top of the swing (95 % quantile)."""
+    """It is zero on the ground, else the lift at the top of the swing (95 % quantile)."""
     described = describe_gait(*feet(GAITS["trot"], lift=lift, duty=0.5))
     assert (described.clearance <= lift).all()
     assert (described.clearance > 0.9 * lift).all()
 
 
 def test_feet_that_never_lift_have_no_clearance() -> None:
-    """A standing robot: all on the ground."""
+    """All feet of a standing robot are on the ground."""
     described = describe_gait(np.full((100, 1, 4), FOOT_RADIUS), np.ones((100, 1, 4), dtype=bool))
     np.testing.assert_allclose(described.clearance, 0.0, atol=1e-12)
     np.testing.assert_array_equal(described.duty, 1.0)
 
 
 def test_robots_are_described_one_by_one() -> None:
-    """A trot at 2 Hz beside a bound at 4 Hz."""
+    """One robot trots at 2 Hz, another bounds at 4 Hz."""
     trot, bound = feet(GAITS["trot"], frequency=2.0), feet(GAITS["bound"], frequency=4.0)
     both = describe_gait(*(np.concatenate(pair, axis=1) for pair in zip(trot, bound, strict=True)))
     np.testing.assert_allclose(both.frequency, [2.0, 4.0], atol=0.13)

@@ -8,16 +8,31 @@ from math import e
 import numpy as np
 import pytest
 
-from solo_doi.evaluate.metrics.walk import SETTLED, SLOWEST, interval, measure, successor_features
+from solo_doi.evaluate.metrics.intervals import wilson
+from solo_doi.evaluate.metrics.walk import SETTLED, SLOWEST, measure, successor_features
 from solo_doi.evaluate.rollouts.recording import Recording
+from solo_doi.solo12.rotations import from_rpy
 from tests.evaluate.recordings import walking
 from tests.evaluate.walks import made_up_walk
 
 STEPS = 150
+GAIT = (
+    "height_mean",
+    "height_std",
+    "clearance",
+    "frequency",
+    "diagonal_phase",
+    "pair_phase",
+    "duty",
+    "pitch",
+    "drift",
+    "yaw_drift",
+)
+"""Measures of the shape of a walk, which leave out robots that fell."""
 
 
 def trotting(robots: int = 3) -> Recording:
-    """Robots that trot at exactly 1 m/s."""
+    """Return robots that trot at exactly 1 m/s."""
     return walking("trot", STEPS, robots)
 
 
@@ -27,21 +42,21 @@ def trotting(robots: int = 3) -> Recording:
 def test_the_return_is_one_at_the_commanded_velocity_and_falls_off(
     velocity: float, expected: float
 ) -> None:
-    """exp(-((vx - commanded) / 0.3)^2): too fast counts as too slow."""
+    """exp(-((vx - commanded) / 0.3)^2): errors of both signs count equally."""
     recording = trotting()
     recording.linear_velocity_b[..., 0] = velocity
     np.testing.assert_allclose(measure(recording, 1.0).reward, expected)
 
 
 def test_the_return_follows_the_command() -> None:
-    """Half a metre per second is right if that was commanded."""
+    """With a command of 0.5 m/s, a velocity of 0.5 m/s has return 1."""
     recording = trotting()
     recording.linear_velocity_b[..., 0] = 0.5
     np.testing.assert_allclose(measure(recording, 0.5).reward, 1.0)
 
 
 def test_the_return_counts_the_whole_episode_and_the_velocity_does_not() -> None:
-    """A robot that is 0.3 m/s off in its first second, and right after that."""
+    """The robot is 0.3 m/s off in its first second and exact afterwards."""
     recording = trotting()
     recording.linear_velocity_b[:SETTLED, 1, 0] = 0.7
     walk = measure(recording, 1.0)
@@ -67,13 +82,57 @@ def test_heights_are_of_the_settled_robot() -> None:
 
 
 def test_the_gait_is_measured() -> None:
-    """Feet that trot at 3 Hz and are lifted by almost 6 cm."""
+    """Feet trot at 3 Hz and are lifted by almost 6 cm."""
     walk = measure(trotting(), 1.0)
     np.testing.assert_allclose(walk.frequency, 3.0)
     np.testing.assert_allclose(walk.pair_phase, 0.5, atol=0.01)
     np.testing.assert_allclose(walk.diagonal_phase, 0.0, atol=0.01)
     assert (walk.clearance > 0.05).all()
     assert (walk.clearance < 0.06).all()
+
+
+def test_duty_is_the_mean_over_feet() -> None:
+    """One foot is always on the ground, one never, two as in a trot with duty 0.6."""
+    recording = trotting(1)
+    recording.foot_contact[:, 0, 0], recording.foot_contact[:, 0, 1] = True, False
+    of_trot = float(trotting(1).foot_contact[SETTLED:, 0, 2].mean())
+    np.testing.assert_allclose(measure(recording, 1.0).duty, (1 + 2 * of_trot) / 4, atol=0.01)
+
+
+def test_pitch_is_that_of_the_settled_robot_in_degrees() -> None:
+    """The nose is down by 0.1 rad half of the time; the first second is left out."""
+    recording = trotting(2)
+    recording.quaternion[:SETTLED, 0] = from_rpy(0.0, -0.5, 0.0)
+    recording.quaternion[SETTLED::2, 0] = from_rpy(0.0, 0.1, 2.0)
+    np.testing.assert_allclose(measure(recording, 1.0).pitch, [np.degrees(0.05), 0.0], atol=1e-9)
+
+
+def test_drift_is_sideways_of_the_first_heading() -> None:
+    """A robot that first faces +y and ends at (+-0.5, 2) is 0.5 m off its line."""
+    recording = trotting(3)
+    recording.quaternion[:, :2] = from_rpy(0.0, 0.0, np.pi / 2)
+    recording.position_w[...] = 0.0
+    recording.position_w[-1] = [[0.5, 2.0, 0.0], [-0.5, 2.0, 0.1], [3.0, 0.25, 0.0]]
+    recording.position_w[...] += [1.0, -1.0, 0.0]  # measured from the start
+    np.testing.assert_allclose(measure(recording, 1.0).drift, [0.5, 0.5, 0.25], atol=1e-12)
+
+
+def test_a_turn_counts_beyond_half_a_circle() -> None:
+    """Turns are from 170 to 200 degrees, and by 400 degrees in either direction."""
+    recording = trotting(2)
+    for robot, (first, last) in enumerate([(170, 200), (0, -400)]):
+        yaw = np.radians(np.linspace(first, last, STEPS))
+        recording.quaternion[:, robot] = from_rpy(0.0 * yaw, 0.0 * yaw, yaw)
+    np.testing.assert_allclose(measure(recording, 1.0).yaw_drift, [30.0, 400.0])
+
+
+def test_falls_have_a_share_with_an_interval() -> None:
+    """One of eight robots fell; the interval is Wilson's."""
+    walk = made_up_walk(fallen=np.arange(8) == 3)
+    assert walk.averages()["fall_share"] == 0.125
+    assert walk.intervals(walk)["fall_share"] == wilson(1, 8)
+    assert walk.averages()["few_rollouts"]
+    assert not made_up_walk(300).averages()["few_rollouts"]
 
 
 def test_power_by_hand() -> None:
@@ -85,7 +144,7 @@ def test_power_by_hand() -> None:
 
 
 def test_energy_is_power_by_distance() -> None:
-    """20 W at 0.5 m/s are 40 J/m; of a robot that stands still it stays a number."""
+    """20 W at 0.5 m/s are 40 J/m; for a standing robot the value is finite."""
     assert made_up_walk(spread=0.0, power=20.0, vx=0.5).averages()["energy"] == pytest.approx(40.0)
     assert made_up_walk(spread=0.0, power=20.0, vx=0.0).averages()["energy"] == pytest.approx(
         20 / SLOWEST
@@ -96,7 +155,7 @@ def test_energy_is_power_by_distance() -> None:
 
 
 def test_robots_that_fell_have_no_part_in_the_shape_of_the_walk() -> None:
-    """But in return, velocity and power; a fall at any step is a fall."""
+    """They count for return, velocity and power only. A fall at any step counts."""
     recording = trotting()
     recording.fallen[7, 2] = True
     recording.position_w[:, 2, 2] = 0.05
@@ -106,21 +165,14 @@ def test_robots_that_fell_have_no_part_in_the_shape_of_the_walk() -> None:
     assert walk.fallen.tolist() == [False, False, True]
     means, others = walk.averages(), measure(trotting(), 1.0).averages()
     assert means["falls"] == 1
-    for name in (
-        "height_mean",
-        "height_std",
-        "clearance",
-        "frequency",
-        "diagonal_phase",
-        "pair_phase",
-    ):
+    for name in GAIT:
         assert means[name] == pytest.approx(others[name]), name
     assert means["return"] == pytest.approx((2 + 1 / e) / 3)
     assert means["vx"] == pytest.approx(2.7 / 3)
 
 
 def test_if_all_fell_all_count() -> None:
-    """There is no one else to average over."""
+    """Averages need at least one robot."""
     recording = trotting()
     recording.fallen[0] = True
     recording.position_w[..., 2] = [0.05, 0.06, 0.10]
@@ -135,15 +187,14 @@ def test_intervals_are_over_the_robots_that_the_averages_are_over() -> None:
     walk = made_up_walk(fallen=fallen)
     walk.height_mean[fallen], walk.vx[fallen] = 0.02, 0.0
     means, intervals = walk.averages(), walk.intervals(made_up_walk())
-    gait = {"height_mean", "height_std", "clearance", "frequency", "diagonal_phase", "pair_phase"}
-    assert intervals.keys() == {"return", "return_pct", "vx", "energy"} | gait
+    assert intervals.keys() == {"return", "return_pct", "vx", "energy", "fall_share", *GAIT}
     low, high = intervals["height_mean"]
     assert 0.24 < low <= means["height_mean"] <= high
     assert intervals["vx"][0] < 0.8
 
 
 def test_phases_are_medians() -> None:
-    """One robot that stumbles does not change them."""
+    """One stumbling robot does not change them."""
     walk = made_up_walk(robots=5, spread=0.0)
     walk.pair_phase[0], walk.frequency[1] = 0.0, 8.0
     assert walk.averages()["pair_phase"] == 0.5
@@ -154,13 +205,14 @@ def test_phases_are_medians() -> None:
 
 
 def shortened(recording: Recording, steps: int) -> Recording:
-    """Only the first steps."""
-    return replace(recording, **{name: values[:steps] for name, values in vars(recording).items()})
+    """Return the first steps of a recording."""
+    recorded = {name: values for name, values in vars(recording).items() if values is not None}
+    return replace(recording, **{name: values[:steps] for name, values in recorded.items()})
 
 
 @pytest.mark.parametrize("steps", [1, 2, 40, STEPS])
 def test_what_never_changes_is_its_own_successor_feature(steps: int) -> None:
-    """However long the episode is: velocities, gravity, joints, in this order."""
+    """This holds for any length; the order is velocities, gravity, joints."""
     recording = shortened(trotting(2), steps)
     found = successor_features(recording)
     assert found.shape == (2, 33)
@@ -171,7 +223,7 @@ def test_what_never_changes_is_its_own_successor_feature(steps: int) -> None:
 
 
 def test_successor_features_by_hand() -> None:
-    """Two steps, 1 and then 3: (1 + 0.99 x 3) / 1.99."""
+    """A feature of 1, then 3, gives (1 + 0.99 x 3) / 1.99."""
     recording = shortened(trotting(2), 2)
     recording.angular_velocity_b[:, 1, 2] = [1.0, 3.0]
     recording.joint_velocity[:, 1, 11] = [3.0, 1.0]
@@ -184,7 +236,7 @@ def test_successor_features_by_hand() -> None:
 
 
 def test_returns_are_compared_with_the_experts_robot_by_robot() -> None:
-    """Half the expert's return in every domain has no interval, although domains differ."""
+    """Half of the expert's return in every domain has an interval of zero width."""
     expert = made_up_walk(spread=0.2, reward=0.8)
     half = replace(made_up_walk(), reward=expert.reward / 2)
     assert half.intervals(expert)["return_pct"] == pytest.approx((50.0, 50.0))
@@ -193,7 +245,7 @@ def test_returns_are_compared_with_the_experts_robot_by_robot() -> None:
 
 
 def test_energy_has_an_interval_of_the_ratio_of_averages() -> None:
-    """Power that follows velocity leaves no doubt of the energy per metre, other power does.
+    """If power is proportional to velocity, the interval has zero width; else it does not.
 
     It is finite at rest.
     """
@@ -208,38 +260,7 @@ def test_energy_has_an_interval_of_the_ratio_of_averages() -> None:
 
 
 def test_the_interval_of_a_phase_is_that_of_its_median() -> None:
-    """One of thirty robots that stumbles moves neither."""
+    """One stumbling robot of thirty moves neither end."""
     walk = made_up_walk(robots=30, spread=0.0)
     walk.pair_phase[0] = 0.0
     assert walk.intervals(walk)["pair_phase"] == (0.5, 0.5)
-
-
-# --- Intervals -----------------------------------------------------------------------------------
-
-
-def test_an_interval_is_that_of_a_mean() -> None:
-    """It holds the mean, and is as wide as 1.96 standard errors to either side."""
-    values = np.random.default_rng(0).normal(2.0, 0.5, 400)
-    low, high = interval(values)
-    assert low < values.mean() < high
-    assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(400), rel=0.1)
-
-
-def test_an_interval_is_the_same_for_the_same_seed() -> None:
-    """And almost the same for another."""
-    values = np.random.default_rng(0).normal(size=30)
-    assert interval(values, seed=3) == interval(values, seed=3)
-    assert interval(values, seed=3) != interval(values, seed=4)
-    np.testing.assert_allclose(interval(values, seed=3), interval(values, seed=4), atol=0.05)
-
-
-def test_more_robots_narrow_an_interval() -> None:
-    """A hundred times as many, a tenth as wide."""
-    values = np.random.default_rng(0).normal(size=2000)
-    widths = [float(np.diff(interval(values[:count]))[0]) for count in (20, 2000)]
-    assert widths[1] == pytest.approx(widths[0] / 10, rel=0.5)
-
-
-def test_without_spread_there_is_no_interval() -> None:
-    """Both ends are the number itself."""
-    assert interval(np.full(5, 0.25)) == (0.25, 0.25)

@@ -1,4 +1,4 @@
-"""Figures: three files each, with the right numbers beside the picture."""
+"""Figures: PNG, SVG and CSV files with the right numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.evaluate.walks import made_up_walk
 
 
 def table(picture: Path) -> list[list[str]]:
-    """Header and rows of the numbers beside a picture, after a look at both pictures."""
+    """Return header and rows of a figure's CSV file, after a check of both pictures."""
     assert picture.suffix == ".png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert plt.imread(picture).std() > 0.01  # something is drawn
@@ -27,12 +27,12 @@ def table(picture: Path) -> list[list[str]]:
 
 
 def numbers(rows: list[list[str]]) -> np.ndarray:
-    """Cells as numbers."""
+    """Return cells as numbers."""
     return np.array([[float(cell) for cell in row] for row in rows])
 
 
 def test_nothing_but_three_files_is_left(tmp_path: Path) -> None:
-    """No half-written one, in a folder that is made if need be."""
+    """No partial file is left; a missing folder is created."""
     figure, _ = figures.panels()
     figures.save(figure, tmp_path / "new" / "name", ["a", "b"], [[1, 2], [3, 4]])
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
@@ -44,12 +44,12 @@ def test_nothing_but_three_files_is_left(tmp_path: Path) -> None:
 
 
 def test_skills_have_their_own_colours() -> None:
-    """Ten of them."""
+    """This holds for ten skills."""
     assert len({figures.colour(skill) for skill in range(10)}) == 10
 
 
 def test_ratios_are_of_skill_to_data(tmp_path: Path) -> None:
-    """Weights times their number: one if they are even, N for all of it on one of N transitions."""
+    """Ratios are weights times N: 1 for even weights, N for all weight on one of N transitions."""
     weights = np.array([[0.25, 0.25, 0.25, 0.25], [1.0, 1e-30, 1e-30, 1e-30]])
     header, *rows = table(figures.ratios(np.log(weights), tmp_path / "ratios"))
     assert header == ["transition", "skill_0", "skill_1"]
@@ -59,7 +59,7 @@ def test_ratios_are_of_skill_to_data(tmp_path: Path) -> None:
 
 
 def test_many_ratios_are_thinned_out_evenly(tmp_path: Path) -> None:
-    """Every third of 6000, under its own number."""
+    """Every third of 6000 is drawn, with its own row number."""
     weights = np.arange(1.0, 6001)[None] / np.arange(1.0, 6001).sum()
     _, *rows = table(figures.ratios(np.log(weights), tmp_path / "ratios"))
     found = numbers(rows)
@@ -68,7 +68,7 @@ def test_many_ratios_are_thinned_out_evenly(tmp_path: Path) -> None:
 
 
 def lines(count: int = 3) -> list[dict[str, float]]:
-    """A log of two skills."""
+    """Return a log of two skills."""
     return [
         {
             "outer": step,
@@ -83,14 +83,14 @@ def lines(count: int = 3) -> list[dict[str, float]]:
 
 
 def test_training_is_tabulated_as_it_was_logged(tmp_path: Path) -> None:
-    """Step by step, skill by skill."""
+    """The table has one row per step and columns for each skill."""
     header, *rows = table(figures.over_training(lines(), 2, 2.0, tmp_path / "training"))
     assert header == ["outer", "sigma/0", "sigma/1", "phi/0", "phi/1", "ratio_l1"]
     np.testing.assert_allclose(numbers(rows), [[line[name] for name in header] for line in lines()])
 
 
 def test_what_a_log_lacks_is_a_gap(tmp_path: Path) -> None:
-    """An older run's line without the distance, a skill that was never logged."""
+    """An older run's line lacks the distance, and one skill was never logged."""
     some = lines()
     del some[1]["ratio_l1"]
     header, *rows = table(figures.over_training(some, 3, 2.0, tmp_path / "training"))
@@ -101,32 +101,34 @@ def test_what_a_log_lacks_is_a_gap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_bars_are_means_with_intervals(count: int, tmp_path: Path) -> None:
-    """Six measures, equal to the metrics; also for a single skill."""
+    """Nine measures, equal to the metrics; also for a single skill."""
     walks = [made_up_walk(seed=seed, height_mean=0.2 + 0.05 * seed) for seed in range(count)]
     metrics = describe_skills(Evaluation(made_up_walk(), walks, []))
     header, *rows = table(figures.skill_bars(metrics, tmp_path / "skills"))
     assert header == ["measure", "skill", "value", "low", "high"]
     found = {(row[0], int(row[1])): tuple(map(float, row[2:])) for row in rows}
-    assert len(found) == len(rows) == 6 * count
+    assert len(found) == len(rows) == 9 * count
     for skill in metrics["skills"]:
-        for name in ("return_pct", "vx", "energy", "height_mean", "clearance", "pair_phase"):
+        for name in figures.SKILL_BARS:
             assert found[name, skill["skill"]] == pytest.approx(
                 (skill[name], *skill["intervals"][name])
             )
 
 
 def test_the_map_has_every_rollout(tmp_path: Path) -> None:
-    """The expert's first, then skill by skill, then SMODICE's, if there are any."""
-    points = [np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[4.0, 5.0]]), np.array([[6.0, 7.0]])]
-    for skills, last in ((2, "skill 1"), (1, "SMODICE")):
-        header, *rows = table(figures.embedding(points, skills, tmp_path / "umap"))
+    """The order is expert, skills, then recovered expert and data, if there are any."""
+    places = np.arange(8.0).reshape(4, 2)
+    for third, fourth in (("skill 1", "data"), ("SMODICE", "data"), ("skill 1", "skill 2")):
+        names = ["expert", "skill 0", third, fourth]
+        points = {name: place[None] for name, place in zip(names, places, strict=True)}
+        header, *rows = table(figures.embedding(points, tmp_path / "umap"))
         assert header == ["group", "x", "y"]
-        assert [row[0] for row in rows] == ["expert", "expert", "skill 0", last]
-    np.testing.assert_allclose(numbers([row[1:] for row in rows]), np.concatenate(points))
+        assert [row[0] for row in rows] == names
+        np.testing.assert_allclose(numbers([row[1:] for row in rows]), places)
 
 
 def test_history_has_a_row_per_checkpoint(tmp_path: Path) -> None:
-    """All that was measured."""
+    """The table has all measures."""
     some = [
         {"outer": 2.0} | dict(zip(SHOWN, (50.0, 40.0, 0.01, 3.0, 0.5), strict=True)),
         {"outer": 4.0} | dict(zip(SHOWN, (90.0, 80.0, 0.02, 9.0, 1.0), strict=True)),

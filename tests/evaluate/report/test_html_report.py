@@ -1,4 +1,4 @@
-"""The page: one file that needs no other, that shows text as text, and that fits a phone."""
+"""The report page: self-contained, with escaped text, readable on a phone."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class Page(HTMLParser):
         self.feed(path.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
+        """Record a tag."""
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        """Note text."""
+        """Record text."""
         self.texts.append(data)
 
     def count(self, tag: str) -> int:
-        """Number of occurrences of a tag."""
+        """Return the number of occurrences of a tag."""
         return sum(name == tag for name, _ in self.tags)
 
 
 def assert_self_contained(path: Path) -> None:
-    """No link and no file: all that a page loads is inside it."""
+    """Check that a page has no links and loads no other files."""
     for _, attributes in Page(path).tags:
         assert not attributes.keys() & {"href", "srcset", "action", "poster", "data"}
         assert (attributes.get("src") or DATA).startswith(DATA)
@@ -50,13 +50,13 @@ def assert_self_contained(path: Path) -> None:
 
 
 def picture(path: Path, width: int = 900) -> Path:
-    """A picture that is wider than a phone."""
+    """A picture that is wider than a phone's screen."""
     plt.imsave(path, np.random.default_rng(0).random((20, width, 3)))
     return path
 
 
 def write_example(folder: Path, title: str = "Skills of a run") -> Path:
-    """A page with everything there is."""
+    """Write a page with every kind of content."""
     report = Report(title)
     report.heading("Diversity")
     report.text("A paragraph.")
@@ -67,7 +67,7 @@ def write_example(folder: Path, title: str = "Skills of a run") -> Path:
 
 
 def test_a_page_is_one_file(tmp_path: Path) -> None:
-    """The picture is inside, byte by byte; nothing outside is referred to."""
+    """The picture is embedded byte by byte, without references to other files."""
     path = write_example(tmp_path)
     assert_self_contained(path)
     ((_, image),) = [tag for tag in Page(path).tags if tag[0] == "img"]
@@ -79,7 +79,7 @@ def test_a_page_is_one_file(tmp_path: Path) -> None:
 
 
 def test_a_link_in_a_page_would_be_found(tmp_path: Path) -> None:
-    """The test above can fail."""
+    """This shows that the test above can fail."""
     for part in (
         '<a href="x">',
         '<img src="figure.png">',
@@ -92,7 +92,7 @@ def test_a_link_in_a_page_would_be_found(tmp_path: Path) -> None:
 
 
 def test_a_page_says_how_it_is_to_be_read(tmp_path: Path) -> None:
-    """In UTF-8, as wide as the screen is, in English."""
+    """The page declares UTF-8, the width of the screen and English."""
     page = Page(write_example(tmp_path))
     metas = [attributes for tag, attributes in page.tags if tag == "meta"]
     assert {"charset": "utf-8"} in metas
@@ -101,7 +101,7 @@ def test_a_page_says_how_it_is_to_be_read(tmp_path: Path) -> None:
 
 
 def test_text_is_text(tmp_path: Path) -> None:
-    """Names with markup in them are shown as they are: in titles, paragraphs, captions, tables."""
+    """Markup in names is escaped in titles, paragraphs, captions and tables."""
     name = "<b>\"bold\" & 'brave'</b>"
     report = Report(name)
     report.heading(name)
@@ -170,7 +170,7 @@ def test_a_page_fits_a_phone(tmp_path: Path) -> None:
 
 
 def test_a_page_that_does_not_fit_is_noticed(tmp_path: Path) -> None:
-    """As is a picture that does not load."""
+    """A picture that does not load is detected as well."""
     (tmp_path / "page.html").write_text(
         '<div style="width: 600px">wide</div><img src="nowhere.png">'
     )

@@ -1,8 +1,9 @@
-"""Pictures: files that are written and show something."""
+"""Pictures of motion: written files that are not blank."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.image
@@ -12,23 +13,24 @@ import pytest
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.evaluate.report.motion_pictures import DIAGONALS, filmstrip, gait_diagram
 from solo_doi.evaluate.report.render import render
+from solo_doi.sim import Terrain
 from tests.evaluate.recordings import walking
 
 BLUE, ORANGE = (0x1F / 255, 0x77 / 255, 0xB4 / 255), (1.0, 0x7F / 255, 0x0E / 255)
 
 
 def pixels(path: Path) -> np.ndarray:
-    """Colours of a picture, (height, width, 3)."""
+    """Return the colours of a picture, (height, width, 3)."""
     return np.asarray(matplotlib.image.imread(path))[..., :3]
 
 
 def share(picture: np.ndarray, colour: tuple[float, float, float]) -> float:
-    """Share of a picture that has a colour."""
+    """Return the share of a picture that has a colour."""
     return float((np.abs(picture - np.array(colour)).max(axis=-1) < 0.02).mean())
 
 
 def test_a_gait_diagram_shows_both_diagonals(tmp_path: Path) -> None:
-    """Bars in two colours, as many of one as of the other in a trot."""
+    """Bars of a trot have two colours with equal areas."""
     path = tmp_path / "gait.png"
     gait_diagram({"trot": walking("trot")}, path)
     picture = pixels(path)
@@ -39,13 +41,13 @@ def test_a_gait_diagram_shows_both_diagonals(tmp_path: Path) -> None:
 
 
 def test_diagonal_feet_are_drawn_next_to_each_other() -> None:
-    """So that a trot is seen at once."""
+    """Adjacent rows make a trot easy to see."""
     assert set(DIAGONALS[:2]) == {"FL", "HR"}
     assert set(DIAGONALS[2:]) == {"FR", "HL"}
 
 
 def test_a_gait_diagram_has_a_row_per_recording(tmp_path: Path) -> None:
-    """Skills below one another: the picture grows, and different gaits look different."""
+    """The picture grows with each skill, and different gaits look different."""
     for name, gaits in {
         "one": ["trot"],
         "two": ["trot", "pace"],
@@ -59,7 +61,7 @@ def test_a_gait_diagram_has_a_row_per_recording(tmp_path: Path) -> None:
 
 
 def test_a_robot_that_never_touches_the_ground_has_an_empty_diagram(tmp_path: Path) -> None:
-    """No bars, no error."""
+    """There are no bars and no error."""
     recording = walking("trot")
     recording.foot_contact[:] = False
     gait_diagram({"flight": recording}, tmp_path / "gait.png")
@@ -67,9 +69,9 @@ def test_a_robot_that_never_touches_the_ground_has_an_empty_diagram(tmp_path: Pa
 
 
 def test_a_gait_diagram_has_its_numbers_beside_it(tmp_path: Path) -> None:
-    """Also as SVG.
+    """The CSV file has touch-down and lift-off times [s] from the start of the diagram.
 
-    The times at which feet come down and go up, in seconds from where the diagram begins.
+    There is an SVG file, too.
     """
     recording = walking("trot")
     recording.foot_contact[:] = False
@@ -87,7 +89,7 @@ def test_a_gait_diagram_has_its_numbers_beside_it(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("egl")
 def test_a_rendered_robot_is_seen_and_moves_with_its_joints() -> None:
-    """Not one colour; the same pose gives the same picture, another pose another one."""
+    """The picture is not blank. The same pose gives the same picture, another pose another one."""
     recording = walking("trot", steps=3)
     recording.position_w[:] = recording.position_w[0]
     recording.joint_position[2, 0, 1] += 0.5
@@ -101,7 +103,7 @@ def test_a_rendered_robot_is_seen_and_moves_with_its_joints() -> None:
 
 @pytest.mark.usefixtures("egl")
 def test_the_camera_moves_along() -> None:
-    """A robot ten metres away is still in the middle of the picture: its dark pixels are."""
+    """The dark pixels of a robot ten metres away are in the middle of the picture."""
     recording = walking("trot", steps=2)
     recording.position_w[1, 0, 0] = 10.0
     for picture in render(recording, 0, np.array([0, 1]), size=(60, 80)):
@@ -112,7 +114,7 @@ def test_the_camera_moves_along() -> None:
 
 @pytest.mark.usefixtures("egl")
 def test_a_filmstrip_has_a_row_of_pictures_per_recording(tmp_path: Path) -> None:
-    """Written, not blank, and higher with two rows than with one."""
+    """The file is not blank, and is higher with two rows than with one."""
     filmstrip({"trot": walking("trot")}, tmp_path / "one.png", frames=2)
     filmstrip({"trot": walking("trot"), "pace": walking("pace")}, tmp_path / "two.png", frames=2)
     one, two = pixels(tmp_path / "one.png"), pixels(tmp_path / "two.png")
@@ -121,7 +123,19 @@ def test_a_filmstrip_has_a_row_of_pictures_per_recording(tmp_path: Path) -> None
 
 
 def test_without_egl_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without a driver: one sentence instead of a traceback out of OpenGL."""
+    """Without a driver, the error is one sentence, not a traceback of OpenGL."""
     monkeypatch.setitem(sys.modules, "mujoco.egl", None)
     with pytest.raises(MissingPackageError, match="apt install libegl1"):
         render(walking("trot", steps=1), 0, np.array([0]))
+
+
+def test_a_picture_shows_the_boxes() -> None:
+    """A box in front of the robot covers a part of the floor."""
+    recording = walking("trot")
+    position = recording.position_w[0, 0]
+    place = position[:2] + np.array([0.5, 0.0])
+    terrain = Terrain(place[None, None], np.array([[[0.3, 0.3, 0.2]]]))
+    plain = render(recording, 0, np.array([0]))[0].astype(int)
+    boxed = render(replace(recording, terrain=terrain), 0, np.array([0]))[0].astype(int)
+    changed = (np.abs(plain - boxed).max(axis=-1) > 20).mean()
+    assert 0.01 < changed < 0.6

@@ -1,4 +1,4 @@
-"""Rollouts with the deployed estimator in the loop: what it is fed, and what policies see of it."""
+"""Rollouts with the deployed estimator in the loop: its inputs, and the observations."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ STILL = np.zeros((2, NUM_JOINTS))
 
 
 class MadeUpEstimator:
-    """Believes always the same, and notes what it is fed."""
+    """Returns a constant estimate and records its inputs."""
 
     def __init__(self) -> None:
-        """Nothing was measured yet."""
+        """Start without inputs."""
         self.fed: list[tuple[Array, ...]] = []
 
     def update(self, *measured: Array) -> Estimate:
-        """Joint positions, velocities, torques, angular velocity, acceleration, time step."""
+        """Record the sensor readings and the time step, in the order of `Estimator.update`."""
         self.fed.append(measured)
         return Estimate(TILTED, VELOCITY, np.array([0.0, 0.0, 0.5]), np.ones(4))
 
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> list[MadeUpEstimator]:
-    """Estimators of the tasks that are made, robot by robot."""
+    """The estimators of the tasks that a test makes, one per robot."""
     made: list[MadeUpEstimator] = []
 
     def make() -> MadeUpEstimator:
@@ -45,7 +45,10 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[MadeUpEstimator]:
 
 
 def test_a_policy_sees_what_the_estimator_believes(made_up: list[MadeUpEstimator]) -> None:
-    """Not where the base is; joints as measured, command and previous action as ever."""
+    """The true base state is not observed.
+
+    Joints are measured; command and previous action are as in training.
+    """
     task = estimated_task("mujoco", 2, "none", 0)
     with task.simulator:
         seen = task.step(STILL + 0.1).observation
@@ -60,7 +63,7 @@ def test_a_policy_sees_what_the_estimator_believes(made_up: list[MadeUpEstimator
 
 
 def test_estimators_run_at_the_rate_of_the_deployment(made_up: list[MadeUpEstimator]) -> None:
-    """Twenty times in a step of the policy, each for its own robot."""
+    """Each robot's estimator runs twenty times in a step of the policy."""
     task = estimated_task("mujoco", 2, "none", 0)
     with task.simulator:
         before = [len(estimator.fed) for estimator in made_up]
@@ -73,7 +76,7 @@ def test_estimators_run_at_the_rate_of_the_deployment(made_up: list[MadeUpEstima
 
 
 def test_a_target_acts_as_late_as_in_training(made_up: list[MadeUpEstimator]) -> None:
-    """Fifteen ticks after it was given: torques jump then, and not before."""
+    """Torques jump fifteen ticks after a new target, and not before."""
     task = estimated_task("mujoco", 1, "none", 0)
     with task.simulator:
         task.step(np.full((1, NUM_JOINTS), 1.0))
@@ -84,7 +87,7 @@ def test_a_target_acts_as_late_as_in_training(made_up: list[MadeUpEstimator]) ->
 
 
 def test_an_accelerometer_feels_weight_and_pushes(made_up: list[MadeUpEstimator]) -> None:
-    """A change of velocity that a push makes at once is there in the tick that follows."""
+    """The velocity change of a push is measured in the next tick."""
     task = estimated_task("mujoco", 2, "none", 0)
     with task.simulator:
         for _ in range(25):
@@ -119,7 +122,7 @@ def test_constant_errors_are_those_of_sensors(made_up: list[MadeUpEstimator]) ->
 
 
 def test_robots_have_the_physics_they_have_without_it(made_up: list[MadeUpEstimator]) -> None:
-    """The same seed, the same domains: conditions can be compared."""
+    """The same seed gives the same domains, so conditions can be compared."""
     one, other = (
         make("mujoco", 3, "robust", 5).simulator for make in (estimated_task, evaluation_task)
     )

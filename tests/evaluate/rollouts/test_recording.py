@@ -1,4 +1,4 @@
-"""Rollouts and what they record."""
+"""Recordings of rollouts."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ TRAILING = {
     "foot_contact": (4,),
     "reward": (2,),
     "fallen": (),
+    "observation": (48,),
+    "score": (),
 }
 
 
@@ -40,7 +42,9 @@ def test_a_recording_has_every_step_of_every_robot() -> None:
     task = evaluation_task("mujoco", 3, "robust", seed=0)
     with task.simulator:
         recording = record(task, still, 10)
-    assert {field.name for field in fields(recording)} == set(TRAILING)
+    assert {field.name for field in fields(recording)} == {*TRAILING, "terrain"}
+    assert recording.terrain is not None
+    assert recording.terrain.num_boxes == 0
     for name, shape in TRAILING.items():
         values = getattr(recording, name)
         assert values.shape == (10, 3, *shape), name
@@ -48,7 +52,7 @@ def test_a_recording_has_every_step_of_every_robot() -> None:
 
 
 def test_steps_are_recorded_one_by_one() -> None:
-    """A robot that drops falls from step to step: no row is a view of a later one."""
+    """A dropped robot is lower in every step: no row is a view of a later one."""
     task = evaluation_task("mujoco", 1, "none", seed=0, standing_share=0.0)
     with task.simulator:
         motion = standing(CONTROL_SETUPS["locomotion"], 1)
@@ -59,7 +63,7 @@ def test_steps_are_recorded_one_by_one() -> None:
 
 
 def test_the_policy_sees_the_fixed_command_in_every_step() -> None:
-    """And acts on what the step before led to."""
+    """The observation is the state after the previous step."""
     task = evaluation_task("mujoco", 2, "none", seed=0, command=(0.5, -0.3, 0.2))
     seen = []
 
@@ -77,15 +81,32 @@ def test_the_policy_sees_the_fixed_command_in_every_step() -> None:
     np.testing.assert_allclose(seen[3][:, :3], recording.linear_velocity_b[2], atol=1e-6)
 
 
+def test_observations_are_what_the_policy_saw() -> None:
+    """They include noise and constant errors and are taken before each step, as in datasets."""
+    seen = []
+
+    def act(observation: np.ndarray) -> np.ndarray:
+        seen.append(observation.copy())
+        return still(observation)
+
+    task = evaluation_task("mujoco", 2, "robust", seed=0)
+    with task.simulator:
+        recording = record(task, act, 5)
+    np.testing.assert_array_equal(recording.observation, np.stack(seen))
+    velocity = recording.observation[1:, :, LAYOUTS["locomotion"].slices["joint_velocity"]]
+    error = velocity - recording.joint_velocity[:-1]
+    assert 0.1 < abs(error).max() <= 1.0  # uniform noise of 1 rad/s
+
+
 def test_standing_still_can_be_commanded() -> None:
-    """Zero is a command like another."""
+    """A command of zero is valid."""
     task = evaluation_task("mujoco", 2, "none", seed=0, command=(0.0, 0.0, 0.0))
     with task.simulator:
         np.testing.assert_array_equal(task.command, 0.0)
 
 
 def test_fallen_robots_are_counted_once_and_not_placed_anew() -> None:
-    """A robot that collapses stays down, and is marked for the whole episode."""
+    """A robot that collapses is not reset, and is marked for the whole episode."""
 
     def collapse(observation: np.ndarray) -> np.ndarray:
         action = still(observation)
@@ -101,7 +122,7 @@ def test_fallen_robots_are_counted_once_and_not_placed_anew() -> None:
 
 @pytest.mark.parametrize("sim", ["mujoco", "pybullet"])
 def test_the_same_seed_gives_the_same_recording(sim: str) -> None:
-    """Evaluation numbers can be made again; another seed meets other robots."""
+    """Evaluations are repeatable; another seed draws other robots."""
     try:
         make_simulator(sim, SimConfig()).close()
     except MissingPackageError as error:

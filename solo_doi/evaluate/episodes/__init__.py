@@ -1,0 +1,1 @@
+"""Evaluation of tasks that declare measures of episodes."""

@@ -1,0 +1,61 @@
+"""Report of a task's scenes: table of measures, and the figures that the task declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from solo_doi.common.errors import MissingPackageError, UnknownNameError
+from solo_doi.evaluate.report.html_report import Report
+from solo_doi.tasks.task import Task
+
+from .episode_figures import film, paths, returns
+from .episode_rollouts import SceneResult
+
+FIGURES: dict[str, tuple[Callable[..., Path], str]] = {
+    "paths": (paths, "Paths of the base from above, with the heading at every 10th step."),
+    "returns": (returns, "Distribution of returns."),
+}
+"""Figures by the names that tasks use, with captions."""
+
+
+def write_episodes_page(
+    task: type[Task],
+    results: Mapping[str, Mapping[str, SceneResult]],
+    metrics: dict[str, Any],
+    path: Path,
+) -> None:
+    """Write the report, and its figures beside it."""
+    report = Report(f"Skills of {metrics['run']}")
+    settings = metrics["evaluation"]
+    report.text(
+        f"Task {task.name}: {settings['episodes']} random starts per skill and scene in "
+        f"{settings['sim']}, randomisation {settings['randomisation']}, no exploration noise. "
+        "Shares and means with 95 % intervals."
+    )
+    for scene, found in metrics["scenes"].items():
+        if scene:
+            report.heading(scene)
+        report.table([_row(task, name, values) for name, values in found.items()])
+    for name in task.evaluation.figures:
+        if name not in FIGURES:
+            raise UnknownNameError("figure", name, FIGURES)
+        draw, caption = FIGURES[name]
+        report.figure(draw(results, path.parent / name, task.evaluation), caption)
+    try:
+        report.figure(film(results, path.parent / "film"), "Last scene, over the whole episode.")
+    except MissingPackageError as error:
+        report.text(f"The film is missing. {error}")
+    report.heading("Definitions")
+    for measure in task.evaluation.measures:
+        report.text(f"{measure.title}: {measure.meaning}.")
+    report.write(path)
+
+
+def _row(task: type[Task], name: str, values: dict[str, Any]) -> dict[str, object]:
+    row: dict[str, object] = {"": name}
+    for measure in task.evaluation.measures:
+        low, high = values["intervals"][measure.name]
+        row[measure.title] = f"{values[measure.name]:.2f} ({low:.2f} to {high:.2f})"
+    return row
