@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import numpy as np
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
+from solo_doi.common.lock import try_lock
 from solo_doi.common.provenance import software
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.shard import DataError, file_hash, map_shard
@@ -30,6 +30,7 @@ from solo_doi.solo12.observation import Layout
 from solo_doi.tasks import task_type
 
 from .collect_progress import CollectProgress
+from .gpu import GPU_SIMULATORS, warp_config
 from .recipes import CollectConfig, Plan, SourceConfig, make_plan
 from .shipped_checkpoints import shipped_checkpoints
 from .worker import ShardJob, exit_with_parent, make_shard, shard_entry, shard_fields
@@ -49,6 +50,7 @@ class SourceCollector:
         self.name = name
         self.folder = folder
         self._isaac = isaac
+        self._warp = warp_config(config.sim)
         self.source: SourceConfig = getattr(config, name)
         checkpoints = config.checkpoints or shipped_checkpoints(config.task)
         self.files = tuple(checkpoints / file for file in self.source.mixture)
@@ -86,6 +88,7 @@ class SourceCollector:
             standing=self.plan.standing[index],
             threads=threads,
             isaac=self._isaac,
+            warp=self._warp,
         )
 
     def missing(self, part: int, parts: int) -> list[int]:
@@ -138,6 +141,9 @@ class SourceCollector:
                 "stochastic": self.source.stochastic,
             }
             policies.append(policy)
+        origin: dict[str, Any] = {"recipe": recipe, "software": software()}
+        if self._warp is not None:
+            origin["simulator"] = self._warp.provenance
         return Manifest(
             name=self.name,
             task=self.config.task,
@@ -146,7 +152,7 @@ class SourceCollector:
             joint_names=JOINT_NAMES,
             control_dt=CONTROL_DT,
             seed=self.config.seed,
-            origin={"recipe": recipe, "software": software()},
+            origin=origin,
             policies=tuple(policies),
         )
 
@@ -217,7 +223,7 @@ def collect(
         sources = [SourceCollector(config, name, out / name, isaac) for name in SOURCES]
         work = [(source, number) for source in sources for number in source.missing(part, parts)]
         if work:
-            if config.sim == "isaacgym" and not workers:
+            if config.sim in GPU_SIMULATORS and not workers:
                 workers = 1  # several would share one GPU
             trajectories = sum(len(source.shard_ranges[number]) for source, number in work)
             _make_shards(work, CollectProgress(trajectories, config), workers, ray)
@@ -227,7 +233,10 @@ def collect(
 
 @contextmanager
 def _locked_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder against other collections. The lock ends with the process, even if killed."""
+    """Lock a folder against other collections. The lock ends with the process, even if killed.
+
+    The folder itself is locked, because a lock file would be a foreign file in the dataset.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY)
@@ -236,7 +245,7 @@ def _locked_folder(folder: Path) -> Iterator[None]:
             f"{folder}: cannot be made ({reason(error)}). Choose another --out."
         ) from error
     try:
-        if not _try_lock(descriptor):
+        if not try_lock(descriptor):
             raise DataError(
                 f"{folder}: another solo-collect is at work here. "
                 "Wait for it, or choose another --out."
@@ -244,16 +253,6 @@ def _locked_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def _make_shards(

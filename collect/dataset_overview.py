@@ -13,7 +13,7 @@ from rich.table import Table
 from solo_doi.common.files import replacing
 from solo_doi.data.dataset import Dataset
 
-PICTURE_FILE = "overview.png"
+OVERVIEW_FILE = "overview.png"
 CARD_FILE = "README.md"
 
 
@@ -192,6 +192,9 @@ def write_card(dataset: Dataset) -> Path:
     manifest = dataset.manifest
     recipe = manifest.origin["recipe"]
     origin = f"{recipe['sim']}, randomisation `{recipe['randomisation']}`"
+    if "simulator" in manifest.origin:
+        made = manifest.origin["simulator"]
+        origin += f", device {made['device']}, solver {made['solver']}"
     if manifest.seed is not None:
         origin += f", seed {manifest.seed}"
     lines = [

@@ -26,12 +26,12 @@ from .isaac_setup import ISAAC_WORKER
 
 SETUP = CONTROL_SETUPS["locomotion"]
 WEIGHT = TOTAL_MASS * GRAVITY
-# One simulation for all checks, since a process may have only one. These robots differ.
-NOMINAL, HEAVY, ON_BOX, HOLDING, SLIDING, PROMPT = range(6)
+# A process may have only one simulation, so all checks share it. These robots have own settings.
+UNCHANGED, HEAVY, ON_BOX, HOLDING, SLIDING, PROMPT = range(6)
 NUM_ROBOTS = 8
 ADDED_MASS = 0.5
 """Mass added to robot HEAVY [kg]."""
-BOX_HEIGHT = 0.1
+TEST_BOX_HEIGHT = 0.1
 """Height of the box under robot ON_BOX [m]."""
 FRICTION = 0.15
 """Friction of robots HOLDING and SLIDING."""
@@ -76,7 +76,7 @@ def run_checks(isaac: IsaacConfig) -> dict[str, Any]:
 
 def _terrain() -> Terrain:
     centre = np.full((NUM_ROBOTS, 1, 2), 5.0)
-    size = np.full((NUM_ROBOTS, 1, 3), BOX_HEIGHT)
+    size = np.full((NUM_ROBOTS, 1, 3), TEST_BOX_HEIGHT)
     size[..., :2] = 1.0
     centre[ON_BOX] = 0.0
     return Terrain(centre, size)
@@ -95,7 +95,7 @@ def _domain() -> Domain:
 def _start(height: float = 0.0) -> Motion:
     motion = standing(SETUP, NUM_ROBOTS)
     motion.base_position_w[:, 2] += height
-    motion.base_position_w[ON_BOX, 2] += BOX_HEIGHT
+    motion.base_position_w[ON_BOX, 2] += TEST_BOX_HEIGHT
     return motion
 
 
@@ -123,7 +123,7 @@ def _in_the_air(simulator: IsaacSimulator) -> list[Check]:
     cosine = np.abs(np.sum(turn * state.base_quaternion, axis=-1)).min()
     return [
         Check(
-            "falls at g [m/s]", float((after_w - before_w)[NOMINAL, 2]), -GRAVITY * duration, 0.01
+            "falls at g [m/s]", float((after_w - before_w)[UNCHANGED, 2]), -GRAVITY * duration, 0.01
         ),
         Check(
             "flies where it was thrown, x [m]",
@@ -151,10 +151,10 @@ def _motors(simulator: IsaacSimulator) -> list[Check]:
     late = simulator.config.kp * (motion.joint_position + 0.1 - state.joint_position)
     return [
         Check(
-            "without lag it moves further, times", float(moved[PROMPT] / moved[NOMINAL]), 6.0, 2.0
+            "without lag it moves further, times", float(moved[PROMPT] / moved[UNCHANGED]), 6.0, 2.0
         ),
         Check(
-            "torque follows the gains [N m]", float(np.abs(gain - late)[NOMINAL].max()), 0.0, 0.2
+            "torque follows the gains [N m]", float(np.abs(gain - late)[UNCHANGED].max()), 0.0, 0.2
         ),
     ]
 
@@ -170,10 +170,10 @@ def _on_the_ground(simulator: IsaacSimulator) -> list[Check]:
     simulator.reset(_start()[[HEAVY]], robots=[HEAVY])
     later = _hold(simulator, 0.1)
     return [
-        Check("feet carry the weight [N]", float(pressed[NOMINAL]), WEIGHT, 0.02 * WEIGHT),
+        Check("feet carry the weight [N]", float(pressed[UNCHANGED]), WEIGHT, 0.02 * WEIGHT),
         Check(
             "force sensors show the weight [N]",
-            float(sensor[NOMINAL, :, 2].sum()),
+            float(sensor[UNCHANGED, :, 2].sum()),
             WEIGHT,
             0.02 * WEIGHT,
         ),
@@ -184,7 +184,12 @@ def _on_the_ground(simulator: IsaacSimulator) -> list[Check]:
             0.02 * WEIGHT,
         ),
         Check("only feet touch the ground", float(state.body_contact.sum()), 0.0, 0.0),
-        Check("stands on its box [m]", float(height[ON_BOX] - height[NOMINAL]), BOX_HEIGHT, 2e-3),
+        Check(
+            "stands on its box [m]",
+            float(height[ON_BOX] - height[UNCHANGED]),
+            TEST_BOX_HEIGHT,
+            2e-3,
+        ),
         Check(
             "torque at rest [N m]",
             float(np.abs(state.torque - simulator.config.kp * error).max()),
@@ -193,7 +198,7 @@ def _on_the_ground(simulator: IsaacSimulator) -> list[Check]:
         ),
         Check(
             "a reset moves no other robot [m]",
-            float(later.base_position_w[NOMINAL, 2] - height[NOMINAL]),
+            float(later.base_position_w[UNCHANGED, 2] - height[UNCHANGED]),
             0.0,
             1e-3,
         ),

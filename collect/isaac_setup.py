@@ -1,4 +1,4 @@
-"""Location of this package's Isaac Gym worker, and the number of robots it simulates."""
+"""Location of this package's Isaac Gym worker."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from solo_doi.sim.isaac_config import IsaacConfig, find_isaac
 
 ISAAC_WORKER = Path(__file__).parent / "isaac_worker"
 """Folder of the worker's package."""
-ISAAC_NUM_ROBOTS = 4096
-"""Default number of robots simulated together: enough to keep a GPU busy."""
 
 
 def isaac_config(sim: str, python: Path | None = None) -> IsaacConfig | None:

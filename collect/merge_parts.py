@@ -11,7 +11,7 @@ from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.shard import DataError, file_hash
 
 from .collector import SOURCES
-from .derived_datasets import link
+from .dataset_builders import link
 from .recipes import CollectConfig
 
 

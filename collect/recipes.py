@@ -5,38 +5,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from solo_doi.common.errors import SoloError
+from solo_doi.tasks import task_type
 
-OFFLINE_MIXTURE = {
-    "model_0.pt": 1 / 2,
-    "model_50.pt": 1 / 4,
-    "model_100.pt": 1 / 8,
-    "model_500.pt": 1 / 16,
-    "model_1500.pt": 1 / 32,
-    "model_2000.pt": 1 / 32,
-}
-"""The paper's mixture: half the data from a nearly random policy, 1/32 from the best."""
+DEFAULT_TASK = "locomotion"
+DEFAULTS = task_type(DEFAULT_TASK).collection
+OFFLINE_MIXTURE = dict(DEFAULTS.offline)
+"""Shares of checkpoints in the offline data of the default task."""
+NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
 
 
-def check_command(command: tuple[float, float, float]) -> None:
-    """Refuse a velocity command with infinite or undefined numbers."""
-    if not all(map(math.isfinite, command)):
+def check_command(command: tuple[float, ...], size: int = len(DEFAULTS.command)) -> None:
+    """Refuse a command with infinite or undefined numbers, or with too many or too few."""
+    if len(command) != size or not all(map(math.isfinite, command)):
         shown = " ".join(f"{number:g}" for number in command)
-        raise SoloError(f"--command {shown}: expected three finite numbers.")
+        raise SoloError(f"--command {shown}: expected {NUMBERS.get(size, size)} finite numbers.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceConfig:
     """Trajectories of some checkpoints."""
 
-    trajectories: int = 4000
+    trajectories: int = DEFAULTS.trajectories
     """Number of trajectories at scale 1."""
-    steps: int = 250
-    """Control steps per trajectory: 5 s."""
+    steps: int = DEFAULTS.steps
+    """Control steps per trajectory: 250 are 5 s."""
     stochastic: bool = True
     """Sample actions from the policy; otherwise use its mean."""
     mixture: dict[str, float] = field(default_factory=lambda: dict(OFFLINE_MIXTURE))
@@ -60,9 +57,9 @@ class SourceConfig:
 class CollectConfig:
     """The expert, offline and coverage datasets of one task."""
 
-    task: Literal["locomotion"] = "locomotion"
-    """Task of the robots."""
-    sim: Literal["mujoco", "pybullet", "isaacgym"] = "mujoco"
+    task: str = DEFAULT_TASK
+    """Task of the robots: a name in `solo_doi.tasks.TASKS`, such as locomotion or navigation."""
+    sim: Literal["mujoco", "pybullet", "isaacgym", "warp"] = "mujoco"
     """Simulator to collect in."""
     randomisation: Literal["none", "paper", "robust"] = "robust"
     """Preset of domain randomisation; each trajectory gets its own draw."""
@@ -70,20 +67,24 @@ class CollectConfig:
     """Seed of all random draws."""
     scale: float = 1.0
     """Size relative to the paper's datasets; 0.01 gives a small copy with the same proportions."""
-    command: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    """Velocity command: forward, sideways [m/s], yaw rate [rad/s]."""
+    command: tuple[float, ...] = DEFAULTS.command
+    """Command of all trajectories. Locomotion: velocity forward, sideways [m/s], yaw rate [rad/s].
+    Navigation: target x, y, z [m], yaw [rad]."""
+    scene: dict[str, float] = field(default_factory=dict)
+    """Settings of the task that all trajectories have, by name. Navigation: box_height [m]."""
     standing_every: int = 4
     """One in this many trajectories of each skill starts in the controller's standing pose."""
     expert: SourceConfig = field(
-        default_factory=lambda: SourceConfig(stochastic=False, mixture={"expert.pt": 1.0})
+        default_factory=lambda: SourceConfig(stochastic=False, mixture=dict(DEFAULTS.expert))
     )
     """Trajectories of the expert."""
     offline: SourceConfig = field(default_factory=SourceConfig)
     """Trajectories of the mixed checkpoints."""
-    coverage_expert: int = 25
+    coverage_expert: int = DEFAULTS.coverage_expert
     """Unlabelled expert trajectories in the coverage set (D_O)."""
     demonstrations: int = 50
-    """Other expert trajectories for the expert's states (D_E), without actions."""
+    """Number of expert trajectories whose states, without actions, are the demonstrations (D_E).
+    They are not in the coverage set."""
     shard_trajectories: int = 500
     """Trajectories per file; memory grows with it. Default in Isaac Gym: 4096."""
     checkpoints: Path | None = None
@@ -96,7 +97,9 @@ class CollectConfig:
                 "Expected a scale above 0 and a seed from 0 on, "
                 f"found {self.scale} and {self.seed}."
             )
-        check_command(self.command)
+        declared = task_type(self.task)
+        check_command(self.command, declared.command_size)
+        declared.fixed_config(self.randomisation, self.expert.steps, self.scene)
         for name in ("standing_every", "shard_trajectories", "demonstrations"):
             if getattr(self, name) < 1:
                 raise SoloError(f"{name} must be at least 1, found {getattr(self, name)}.")
@@ -106,6 +109,25 @@ class CollectConfig:
     def scaled(self, count: int) -> int:
         """Return a number of trajectories at this scale: at least one if `count` is not 0."""
         return max(min(count, 1), round(count * self.scale))
+
+
+def task_recipe(task: str, recipe: str = "paper") -> dict[str, Any]:
+    """Return the settings of a recipe that a task declares, by name."""
+    declared = task_type(task).collection
+    mixture = declared.offline
+    if recipe == "late":
+        mixture = declared.late
+    if not mixture:
+        raise SoloError(f"Task {task} has no recipe {recipe}: expected --recipe paper.")
+    common: dict[str, Any] = {"trajectories": declared.trajectories, "steps": declared.steps}
+    return {
+        "task": task,
+        "command": declared.command,
+        "scene": dict(declared.scene),
+        "coverage_expert": declared.coverage_expert,
+        "expert": SourceConfig(**common, stochastic=False, mixture=dict(declared.expert)),
+        "offline": SourceConfig(**common, mixture=dict(mixture)),
+    }
 
 
 @dataclass(frozen=True)
@@ -137,6 +159,6 @@ def make_plan(
         rounds.append(number)
         skills.append(skill)
     skill = np.concatenate(skills)
-    # Not the trajectory's number alone: with eight skills, always the same two would stand.
+    # With the trajectory's number alone, the same two of eight skills would always start standing.
     standing = (np.concatenate(rounds) + skill) % standing_every == 0
     return Plan(np.repeat(np.arange(len(counts)), counts), skill, standing)

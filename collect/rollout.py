@@ -9,11 +9,11 @@ import numpy as np
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.tasks.task import Task
 
-Act = Callable[[int, np.ndarray], np.ndarray]
+StepPolicy = Callable[[int, np.ndarray], np.ndarray]
 """Maps control step and observations (N, 48) to raw actions (N, 12)."""
 
 
-def roll_out(task: Task, act: Act, steps: int) -> dict[str, np.ndarray]:
+def roll_out(task: Task, act: StepPolicy, steps: int) -> dict[str, np.ndarray]:
     """Simulate the given episodes of `task` side by side; arrays have leading dimensions (N, T)."""
     arrays = _empty(task, steps)
     observation = task.observe()

@@ -10,16 +10,17 @@ import numpy as np
 from solo_doi.common import settings
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.shard import DataError
-from solo_doi.sim import SimConfig, make_simulator
+from solo_doi.sim import WarpConfig
 from solo_doi.sim.domain import NOMINAL, Domain
 from solo_doi.tasks import task_type
 from solo_doi.tasks.episode import draw_episodes
 from solo_doi.tasks.randomisation import randomisation
 
+from .gpu import warp_config
 from .isaac_setup import isaac_config
 from .recipes import CollectConfig
 from .rollout import roll_out
-from .worker import start_episodes
+from .worker import recipe_simulator, start_episodes
 
 COMPARED = (
     "observations",
@@ -34,7 +35,7 @@ COMPARED = (
 def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> dict[str, float]:
     """Simulate a trajectory's stored actions from its seed; return the largest difference by field.
 
-    With the dataset's own software all are zero, except in Isaac Gym, which is not deterministic.
+    With the dataset's own software all are zero, except on a GPU, where results need not repeat.
     """
     dataset = Dataset(folder)
     _check(dataset, trajectory)
@@ -45,14 +46,15 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     first, second, third = (int(number) for number in dataset.column("episodes/seed")[trajectory])
     standing = dataset.column("episodes/standing")[[trajectory]]
     isaac = isaac_config(config.sim, isaac_python)
-    with make_simulator(config.sim, SimConfig(num_robots=1, threads=1, isaac=isaac)) as simulator:
+    warp = _recorded_solver(warp_config(config.sim), dataset)
+    with recipe_simulator(config, 1, 1, isaac, warp) as simulator:
         preset = randomisation(config.randomisation)
         drawn = draw_episodes(
             task_type(config.task), [(first, second, third)], standing, length, preset
         )
         # The stored domain: engines differ in the fields that they can vary.
         draws = dataclasses.replace(drawn, domain=_stored_domain(dataset, trajectory))
-        task = start_episodes(config, simulator, draws)
+        task = start_episodes(config, simulator, draws, length)
         again = roll_out(task, lambda step, _: stored["actions"][step][None], length)
     return {name: float(np.abs(again[name][0] - stored[name]).max()) for name in COMPARED}
 
@@ -67,6 +69,14 @@ def _check(dataset: Dataset, trajectory: int) -> None:
     count = dataset.manifest.num_trajectories
     if not 0 <= trajectory < count:
         raise DataError(f"{dataset.folder}: has trajectories 0 to {count - 1}, not {trajectory}.")
+
+
+def _recorded_solver(warp: WarpConfig | None, dataset: Dataset) -> WarpConfig | None:
+    """Return settings of MuJoCo Warp with the solver that the dataset was made with."""
+    recorded = dataset.manifest.origin.get("simulator")
+    if warp is None or recorded is None:
+        return warp
+    return dataclasses.replace(warp, solver=recorded["solver"])
 
 
 def _stored_domain(dataset: Dataset, trajectory: int) -> Domain:

@@ -12,10 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from solo_doi.data.manifest import ShardEntry
-from solo_doi.data.schema import INFO_FIELDS, Field, episode_fields, transition_fields
+from solo_doi.data.schema import (
+    Field,
+    Meanings,
+    episode_fields,
+    info_fields,
+    transition_fields,
+)
 from solo_doi.data.shard import checksums, file_hash, write_shard
 from solo_doi.policies.masked_policy import MaskedPolicy
-from solo_doi.sim import IsaacConfig, SimConfig, Simulator, make_simulator
+from solo_doi.sim import IsaacConfig, SimConfig, Simulator, WarpConfig
 from solo_doi.sim.domain import NOMINAL, Domain
 from solo_doi.tasks import make_task, task_type
 from solo_doi.tasks.episode import Draws, Seed, draw_episodes
@@ -24,7 +30,7 @@ from solo_doi.tasks.randomness import GivenEpisodes
 from solo_doi.tasks.task import Task
 
 from .recipes import CollectConfig, SourceConfig
-from .rollout import Act, roll_out
+from .rollout import StepPolicy, roll_out
 
 MAX_ROBOTS_TOGETHER = {"pybullet": 50}
 """Robots simulated at a time, if not a whole shard's: a PyBullet client takes 38 MB."""
@@ -44,12 +50,32 @@ class ShardJob:
     standing: np.ndarray  # True for those that start in the standing pose
     threads: int
     isaac: IsaacConfig | None = None
+    warp: WarpConfig | None = None
 
 
 def shard_fields(task: str) -> tuple[Field, ...]:
     """Return the fields of a collected shard, in the order in which they are written."""
     size = task_type(task).layout.size
-    return (*transition_fields(size), *INFO_FIELDS, *episode_fields(NOMINAL))
+    meanings = task_meanings(task)
+    return (
+        *transition_fields(size, meanings=meanings),
+        *info_fields(meanings),
+        *episode_fields(NOMINAL, meanings),
+    )
+
+
+def task_meanings(task: str) -> Meanings:
+    """Return the parts of a dataset's schema that the task declares."""
+    declared = task_type(task)
+    collection = declared.collection
+    return Meanings(
+        reward=collection.reward,
+        groups=collection.groups,
+        num_groups=len(declared.reward_groups),
+        fallen=collection.fallen,
+        command=collection.commanded,
+        command_size=declared.command_size,
+    )
 
 
 def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
@@ -131,9 +157,7 @@ def _simulate(
 ) -> tuple[dict[str, np.ndarray], Domain]:
     """Simulate some of a shard's trajectories; return arrays (rows, steps, ...) and domains."""
     config = job.config
-    with make_simulator(
-        config.sim, SimConfig(num_robots=len(rows), threads=job.threads, isaac=job.isaac)
-    ) as simulator:
+    with recipe_simulator(config, len(rows), job.threads, job.isaac, job.warp) as simulator:
         draws = draw_episodes(
             task_type(config.task),
             [seeds[row] for row in rows],
@@ -142,19 +166,33 @@ def _simulate(
             randomisation(config.randomisation),
             simulator.unsupported_domain,
         )
-        task = start_episodes(config, simulator, draws)
+        task = start_episodes(config, simulator, draws, job.source.steps)
         arrays = roll_out(task, _actor(job, rows, draws.action), job.source.steps)
         return arrays, draws.domain
 
 
-def start_episodes(config: CollectConfig, simulator: Simulator, draws: Draws) -> Task:
-    """Start drawn episodes of a recipe's task with its command."""
-    layout = task_type(config.task).layout
-    episodes = GivenEpisodes(draws, np.array(config.command), layout)
-    return make_task(config.task, simulator, episodes)
+def recipe_simulator(
+    config: CollectConfig,
+    robots: int,
+    threads: int,
+    isaac: IsaacConfig | None,
+    warp: WarpConfig | None,
+) -> Simulator:
+    """Return a simulator with the gains and the ground of a recipe's task."""
+    setup = SimConfig(num_robots=robots, threads=threads, isaac=isaac, warp=warp)
+    return task_type(config.task).make_simulator(config.sim, setup)
 
 
-def _actor(job: ShardJob, trajectories: np.ndarray, noise: np.ndarray) -> Act:
+def start_episodes(config: CollectConfig, simulator: Simulator, draws: Draws, steps: int) -> Task:
+    """Start drawn episodes of `steps` control steps of a recipe's task with its command."""
+    declared = task_type(config.task)
+    options = declared.fixed_config(config.randomisation, steps, config.scene)
+    terrain = declared.fixed_terrain(options, simulator.num_robots)
+    episodes = GivenEpisodes(draws, np.array(config.command), declared.layout, terrain)
+    return make_task(config.task, simulator, episodes, options)
+
+
+def _actor(job: ShardJob, trajectories: np.ndarray, noise: np.ndarray) -> StepPolicy:
     """Return a function that infers the actions of these trajectories, checkpoint by checkpoint."""
     checkpoint = job.checkpoint[trajectories]
     skill = job.skill[trajectories]

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from collect.recipes import CollectConfig
+from collect.recipes import DEFAULT_TASK, CollectConfig, task_recipe
 from solo_doi.common.command_line import Command, Lookup, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.settings import part_of
+from solo_doi.common.steps import show_next
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-DERIVED = ("coverage", "demonstrations")
+TRAINING_DATASETS = ("coverage", "demonstrations")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +30,19 @@ class CollectCommand(CollectConfig):
     Examples:
       solo-collect --task locomotion                  the paper's datasets
       solo-collect --task locomotion --scale 0.01     a small copy
+      solo-collect --recipe late --scale 0.25         a quarter, more of late checkpoints
+      solo-collect --task navigation                  datasets of obstacle navigation
       solo-collect --shard 3/8 --out part3            one of eight parts, for `solo-collect merge`
     """
 
     out: Path | None = None
     """Directory of the datasets; datasets/TASK by default."""
+    recipe: Literal["paper", "late"] = "paper"
+    """Mixture of the checkpoints. paper: half of the trajectories are from a nearly random policy.
+    late: six times as many trajectories of the last two checkpoints, for small data."""
     workers: int = 0
-    """Processes; 0: one per core, one for Isaac Gym. Except in Isaac Gym, bytes do not change."""
+    """Number of processes; 0: one per core, a single one for Isaac Gym. Datasets do not depend on
+    it, except in Isaac Gym."""
     shard: str = "0/1"
     """Part to make on this machine, such as 3/8 (parts 0 to 7). Combine parts with `merge`."""
     ray: bool = False
@@ -46,7 +53,7 @@ class CollectCommand(CollectConfig):
 
 @dataclass(frozen=True)
 class DatasetCommand:
-    """One dataset."""
+    """Argument of all commands that read one dataset."""
 
     dataset: Annotated[Path, tyro.conf.Positional]
     """Directory of the dataset."""
@@ -117,13 +124,15 @@ def main() -> None:
 
 
 def run(command: CollectCommand) -> None:
-    """Collect, derive, and show what was made."""
+    """Collect the sources; once they are complete, derive the other datasets and print tables."""
     from collect.collector import collect
     from collect.isaac_setup import isaac_config
+    from collect.size_check import check_size
 
     isaac = isaac_config(command.sim, command.isaac_python)
     config = part_of(command, CollectConfig)
     out = command.out or Path("datasets") / command.task
+    check_size(config, out)
     part, parts = _part(command.shard)
     print(f"datasets: {out}")
     if collect(config, out, command.workers, part, parts, command.ray, isaac):
@@ -133,23 +142,26 @@ def run(command: CollectCommand) -> None:
 
 
 def finish(config: CollectConfig, out: Path) -> None:
-    """Derive what training reads from complete sources, and show all four datasets."""
+    """Derive the datasets for training from the complete sources; print tables of all four."""
     from collect import dataset_overview
-    from collect.derived_datasets import make_coverage, make_demonstrations
+    from collect.dataset_builders import make_coverage, make_demonstrations
     from solo_doi.data.dataset import Dataset
 
     make_coverage(config, out)
     make_demonstrations(config, out)
     console = _console()
-    for name in ("expert", "offline", *DERIVED):
+    for name in ("expert", "offline", *TRAINING_DATASETS):
         console.print(dataset_overview.table(Dataset(out / name)))
-    picture = out / dataset_overview.PICTURE_FILE
+    picture = out / dataset_overview.OVERVIEW_FILE
     dataset_overview.picture(Dataset(out / "coverage"), picture)
     print(f"picture: {picture}")
+    coverage, demonstrations = (out / name for name in TRAINING_DATASETS)
+    task = "" if config.task == DEFAULT_TASK else f" --task {config.task}"
+    show_next(f"solo-train{task} --data {coverage} --expert {demonstrations}")
 
 
 def merge(command: MergeCommand) -> None:
-    """Link the parts' shards into one place and finish there."""
+    """Link the shards of all parts into one directory, then derive the datasets for training."""
     from collect.merge_parts import merge_parts
 
     config = merge_parts(command.out, command.parts)
@@ -176,7 +188,7 @@ def show_dataset(command: InspectCommand) -> None:
     console.print(dataset_overview.table(dataset))
     console.print(dataset_overview.ranges(dataset))
     if dataset.has("infos/base_position"):
-        picture = command.dataset / dataset_overview.PICTURE_FILE
+        picture = command.dataset / dataset_overview.OVERVIEW_FILE
         dataset_overview.picture(dataset, picture)
         print(f"picture: {picture}")
 
@@ -210,12 +222,16 @@ def write_dataset_card(command: CardCommand) -> None:
 
 
 def _defaults(asked: Lookup) -> CollectCommand:
-    """Put many trajectories into each file for Isaac Gym, because every file starts it again."""
-    from collect.isaac_setup import ISAAC_NUM_ROBOTS
+    """Choose the recipe that the task declares.
 
-    if asked("sim", "mujoco") == "isaacgym":
-        return CollectCommand(shard_trajectories=ISAAC_NUM_ROBOTS)
-    return CollectCommand()
+    On a GPU, put many trajectories into each file: the simulator is started once per file.
+    """
+    from collect.gpu import GPU_NUM_ROBOTS, GPU_SIMULATORS
+
+    recipe = task_recipe(asked("task", DEFAULT_TASK), asked("recipe", "paper"))
+    if asked("sim", "mujoco") in GPU_SIMULATORS:
+        return CollectCommand(**recipe, shard_trajectories=GPU_NUM_ROBOTS)
+    return CollectCommand(**recipe)
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -65,10 +65,15 @@ def nearest_skill(successor: Tensor, skill: Tensor) -> tuple[Tensor, Tensor]:
     return nearest[:, 0], smallest
 
 
+def from_midpoint(features: Tensor, successor: Tensor, difference: Tensor) -> Tensor:
+    """phi - (psi_z + psi_z*) / 2: features seen from the middle between two skills."""
+    return features - successor + difference / 2
+
+
 def diversity_reward(
     features: Tensor, difference: Tensor, strength: Tensor | float = 1.0
 ) -> Tensor:
-    """C <phi, psi_z - psi_z*> / F: reward features away from the nearest other skill's."""
+    """C <phi, psi_z - psi_z*> / F: reward features that lead away from the nearest other skill."""
     return strength * (features * difference).mean(-1)
 
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.tasks.features import FeatureSet
 from solo_doi.tasks.task import Task
 
-from .networks import Normaliser, Policy
+from .networks import GaussianPolicy, Normaliser
 
 
 @dataclass
@@ -25,13 +26,16 @@ class Rollout:
     log_prob: Tensor
     mean: Tensor
     reward: Tensor
+    score: Tensor  # tracking of the command, in (0, 1]
     features: Tensor
+    age: Tensor  # control steps since the episode began, before the step
+    free: Tensor  # True where the episode allows skills to differ
     fallen: Tensor  # 1 where the episode ended by a fall
     ended: Tensor  # 1 where the episode ended for any reason
 
     @classmethod
-    def empty(cls, steps: int, robots: int, task: type[Task]) -> Rollout:
-        """Allocate once."""
+    def empty(cls, steps: int, robots: int, task: type[Task], features: FeatureSet) -> Rollout:
+        """Allocate the tensors, which every iteration overwrites."""
         lead = (steps, robots)
         observations = task.layout.size
         return cls(
@@ -42,7 +46,10 @@ class Rollout:
             log_prob=torch.empty(lead),
             mean=torch.empty(*lead, NUM_JOINTS),
             reward=torch.empty(*lead, len(task.reward_groups)),
-            features=torch.empty(*lead, len(task.feature_names)),
+            score=torch.empty(lead),
+            features=torch.empty(*lead, len(features.names)),
+            age=torch.zeros(lead, dtype=torch.int64),
+            free=torch.ones(lead, dtype=torch.bool),
             fallen=torch.empty(lead),
             ended=torch.empty(lead),
         )
@@ -53,7 +60,8 @@ def collect_rollout(
     rollout: Rollout,
     observation: np.ndarray,
     task: Task,
-    policy: Policy,
+    features: FeatureSet,
+    policy: GaussianPolicy,
     normaliser: Normaliser,
     skill: Tensor,
     generator: torch.Generator,
@@ -68,10 +76,13 @@ def collect_rollout(
         rollout.mean[t] = mean
         rollout.action[t] = action
         rollout.log_prob[t] = policy.log_prob(mean, action)
+        rollout.age[t] = torch.from_numpy(task.age)
+        rollout.free[t] = torch.from_numpy(task.free())
         step = task.step(action.numpy().astype(np.float64))
         rollout.final[t] = normaliser(torch.from_numpy(step.final_observation))
         rollout.reward[t] = torch.from_numpy(step.reward)
-        rollout.features[t] = torch.from_numpy(step.features)
+        rollout.score[t] = torch.from_numpy(step.score)
+        rollout.features[t] = torch.from_numpy(features.compute(step.state))
         rollout.fallen[t] = torch.from_numpy(step.fallen)
         rollout.ended[t] = torch.from_numpy(step.fallen | step.timed_out)
         observation = step.observation

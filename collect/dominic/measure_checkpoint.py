@@ -22,7 +22,7 @@ from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.solo12.constants import CONTROL_DT
 from solo_doi.tasks.locomotion import LocomotionTask
 
-TABLE_WIDTH = 100
+CHECKPOINT_TABLE_WIDTH = 100
 """Smallest width of the table [characters]."""
 TASK_GROUP = LocomotionTask.reward_groups.index("task")
 
@@ -96,7 +96,7 @@ def evaluate(command: EvaluateCommand) -> list[CheckpointWalk]:
             print(json.dumps(asdict(walk)))
     else:
         console = Console()
-        Console(width=max(console.width, TABLE_WIDTH)).print(_table(walks, command))
+        Console(width=max(console.width, CHECKPOINT_TABLE_WIDTH)).print(_table(walks, command))
     return walks
 
 

@@ -8,12 +8,19 @@ from torch import Tensor, nn
 from . import equations
 from .pretrain_config import DiversityConfig
 
+AVERAGE_DECAY = 0.998
+"""Decay per iteration of the averaged weights. The average spans about 500 iterations, longer than
+one oscillation of the multipliers."""
+SETTLED_STEP = 0.1
+"""Factor on the multipliers' learning rate while skills settle."""
 
-class Multipliers(nn.Module):
+
+class TaskMultipliers(nn.Module):
     """One raw multiplier mu per skill, with weight sigma(mu); the target skill 0 has weight 1."""
 
     value: Tensor  # (skills,) running task values
     seen: Tensor  # number of updates of `value`
+    average: Tensor  # (skills,) running average of the weights, if skills settle
 
     def __init__(self, num_skills: int, config: DiversityConfig) -> None:
         """Start at mu = 0, weight one half."""
@@ -22,6 +29,8 @@ class Multipliers(nn.Module):
         self.raw = nn.Parameter(torch.zeros(num_skills))
         self.register_buffer("value", torch.zeros(num_skills))
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
+        if config.settle:
+            self.register_buffer("average", torch.full((num_skills,), 0.5))
         self.optimiser = torch.optim.Adam([self.raw], lr=config.multiplier_lr)
 
     @torch.no_grad()
@@ -45,6 +54,17 @@ class Multipliers(nn.Module):
         self.optimiser.step()
         with torch.no_grad():
             self.raw.clamp_(-self.config.multiplier_bound, self.config.multiplier_bound)
+            if self.config.settle:
+                self.average.lerp_(torch.sigmoid(self.raw), 1 - AVERAGE_DECAY)
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Continue from the averaged weights, with smaller steps.
+
+        Multipliers of a constraint oscillate about their solution; their average is near it.
+        """
+        self.raw.copy_(torch.logit(self.average))
+        self.optimiser = torch.optim.Adam([self.raw], lr=SETTLED_STEP * self.config.multiplier_lr)
 
     @torch.no_grad()
     def weights(self) -> Tensor:

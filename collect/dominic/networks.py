@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-NORMALISER_FLOOR = 0.01
-"""Added to the standard deviation [DOMiNiC], so that constant inputs stay finite."""
+from solo_doi.policies.masked_policy import NORMALISER_FLOOR
 
 
 class SkillMLP(nn.Module):
@@ -60,7 +59,7 @@ class SkillMLP(nn.Module):
         return self.head(x)
 
 
-class Policy(nn.Module):
+class GaussianPolicy(nn.Module):
     """Diagonal Gaussian over raw actions; the standard deviation does not depend on the state."""
 
     def __init__(self, network: SkillMLP, actions: int, std: float = 1.0) -> None:

@@ -10,6 +10,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from solo_doi.common.metrics_log import MetricsLog
 from solo_doi.common.progress import ProgressDisplay
 
+SHOWN_KINDS = ("reward", "wall")
+"""Kinds of metrics beside the progress bar."""
+
 
 class RunLog(ProgressDisplay):
     """Writer of each iteration's metrics; use as a context manager."""
@@ -34,11 +37,11 @@ class RunLog(ProgressDisplay):
         self._bars.update(self._bar, completed=number, status=self._status(metrics))
 
     def _status(self, metrics: dict[str, float]) -> str:
-        parts = [
-            f"{metrics['steps_per_second']:,.0f} steps/s",
-            f"regular {metrics['reward/regular']:.2f}",
-            f"task {metrics['reward/task']:.2f}",
-        ]
+        parts = [f"{metrics['steps_per_second']:,.0f} steps/s"]
+        for name, value in metrics.items():
+            kind, _, group = name.partition("/")
+            if kind in SHOWN_KINDS and group != "intrinsic":
+                parts.append(f"{group} {value:.2f}")
         if self._num_skills > 1:
             slack = min(metrics[f"skills/slack_{skill}"] for skill in range(1, self._num_skills))
             parts += [f"slack {slack:+.2f}", f"distance {metrics['skills/distance']:.2f}"]

@@ -12,18 +12,15 @@ import torch
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_torch
-from solo_doi.policies.dominic_checkpoint import write_policy
+from solo_doi.policies.dominic_checkpoint import read_policy, write_policy
 from solo_doi.policies.masked_policy import MaskedPolicy
-from solo_doi.sim import IsaacConfig, SimConfig, make_simulator
-from solo_doi.sim.terrain import make_terrain
+from solo_doi.sim import IsaacConfig, SimConfig
 from solo_doi.tasks import make_task, task_type
 
 from .experience import Rollout, collect_rollout
 from .learner import Learner
-from .pretrain_config import PretrainConfig
-
-STATE_FILE = "state.pt"
-"""File of a run from which it continues."""
+from .pretrain_config import PretrainConfig, chosen_features
+from .pretrain_files import MODEL_SUFFIX, PretrainFiles
 
 
 class IterationLog(Protocol):
@@ -47,17 +44,15 @@ class Trainer:
         self._generator = torch.Generator().manual_seed(config.seed)
         self._rng = np.random.default_rng(config.seed)
         task = task_type(config.task)
-        simulator = make_simulator(
-            config.sim,
-            SimConfig(num_robots=config.num_robots, isaac=isaac),
-            make_terrain(task.terrain, config.num_robots, self._rng),
-        )
+        setup = SimConfig(num_robots=config.num_robots, isaac=isaac)
+        simulator = task.make_simulator(config.sim, setup)
         self.task = make_task(config.task, simulator, self._rng, config.episode)
         self.learner = Learner(config, self._generator)
         # Robots keep their skills, so every batch has equal numbers of each.
         self._skill = torch.arange(config.num_robots) % config.num_skills
         self._observation = self.task.observe()
-        self._rollout = Rollout.empty(config.steps, config.num_robots, task)
+        self._features = chosen_features(config)
+        self._rollout = Rollout.empty(config.steps, config.num_robots, task, self._features)
         self.iteration = 0
 
     @property
@@ -66,14 +61,17 @@ class Trainer:
         return self.config.steps * self.config.num_robots
 
     def start_from(self, run: Path) -> None:
-        """Start from the weights of another run, to train them further on other episodes."""
+        """Start from the weights of another run, or from the policy of a checkpoint file."""
+        if run.suffix == MODEL_SUFFIX:
+            self.learner.start_from_policy(read_policy(run), run)
+            return
         try:
             self.learner.start_from(_read_state(run)["learner"])
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
             raise SoloError(
-                f"{run / STATE_FILE}: its weights do not fit this configuration ({reason}). "
-                "Start from a run with as many skills and the same hidden sizes."
+                f"{PretrainFiles(run).state}: its weights do not fit this configuration "
+                f"({reason}). Start from a run with as many skills and the same hidden sizes."
             ) from error
 
     def train(self, log: IterationLog) -> None:
@@ -86,6 +84,7 @@ class Trainer:
                 self._rollout,
                 self._observation,
                 self.task,
+                self._features,
                 self.learner.policy,
                 self.learner.normaliser,
                 self._skill,
@@ -93,7 +92,7 @@ class Trainer:
             )
             done = self.iteration * self.steps_per_iteration
             metrics = self.learner.learn(self._rollout, self._skill, self.iteration, done)
-            metrics |= self._skill_metrics()
+            metrics |= self._skill_metrics() | self.task.progress()
             metrics["steps_per_second"] = self.steps_per_iteration / (time.perf_counter() - started)
             if self.iteration in config.checkpoints:
                 self.write_checkpoint(self.iteration, self.iteration + 1)
@@ -119,7 +118,7 @@ class Trainer:
 
     def write_checkpoint(self, iteration: int, updates: int) -> None:
         """Write the policy after `updates` updates; the official file name counts from 0."""
-        path = self.run / "checkpoints" / f"model_{iteration}.pt"
+        path = PretrainFiles(self.run).checkpoint(iteration)
         steps = updates * self.steps_per_iteration
         write_policy(path, self.policy(), iteration=iteration, tot_timesteps=steps)
 
@@ -138,7 +137,7 @@ class Trainer:
             saved = self.task.save()
             state["task"] = {name: torch.from_numpy(value) for name, value in saved.items()}
             state["observation"] = torch.from_numpy(self._observation)
-        write_torch(self.run / STATE_FILE, state)
+        write_torch(PretrainFiles(self.run).state, state)
 
     def resume(self) -> None:
         """Continue from the last `save` in this directory; robots not saved start new episodes."""
@@ -178,7 +177,7 @@ class Trainer:
 
 
 def _read_state(run: Path) -> dict[str, Any]:
-    path = run / STATE_FILE
+    path = PretrainFiles(run).state
     if not path.is_file():
         raise SoloError(
             f"{path}: no such file. Expected the directory of a run of solo-pretrain "
@@ -192,7 +191,7 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
 
 
 def _packed(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return PCG64's 128-bit integers as text: torch's safe reader knows only 64 bits."""
+    """Return PCG64's 128-bit integers as text: torch's safe reader supports only 64 bits."""
     return {**state, "state": {name: str(value) for name, value in state["state"].items()}}
 
 

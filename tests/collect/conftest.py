@@ -1,4 +1,4 @@
-"""Collections that many tests look at."""
+"""Collections that many tests read."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ import pytest
 
 from collect.cli.pretrain import main
 from collect.recipes import CollectConfig
+from solo_doi.common import provenance
 from tests.command import Command
 
-from .recipes import collect_here, tiny, write_checkpoints
+from .recipes import UNKNOWN_COMMIT, collect_here, tiny, write_checkpoints
 
 
 @pytest.fixture(scope="package", autouse=True)
 def outside_git() -> Iterator[None]:
-    """Record no commit.
+    """Record no commit, here and in child processes.
 
-    One that is made while the tests run would change the manifests they compare.
+    A commit that is made while the tests run would change the manifests that they compare.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GIT_DIR", os.devnull)
+        patch.setattr(provenance, "commit", lambda: UNKNOWN_COMMIT)
         yield
 
 
@@ -47,7 +49,7 @@ def collection(config: CollectConfig, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def copy(collection: Path, tmp_path: Path) -> Path:
-    """A copy of the collection for tests that change files; copied, so no files are linked."""
+    """A copy of the collection for tests that change files; its files are not hard links."""
     shutil.copytree(collection, tmp_path / "copy")
     return tmp_path / "copy"
 

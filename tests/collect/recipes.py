@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from collect.collector import SOURCES, SourceCollector
-from collect.derived_datasets import make_coverage, make_demonstrations
+from collect.dataset_builders import make_coverage, make_demonstrations
 from collect.recipes import OFFLINE_MIXTURE, CollectConfig, SourceConfig
 from collect.worker import make_shard
 from solo_doi.policies.dominic_checkpoint import write_policy
@@ -19,11 +19,13 @@ from solo_doi.solo12.observation import LAYOUTS
 HIDDEN = (8, 8)
 NUM_SKILLS = 3
 EXPERT = "expert.pt"
+UNKNOWN_COMMIT = "unknown"
+"""Commit in all manifests, as outside of git."""
 DATASETS = ("expert", "offline", "coverage", "demonstrations")
 
 
 def made_up_policy(seed: int, num_skills: int, hidden: tuple[int, int] = HIDDEN) -> MaskedPolicy:
-    """A policy that moves the joints a little: robots neither walk nor fly apart."""
+    """Return a policy that moves the joints a little; robots neither walk nor jump."""
     rng, size, actions = np.random.default_rng(seed), LAYOUTS["locomotion"].size, 12
     first, second = hidden
 
@@ -54,7 +56,7 @@ def write_checkpoints(
 
 
 def write_overflowing_checkpoints(folder: Path) -> Path:
-    """The same, with an overflowing expert: the first step of its simulation fails."""
+    """Write the same with an expert that overflows in its first simulated step."""
     write_checkpoints(folder)
     policy = made_up_policy(0, 1)
     huge = tuple(np.full_like(weight, 3e38) for weight in policy.weights)
@@ -65,7 +67,7 @@ def write_overflowing_checkpoints(folder: Path) -> Path:
 def tiny(
     checkpoints: Path, *, expert: int = 12, offline: int = 32, steps: int = 6, **changes: object
 ) -> CollectConfig:
-    """A recipe of a few trajectories of a few steps, in shards of four."""
+    """Return a recipe of a few trajectories of a few steps, in shards of four."""
     config = CollectConfig(
         checkpoints=checkpoints,
         expert=SourceConfig(
@@ -80,7 +82,7 @@ def tiny(
 
 
 def collect_here(config: CollectConfig, out: Path) -> Path:
-    """Make all four datasets in this process: the same code as `solo-collect`, without workers."""
+    """Make all four datasets in this process, with the code of `solo-collect`, without workers."""
     for name in SOURCES:
         source = SourceCollector(config, name, out / name)
         for number in source.missing(0, 1):
@@ -92,10 +94,7 @@ def collect_here(config: CollectConfig, out: Path) -> Path:
 
 
 def fingerprint(out: Path) -> dict[str, str]:
-    """Hash of every file below a folder, by its path.
-
-    Hidden ones too, which should not be there.
-    """
+    """Return the hash of every file below a folder, by path, including hidden files."""
     return {
         str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(out.rglob("*"))

@@ -25,14 +25,14 @@ STEPS = 6
 
 
 def text(table: Table) -> str:
-    """Output for the user, with one wide line per row."""
+    """Return the printed output, with one wide line per row."""
     console = Console(file=io.StringIO(), width=200)
     console.print(table)
     return console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
 
 
 def test_groups_are_summaries_by_checkpoint(collection: Path) -> None:
-    """Worked out here trajectory by trajectory, across shards."""
+    """The reference is computed trajectory by trajectory, across shards."""
     dataset = Dataset(collection / "coverage")
     found = inspect.summarise_checkpoints(dataset)
     assert [group.name for group in found][0::6] == ["model_0.pt", "expert.pt"]
@@ -50,7 +50,7 @@ def test_groups_are_summaries_by_checkpoint(collection: Path) -> None:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_the_table_names_sizes_and_checkpoints(collection: Path, name: str) -> None:
-    """For states without labels, it says that there are no checkpoints."""
+    """A dataset of states without labels is marked as having no checkpoints."""
     dataset = Dataset(collection / name)
     shown = " ".join(text(inspect.table(dataset)).split())
     assert (
@@ -63,7 +63,7 @@ def test_the_table_names_sizes_and_checkpoints(collection: Path, name: str) -> N
 
 
 def test_ranges_are_those_of_the_observations(collection: Path) -> None:
-    """One row per term; the command is 1, 0, 0 throughout."""
+    """Each term has one row; the command is always 1, 0, 0."""
     dataset = Dataset(collection / "offline")
     rows = {
         row.split()[0]: row.split()
@@ -79,7 +79,7 @@ def test_ranges_are_those_of_the_observations(collection: Path) -> None:
 
 
 def test_numbers_that_are_not_finite_are_counted(collection: Path, tmp_path: Path) -> None:
-    """Two of them, in one term."""
+    """One term has two such numbers."""
     shutil.copytree(collection / "expert", tmp_path / "expert")
     path = tmp_path / "expert" / "shard-00001.h5"
     arrays = {
@@ -96,7 +96,7 @@ def test_numbers_that_are_not_finite_are_counted(collection: Path, tmp_path: Pat
 
 
 def test_the_picture_is_not_blank(collection: Path, tmp_path: Path) -> None:
-    """Points in several colours on white, and nothing is left beside it."""
+    """The picture has points in several colours; no other file is written."""
     inspect.picture(Dataset(collection / "coverage"), tmp_path / "overview.png")
     pixels = np.asarray(matplotlib.image.imread(tmp_path / "overview.png"))[..., :3]
     assert pixels.shape[0] > 300
@@ -107,10 +107,7 @@ def test_the_picture_is_not_blank(collection: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_card_describes_the_dataset(collection: Path, tmp_path: Path, name: str) -> None:
-    """Every field with its meaning, every observation term with unit and frame, versions.
-
-    A seed where there is one.
-    """
+    """It lists all fields, observation terms with unit and frame, versions, and a known seed."""
     shutil.copytree(collection / name, tmp_path / name)
     dataset = Dataset(tmp_path / name)
     card = inspect.write_card(dataset).read_text()
@@ -124,11 +121,11 @@ def test_a_card_describes_the_dataset(collection: Path, tmp_path: Path, name: st
 
 
 def test_a_read_only_dataset_is_one_clear_line(collection: Path, tmp_path: Path) -> None:
-    """For card and picture."""
+    """This holds for card and picture."""
     shutil.copytree(collection / "expert", tmp_path / "expert")
     dataset = Dataset(tmp_path / "expert")
     with read_only(tmp_path / "expert"):
         with pytest.raises(WriteError, match=r"README\.md: cannot be written"):
             inspect.write_card(dataset)
         with pytest.raises(WriteError, match=r"overview\.png: cannot be written"):
-            inspect.picture(dataset, tmp_path / "expert" / inspect.PICTURE_FILE)
+            inspect.picture(dataset, tmp_path / "expert" / inspect.OVERVIEW_FILE)

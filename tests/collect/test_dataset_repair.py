@@ -1,4 +1,4 @@
-"""Verify finds damage and names it; repair keeps every whole trajectory."""
+"""Verification names damage; repair keeps every undamaged trajectory."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SUMMED = [
 
 @pytest.fixture
 def offline(copy: Path) -> Path:
-    """Its offline dataset, eight shards of four trajectories."""
+    """The offline dataset of the copy, eight shards of four trajectories."""
     return copy / "offline"
 
 
 def flip(path: Path, name: str, row: int) -> None:
-    """Change one bit of a field in the file itself."""
+    """Change one bit of a field in the file."""
     with h5py.File(path) as file:
         dataset = file[name]
         offset = dataset.id.get_offset() + row * dataset.dtype.itemsize * int(
@@ -49,15 +49,14 @@ def flip(path: Path, name: str, row: int) -> None:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_whole_dataset_has_no_problems(collection: Path, name: str) -> None:
-    """All four of them."""
     assert verify(collection / name) == []
 
 
 @pytest.mark.parametrize("field", SUMMED, ids=lambda field: field.name)
 def test_a_flipped_bit_is_found_and_its_trajectory_named(offline: Path, field: Field) -> None:
-    """In any field, transitions as well as labels.
+    """The bit is in any field of transitions or labels.
 
-    Here in the second trajectory of the third shard.
+    Here it is in the second trajectory of the third shard.
     """
     flip(offline / SHARD, field.name, 1 if field.per_trajectory else 6 + 3)
     assert verify(offline) == [
@@ -71,13 +70,13 @@ def test_a_flipped_bit_is_found_and_its_trajectory_named(offline: Path, field: F
 def test_a_flipped_bit_in_the_bookkeeping_damages_its_trajectory_only(
     offline: Path, name: str
 ) -> None:
-    """The others are where they were."""
+    """The other trajectories are still found."""
     flip(offline / SHARD, name, 1)
     assert verify(offline)[1] == f"{SHARD}: trajectories [9] are damaged"
 
 
-def test_wild_bookkeeping_is_damage_not_a_crash(offline: Path) -> None:
-    """Places far outside of the file, also where their sum overflows."""
+def test_invalid_bookkeeping_is_reported_as_damage(offline: Path) -> None:
+    """Some indices lie far outside of the file, or overflow when added."""
     arrays = {
         name: np.array(array)
         for name, array in map_shard(offline / SHARD, shard_fields("locomotion")).items()
@@ -91,7 +90,7 @@ def test_wild_bookkeeping_is_damage_not_a_crash(offline: Path) -> None:
 def test_many_damaged_trajectories_are_not_all_listed(
     config: CollectConfig, tmp_path: Path
 ) -> None:
-    """Ten are enough to see how bad it is."""
+    """The list ends after ten."""
     out = collect_here(replace(config, shard_trajectories=16), tmp_path)
     for row in range(12):
         flip(out / "offline" / "shard-00000.h5", "episodes/skill", row)
@@ -101,7 +100,7 @@ def test_many_damaged_trajectories_are_not_all_listed(
 
 
 def test_a_missing_and_an_unreadable_shard_are_named(offline: Path) -> None:
-    """Each with its reason."""
+    """Each is listed with its reason."""
     (offline / "shard-00000.h5").unlink()
     (offline / SHARD).write_bytes((offline / SHARD).read_bytes()[:5000])
     missing, differing, unreadable = verify(offline)
@@ -113,7 +112,7 @@ def test_a_missing_and_an_unreadable_shard_are_named(offline: Path) -> None:
 def test_numbers_that_are_not_finite_are_found_although_the_bytes_are_as_written(
     offline: Path,
 ) -> None:
-    """Written by a simulation that diverged."""
+    """A diverged simulation wrote them."""
     arrays = {
         name: np.array(array)
         for name, array in map_shard(offline / SHARD, shard_fields("locomotion")).items()
@@ -131,8 +130,8 @@ def test_numbers_that_are_not_finite_are_found_although_the_bytes_are_as_written
     assert np.isfinite(Dataset(offline).transitions().actions).all()
 
 
-def test_an_unfinished_collection_is_said_to_be_one(offline: Path) -> None:
-    """With what to do."""
+def test_an_unfinished_collection_is_reported(offline: Path) -> None:
+    """The message names the command to run."""
     replace(Manifest.read(offline), complete=False).write(offline)
     assert verify(offline) == ["the collection is not complete: run its solo-collect command again"]
 
@@ -141,7 +140,7 @@ def test_an_unfinished_collection_is_said_to_be_one(offline: Path) -> None:
 
 
 def test_repair_of_a_whole_dataset_changes_no_byte(copy: Path, collection: Path) -> None:
-    """All 32 kept."""
+    """All 32 trajectories are kept."""
     assert repair(copy / "offline") == (32, 0)
     assert fingerprint(copy) == fingerprint(collection)
 
@@ -149,9 +148,9 @@ def test_repair_of_a_whole_dataset_changes_no_byte(copy: Path, collection: Path)
 def test_repair_keeps_every_whole_trajectory_and_drops_damaged_ones(
     offline: Path, collection: Path
 ) -> None:
-    """Two of them, in two shards.
+    """Two trajectories in two shards are damaged.
 
-    The others are as they were, in all fields, and the dataset opens.
+    The others are unchanged in all fields, and the dataset can be opened.
     """
     flip(offline / SHARD, "observations", 6 + 3)
     flip(offline / "shard-00005.h5", "infos/base_position", 0)
@@ -169,7 +168,7 @@ def test_repair_keeps_every_whole_trajectory_and_drops_damaged_ones(
     assert not repaired.manifest.complete
 
 
-def test_a_shard_of_which_nothing_is_left_is_set_aside(offline: Path) -> None:
+def test_a_shard_without_usable_trajectories_is_set_aside(offline: Path) -> None:
     """The file is kept for inspection; missing trajectories count as lost."""
     cut = (offline / SHARD).read_bytes()[:3000]
     (offline / SHARD).write_bytes(cut)
@@ -183,7 +182,7 @@ def test_a_shard_of_which_nothing_is_left_is_set_aside(offline: Path) -> None:
 
 
 def test_damage_outside_of_the_data_is_undone(offline: Path, collection: Path) -> None:
-    """A byte too many: all trajectories are whole, and the file becomes what it was."""
+    """The file has an extra byte; all trajectories are kept, and the file is restored."""
     with (offline / SHARD).open("ab") as file:
         file.write(b"x")
     assert verify(offline) == [f"{SHARD}: its bytes differ from what was written"]
@@ -191,10 +190,10 @@ def test_damage_outside_of_the_data_is_undone(offline: Path, collection: Path) -
     assert (offline / SHARD).read_bytes() == (collection / "offline" / SHARD).read_bytes()
 
 
-def test_a_repaired_collection_can_be_made_whole_again(
+def test_a_repaired_collection_can_be_completed_again(
     config: CollectConfig, copy: Path, collection: Path
 ) -> None:
-    """The same command makes what was lost, to the same bytes."""
+    """The same command restores the lost trajectories to the same bytes."""
     flip(copy / "offline" / SHARD, "actions", 2)
     (copy / "offline" / "shard-00004.h5").write_bytes(b"")
     assert repair(copy / "offline") == (27, 5)
@@ -204,7 +203,7 @@ def test_a_repaired_collection_can_be_made_whole_again(
 
 
 def test_demonstrations_are_repaired_too(copy: Path) -> None:
-    """Although they have fewer fields."""
+    """Demonstrations have fewer fields."""
     flip(copy / "demonstrations" / "shard-00000.h5", "observations", 6)
     assert verify(copy / "demonstrations")[1] == "shard-00000.h5: trajectories [1] are damaged"
     assert repair(copy / "demonstrations") == (4, 1)
@@ -212,7 +211,7 @@ def test_demonstrations_are_repaired_too(copy: Path) -> None:
 
 
 def test_a_full_disk_while_repairing_keeps_the_damaged_shard(offline: Path) -> None:
-    """Nothing that is whole is lost on the way."""
+    """No undamaged trajectory is lost."""
     flip(offline / SHARD, "observations", 0)
     damaged = (offline / SHARD).read_bytes()
     with no_file_above(10_000), pytest.raises(WriteError, match=f"{SHARD}: cannot be written"):

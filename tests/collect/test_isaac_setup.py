@@ -12,7 +12,8 @@ import pytest
 from collect import isaac_selftest
 from collect.cli import collect as cli
 from collect.cli import pretrain as pretrain_cli
-from collect.isaac_setup import ISAAC_NUM_ROBOTS, isaac_config
+from collect.gpu import GPU_NUM_ROBOTS
+from collect.isaac_setup import isaac_config
 from collect.trajectory_replay import replay
 from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import Dataset
@@ -23,7 +24,7 @@ from .dominic.runs import flags
 
 @pytest.fixture(autouse=True)
 def isaac_python(isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The double, for commands: they find it in the environment."""
+    """Set the double as Isaac Gym's Python in the environment."""
     monkeypatch.setenv("SOLO_ISAAC_PYTHON", str(isaac_double.python))
     return isaac_double.python
 
@@ -37,9 +38,9 @@ def run(monkeypatch: pytest.MonkeyPatch, main: object, *arguments: str) -> objec
 
 
 def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`solo-collect --task locomotion --sim isaacgym --scale 0.005`.
+    """`solo-collect --task locomotion --sim isaacgym --scale 0.005` collects 20 trajectories each.
 
-    20 trajectories each, and they walk.
+    The robots walk.
     """
     code = run(
         monkeypatch,
@@ -58,20 +59,20 @@ def test_collecting_makes_whole_datasets(tmp_path: Path, monkeypatch: pytest.Mon
     assert expert.manifest.num_trajectories == 20
     assert coverage.manifest.num_trajectories == 21
     assert expert.manifest.origin["recipe"]["sim"] == "isaacgym"
-    assert expert.manifest.origin["recipe"]["shard_trajectories"] == ISAAC_NUM_ROBOTS
+    assert expert.manifest.origin["recipe"]["shard_trajectories"] == GPU_NUM_ROBOTS
     assert not expert.column("episodes/fallen").any()
     assert len(np.unique(expert.column("episodes/domain/added_mass"))) == 20
     rewards = expert.batch(np.arange(20 * 250), ("rewards",))["rewards"]
     assert rewards.mean() > 0.8
     assert (
         max(replay(tmp_path / "expert", 3).values()) < 1e-3
-    )  # the double repeats itself, a GPU need not
+    )  # the double repeats exactly, a GPU need not
 
 
 def test_pretraining_runs_saves_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`solo-pretrain --sim isaacgym`: weights are saved, robots are not; episodes restart."""
+    """`solo-pretrain --sim isaacgym` saves weights but not the robots' states; episodes restart."""
     folder = tmp_path / "run"
     code = run(
         monkeypatch,
@@ -94,15 +95,19 @@ def test_pretraining_runs_saves_and_resumes(
 
 
 def test_a_gpu_is_filled_by_default() -> None:
-    """4096 robots; in MuJoCo as many as before."""
-    assert pretrain_cli._defaults(lambda name, otherwise: "isaacgym").num_robots == 4096
+    """Isaac Gym has 4096 robots by default; MuJoCo keeps its own default."""
+
+    def asked(name: str, otherwise: str) -> str:
+        return "isaacgym" if name == "sim" else otherwise
+
+    assert pretrain_cli._defaults(asked).num_robots == 4096
     assert pretrain_cli._defaults(lambda name, otherwise: otherwise).num_robots == 512
-    assert cli._defaults(lambda name, otherwise: "isaacgym").shard_trajectories == 4096
+    assert cli._defaults(asked).shard_trajectories == 4096
     assert cli._defaults(lambda name, otherwise: otherwise).shard_trajectories == 500
 
 
 def test_only_isaac_gym_needs_another_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And says so before anything is written."""
+    """The error comes before any file is written."""
     monkeypatch.delenv("SOLO_ISAAC_PYTHON")
     assert isaac_config("mujoco") is None
     with pytest.raises(SoloError, match="--isaac-python or SOLO_ISAAC_PYTHON"):
@@ -110,7 +115,7 @@ def test_only_isaac_gym_needs_another_python(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_flag_names_another_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stronger than the environment, in both commands."""
+    """`--isaac-python` overrides the environment variable in both commands."""
     wrong = str(tmp_path / "absent")
     for main in (cli.main, pretrain_cli.main):
         out = str(tmp_path / "out")
@@ -120,7 +125,7 @@ def test_the_flag_names_another_python(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_self_test_writes_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report is written even if Isaac Gym cannot be started."""
+    """The report is written even if Isaac Gym cannot be started."""
     out = tmp_path / "report.json"
     monkeypatch.setattr(
         sys, "argv", ["isaac_selftest", "--isaac-python", sys.executable, "--out", str(out)]

@@ -16,14 +16,15 @@ import pytest
 
 from collect.cli.collect import main
 from collect.recipes import CollectConfig
-from solo_doi.common import settings
+from solo_doi.common import provenance, settings
 from solo_doi.data.dataset import Dataset
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest
 from tests.command import run_silently
+from tests.sizes import size
 
-from .recipes import DATASETS, collect_here, fingerprint, tiny
+from .recipes import DATASETS, UNKNOWN_COMMIT, collect_here, fingerprint, tiny
 
-KILLS = 20
+KILLS = size(in_ci=8, in_full=20)
 PATIENCE = 60.0
 Start = Callable[[CollectConfig, Path], ForkServerProcess]
 
@@ -43,13 +44,20 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     def start(config: CollectConfig, out: Path) -> ForkServerProcess:
         settings.write(config, tmp_path / "recipe.yaml")
         arguments = ["--config", str(tmp_path / "recipe.yaml"), "--out", str(out), "--workers", "1"]
-        process = context.Process(
-            target=run_silently, args=("solo-collect", main, arguments, tmp_path)
-        )
+        process = context.Process(target=collect_without_commit, args=(arguments, tmp_path))
         process.start()
         return process
 
     return start
+
+
+def collect_without_commit(arguments: list[str], folder: Path) -> None:
+    """Run the command in a child process, whose manifests must not name a commit.
+
+    The fork server may have been started by another test, with another environment.
+    """
+    provenance.commit = lambda: UNKNOWN_COMMIT
+    run_silently("solo-collect", main, arguments, folder)
 
 
 def ended(process: ForkServerProcess, delay: float) -> bool:
@@ -69,7 +77,7 @@ def ended(process: ForkServerProcess, delay: float) -> bool:
 def test_kills_at_random_moments_lose_nothing_and_double_nothing(
     checkpoints: Path, tmp_path: Path, start: Start
 ) -> None:
-    """Twenty kills, spread over collections of 14 shards, do not change the resulting bytes."""
+    """Kills, spread over collections of 14 shards, do not change the resulting bytes."""
     config, out = (
         tiny(checkpoints, expert=8, offline=20, steps=2, shard_trajectories=2),
         tmp_path / "out",
@@ -92,7 +100,7 @@ def test_kills_at_random_moments_lose_nothing_and_double_nothing(
 
 
 def children(process: ForkServerProcess) -> list[int]:
-    """Worker processes of a collection."""
+    """Return the worker processes of a collection."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return [
         int(child)
@@ -102,7 +110,7 @@ def children(process: ForkServerProcess) -> list[int]:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait, but not for ever."""
+    """Wait for a condition, with a time limit."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
@@ -112,7 +120,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def test_workers_leave_with_the_process_that_started_them(
     checkpoints: Path, tmp_path: Path, start: Start
 ) -> None:
-    """Orphans would go on writing into the files of the next attempt."""
+    """Orphaned workers would continue to write files that the next attempt also writes."""
     out = tmp_path / "out"
     process = start(tiny(checkpoints, expert=4000, steps=50), out)
     wait_until(lambda: bool(list(out.glob("expert/shard-*.h5"))))
@@ -125,9 +133,9 @@ def test_workers_leave_with_the_process_that_started_them(
 def test_a_killed_worker_ends_the_command_and_keeps_what_was_made(
     checkpoints: Path, tmp_path: Path, start: Start
 ) -> None:
-    """As the system does when memory runs out.
+    """The worker is killed as by the system when memory runs out.
 
-    Exit code 1, no waiting for a shard that never comes.
+    The command ends with exit code 1 and does not wait for the missing shard.
     """
     out = tmp_path / "out"
     process = start(tiny(checkpoints, expert=4000, steps=50), out)

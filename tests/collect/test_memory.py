@@ -22,7 +22,7 @@ PER_SHARD = 4
 
 
 def peak(work: Callable[[], object]) -> int:
-    """Most memory that numpy and Python have asked for at once during a call, in bytes."""
+    """Return the peak memory that numpy and Python allocate during a call [bytes]."""
     tracemalloc.start()
     try:
         work()
@@ -32,7 +32,7 @@ def peak(work: Callable[[], object]) -> int:
 
 
 def fill(config: CollectConfig, out: Path) -> None:
-    """Make the shards of a recipe without simulating: robots that do nothing."""
+    """Write the shards of a recipe with zeros instead of simulated robots."""
     for name in SOURCES:
         source = SourceCollector(config, name, out / name)
         for number, index in enumerate(source.shard_ranges):
@@ -55,9 +55,9 @@ def fill(config: CollectConfig, out: Path) -> None:
 def test_finishing_ten_times_as_many_trajectories_takes_no_more_memory(
     checkpoints: Path, tmp_path: Path
 ) -> None:
-    """Manifests, coverage, demonstrations, tables and picture.
+    """This covers manifests, coverage, demonstrations, tables and picture.
 
-    Trajectories have one row each in the tables' sums.
+    The tables have one row per trajectory in their sums.
     """
 
     def filled(shards: int) -> tuple[CollectConfig, Path]:
@@ -69,7 +69,7 @@ def test_finishing_ten_times_as_many_trajectories_takes_no_more_memory(
         return config, tmp_path / str(shards)
 
     few, many = filled(1), filled(10)
-    finish(*few)  # imports matplotlib, whose memory stays
+    finish(*few)  # imports matplotlib, which keeps its memory
     assert peak(lambda: finish(*many)) < 1.3 * peak(lambda: finish(*few))
 
 

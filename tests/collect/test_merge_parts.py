@@ -1,4 +1,4 @@
-"""Parts made apart, put together."""
+"""Merging of parts that were collected separately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from collect.collector import SOURCES, SourceCollector
-from collect.derived_datasets import make_coverage, make_demonstrations
+from collect.dataset_builders import make_coverage, make_demonstrations
 from collect.merge_parts import merge_parts
 from collect.recipes import CollectConfig
 from collect.worker import make_shard
@@ -22,7 +22,7 @@ PARTS = 3
 
 
 def make_part(config: CollectConfig, out: Path, part: int) -> Path:
-    """Result of `solo-collect --shard PART/3`."""
+    """Run the equivalent of `solo-collect --shard PART/3`."""
     for name in SOURCES:
         source = SourceCollector(config, name, out / name)
         for number in source.missing(part, PARTS):
@@ -38,8 +38,8 @@ def parts(config: CollectConfig, tmp_path_factory: pytest.TempPathFactory) -> tu
     return tuple(make_part(config, folder / str(part), part) for part in range(PARTS))
 
 
-def test_a_part_is_a_dataset_that_says_it_is_not_complete(parts: tuple[Path, ...]) -> None:
-    """Every third shard of eight, none of them in two parts."""
+def test_a_part_is_a_dataset_marked_as_incomplete(parts: tuple[Path, ...]) -> None:
+    """The eight shards are divided into three parts without overlap."""
     manifests = [Manifest.read(part / "offline") for part in parts]
     assert not any(manifest.complete for manifest in manifests)
     files = [shard.file for manifest in manifests for shard in manifest.shards]
@@ -62,8 +62,8 @@ def test_parts_give_the_same_bytes_as_one_run(
     assert fingerprint(tmp_path / "whole") == fingerprint(collection)
 
 
-def test_merging_again_changes_nothing(parts: tuple[Path, ...], tmp_path: Path) -> None:
-    """After a kill, or by mistake."""
+def test_merging_again_gives_the_same_files(parts: tuple[Path, ...], tmp_path: Path) -> None:
+    """This may happen after a kill or by mistake."""
     merge_parts(tmp_path / "whole", parts)
     before = fingerprint(tmp_path / "whole")
     merge_parts(tmp_path / "whole", parts)
@@ -73,7 +73,7 @@ def test_merging_again_changes_nothing(parts: tuple[Path, ...], tmp_path: Path) 
 def test_a_part_may_be_named_twice_or_be_the_whole(
     parts: tuple[Path, ...], collection: Path, tmp_path: Path
 ) -> None:
-    """The same shard from two places is one shard."""
+    """The same shard from two places counts once."""
     merge_parts(tmp_path / "whole", (*parts, parts[0], collection))
     assert Manifest.read(tmp_path / "whole" / "offline") == Manifest.read(collection / "offline")
 
@@ -81,7 +81,7 @@ def test_a_part_may_be_named_twice_or_be_the_whole(
 def test_parts_can_be_merged_into_one_of_them(
     parts: tuple[Path, ...], collection: Path, tmp_path: Path
 ) -> None:
-    """The machine that made a part gathers the others."""
+    """The machine that made a part can collect the others."""
     shutil.copytree(parts[0], tmp_path / "whole")
     merge_parts(tmp_path / "whole", (tmp_path / "whole", *parts[1:]))
     assert Manifest.read(tmp_path / "whole" / "offline") == Manifest.read(collection / "offline")
@@ -90,7 +90,7 @@ def test_parts_can_be_merged_into_one_of_them(
 def test_a_missing_part_is_refused_before_anything_is_written(
     parts: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    """The message states how much was found."""
+    """The message states the number of trajectories found."""
     with pytest.raises(
         DataError, match=r"the parts hold 8 of 12 trajectories\. Name all parts, each complete"
     ):
@@ -101,7 +101,7 @@ def test_a_missing_part_is_refused_before_anything_is_written(
 def test_parts_of_different_recipes_are_refused(
     parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path
 ) -> None:
-    """With the setting in which they differ."""
+    """The error names the setting that differs."""
     other = make_part(replace(config, seed=2), tmp_path / "other", 2)
     with pytest.raises(
         DataError, match=r"other/expert: was made with other settings.*seed was 1, is 2"
@@ -112,7 +112,7 @@ def test_parts_of_different_recipes_are_refused(
 def test_another_collection_is_not_merged_into(
     parts: tuple[Path, ...], config: CollectConfig, tmp_path: Path
 ) -> None:
-    """Its shards have the same names."""
+    """The shards of the other collection have the same names."""
     other = make_part(replace(config, seed=2), tmp_path / "other", 0)
     before = fingerprint(other)
     with pytest.raises(DataError, match=r"other/expert: was made with other settings"):
@@ -121,7 +121,7 @@ def test_another_collection_is_not_merged_into(
 
 
 def test_a_part_damaged_on_its_way_is_refused(parts: tuple[Path, ...], tmp_path: Path) -> None:
-    """Its bytes are compared with its manifest."""
+    """The bytes are compared with the manifest."""
     part = tmp_path / "copied"
     shutil.copytree(parts[1], part)
     path = part / "expert" / "shard-00001.h5"
@@ -133,7 +133,7 @@ def test_a_part_damaged_on_its_way_is_refused(parts: tuple[Path, ...], tmp_path:
 
 
 def test_a_shard_lost_on_its_way_is_named(parts: tuple[Path, ...], tmp_path: Path) -> None:
-    """The manifest came, the file did not."""
+    """The manifest was copied, but the file was not."""
     part = tmp_path / "copied"
     shutil.copytree(parts[1], part)
     (part / "offline" / "shard-00004.h5").unlink()
@@ -158,13 +158,13 @@ def test_two_different_shards_of_one_name_are_refused(
         merge_parts(tmp_path / "whole", (*parts, part))
 
 
-def test_nothing_to_merge_is_an_error(tmp_path: Path) -> None:
-    """A forgotten argument."""
+def test_merging_without_parts_is_an_error(tmp_path: Path) -> None:
+    """The argument was forgotten."""
     with pytest.raises(DataError, match="Nothing to merge"):
         merge_parts(tmp_path / "whole", ())
 
 
 def test_a_folder_that_is_no_part_is_named(tmp_path: Path) -> None:
-    """A typing error."""
+    """The path was misspelt."""
     with pytest.raises(DataError, match=r"absent/expert: no manifest\.json"):
         merge_parts(tmp_path / "whole", (tmp_path / "absent",))

@@ -16,10 +16,10 @@ from solo_doi.sim import SimulationError
 from .recipes import fingerprint, write_overflowing_checkpoints
 
 
-def test_without_ray_it_is_said_what_to_install(
+def test_the_error_without_ray_names_the_package(
     config: CollectConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is optional: one machine needs nothing but processes."""
+    """Ray is optional; one machine uses processes."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(
         MissingPackageError, match=r"--ray needs the package 'ray'.*pip install 'solo-doi\[ray\]'"
@@ -29,7 +29,7 @@ def test_without_ray_it_is_said_what_to_install(
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip where Ray is not installed; where it is, start a cluster of this machine."""
+    """Start a cluster on this machine; skip if Ray is not installed."""
     pytest.importorskip("ray", reason="ray is not installed: pip install 'solo-doi[ray]'")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
@@ -38,7 +38,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cluster_makes_the_same_bytes(
     config: CollectConfig, collection: Path, tmp_path: Path
 ) -> None:
-    """With two workers; files are written by the process that asked."""
+    """Two workers compute; the main process writes the files."""
     assert collect(config, tmp_path, 2, ray=True)
     expected = {
         name: value
@@ -49,10 +49,10 @@ def test_a_cluster_makes_the_same_bytes(
 
 
 @pytest.mark.usefixtures("ray")
-def test_an_error_on_the_cluster_reaches_the_user_as_what_it_was(
+def test_an_error_on_the_cluster_reaches_the_user_unchanged(
     config: CollectConfig, tmp_path: Path
 ) -> None:
-    """The error is one line, not the remote machine's traceback."""
+    """The error is one line, not the remote traceback."""
     folder = write_overflowing_checkpoints(tmp_path / "checkpoints")
     with pytest.raises(SimulationError, match=r"^target of robot 0.*$") as caught:
         collect(replace(config, checkpoints=folder), tmp_path / "out", 1, ray=True)

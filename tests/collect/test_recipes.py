@@ -1,4 +1,4 @@
-"""Recipes: how many trajectories of whom."""
+"""Recipes: the number of trajectories of each checkpoint and skill."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FIVE_SKILLS = dict.fromkeys(OFFLINE_MIXTURE, 5)
 
 
 def test_the_offline_mixture_is_the_papers() -> None:
-    """2000, 1000, 500, 250, 125, 125 of 4000 trajectories.
+    """The checkpoints have 2000, 1000, 500, 250, 125 and 125 of 4000 trajectories.
 
-    400, 200, 100, 50, 25, 25 of each of five skills.
+    Each of five skills has a fifth of these: 400, 200, 100, 50, 25 and 25.
     """
     plan = make_plan(PAPER.offline, PAPER.offline.trajectories, FIVE_SKILLS)
     assert np.bincount(plan.checkpoint).tolist() == [2000, 1000, 500, 250, 125, 125]
@@ -49,7 +49,7 @@ def test_sizes_are_the_papers() -> None:
 
 
 def test_checkpoints_come_one_after_another_and_skills_take_turns() -> None:
-    """Eight trajectories, halves, two and three skills."""
+    """Eight trajectories are divided in halves, with two and three skills."""
     source = SourceConfig(mixture={"a.pt": 0.5, "b.pt": 0.5})
     plan = make_plan(source, 8, {"a.pt": 2, "b.pt": 3})
     assert plan.checkpoint.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
@@ -81,20 +81,19 @@ def test_any_size_keeps_the_total_and_the_proportions(
     count=st.integers(1, 5000),
 )
 def test_scale_is_a_factor_that_leaves_at_least_one(share: float, count: int) -> None:
-    """A small copy of everything."""
     scaled = replace(PAPER, scale=share).scaled(count)
     assert scaled == 1 or abs(scaled - share * count) <= 0.5
     assert scaled >= 1
 
 
-def test_none_stays_none_at_any_scale() -> None:
-    """A coverage set without expert trajectories is possible."""
+def test_zero_stays_zero_at_any_scale() -> None:
+    """A coverage set may have no expert trajectories."""
     assert replace(PAPER, scale=0.01).scaled(0) == 0
 
 
 @pytest.mark.parametrize("skills", [1, 4, 5, 8])
 def test_a_quarter_of_every_skill_starts_standing(skills: int) -> None:
-    """Also when the number of skills is a multiple of four, as in the official checkpoints."""
+    """The number of skills may be a multiple of four, as in the official checkpoints."""
     plan = make_plan(
         PAPER.offline, 4000, dict.fromkeys(OFFLINE_MIXTURE, skills), PAPER.standing_every
     )
@@ -108,14 +107,14 @@ def test_a_quarter_of_every_skill_starts_standing(skills: int) -> None:
 @pytest.mark.parametrize(
     "mixture", [{}, {"a.pt": 0.5}, {"a.pt": 1.5, "b.pt": -0.5}, {"a.pt": 1.0, "b.pt": 0.0}]
 )
-def test_shares_that_are_none_are_refused(mixture: dict[str, float]) -> None:
-    """They must be above zero and sum to one."""
+def test_invalid_shares_are_refused(mixture: dict[str, float]) -> None:
+    """Shares must be above zero and sum to one."""
     with pytest.raises(SoloError, match="Shares of a mixture must be above 0 and sum to 1, found"):
         SourceConfig(mixture=mixture)
 
 
 @pytest.mark.parametrize("changes", [{"trajectories": 0}, {"steps": 1}])
-def test_a_source_of_nothing_is_refused(changes: dict[str, int]) -> None:
+def test_an_empty_source_is_refused(changes: dict[str, int]) -> None:
     """A velocity needs two steps."""
     with pytest.raises(SoloError, match="Expected at least one trajectory of two steps"):
         SourceConfig(**changes)  # type: ignore[arg-type]
@@ -134,13 +133,13 @@ def test_a_source_of_nothing_is_refused(changes: dict[str, int]) -> None:
     ],
 )
 def test_settings_without_meaning_are_refused(name: str, value: float) -> None:
-    """Before an hour of simulation."""
+    """The error comes before the simulation."""
     with pytest.raises(SoloError, match=rf"(?i){name}.*found"):
         replace(PAPER, **{name: value})
 
 
 def test_another_recipe_is_a_file(tmp_path: Path) -> None:
-    """Ten checkpoints in equal shares, 2000 x 500: nothing of that needs code."""
+    """Ten checkpoints in equal shares, 2000 x 500 steps, need no change of code."""
     files = [
         f"model_{iteration}.pt" for iteration in (0, 50, 100, 150, 200, 250, 500, 1000, 1500, 2000)
     ]

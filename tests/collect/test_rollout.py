@@ -1,4 +1,4 @@
-"""Rolling episodes out: what is stored, and when."""
+"""Rollouts of episodes: the stored values and their times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Policy = Callable[[int, np.ndarray], np.ndarray]
 def draws_of(
     *episodes: int, preset: str = "robust", steps: int = STEPS, standing: bool = False
 ) -> Draws:
-    """Episodes by number."""
+    """Return the draws of episodes by number."""
     seeds = [(1, 0, episode) for episode in episodes]
     return draw_episodes(
         LocomotionTask, seeds, np.full(len(seeds), standing), steps, randomisation(preset)
@@ -34,7 +34,7 @@ def draws_of(
 
 
 def rolled(draws: Draws, act: Policy) -> dict[str, np.ndarray]:
-    """Arrays of a rollout in MuJoCo."""
+    """Return the arrays of a rollout in MuJoCo."""
     with make_simulator("mujoco", SimConfig(num_robots=len(draws.domain), threads=1)) as simulator:
         task = make_task("locomotion", simulator, GivenEpisodes(draws, COMMAND, LAYOUT))
         return roll_out(task, act, len(draws.action))
@@ -46,14 +46,14 @@ def still(step: int, observation: np.ndarray) -> np.ndarray:
 
 
 def wriggling(step: int, observation: np.ndarray) -> np.ndarray:
-    """Another action at every step, and a little feedback: each robot its own."""
+    """Return an action that varies by step and robot, with a little feedback."""
     drift = np.sin(step + np.arange(12)) + 0.1 * observation[:, 6:18]
     return drift.astype(np.float32)
 
 
 @pytest.fixture(scope="module")
 def arrays() -> dict[str, np.ndarray]:
-    """Three episodes of a wriggling robot."""
+    """Three episodes of a moving robot."""
     return rolled(draws_of(0, 1, 2), wriggling)
 
 
@@ -65,14 +65,14 @@ def test_arrays_run_over_episodes_and_steps(arrays: dict[str, np.ndarray]) -> No
 
 
 def test_a_successor_is_the_next_observation(arrays: dict[str, np.ndarray]) -> None:
-    """Noise included: what the policy saw, not what it might have seen."""
+    """The stored observation includes the noise that the policy received."""
     np.testing.assert_array_equal(
         arrays["next_observations"][:, :-1], arrays["observations"][:, 1:]
     )
 
 
 def test_the_stored_action_is_the_one_that_was_taken(arrays: dict[str, np.ndarray]) -> None:
-    """It is the policy's output at the stored observation, and the next previous action."""
+    """It is the policy's output for the stored observation, and the next previous action."""
     for step in range(STEPS):
         np.testing.assert_array_equal(
             arrays["actions"][:, step], wriggling(step, arrays["observations"][:, step])
@@ -83,12 +83,12 @@ def test_the_stored_action_is_the_one_that_was_taken(arrays: dict[str, np.ndarra
 
 
 def test_the_command_is_seen(arrays: dict[str, np.ndarray]) -> None:
-    """In every observation, without noise."""
+    """The command is in every observation, without noise."""
     assert (arrays["observations"][..., LAYOUT.slices["command"]] == COMMAND).all()
 
 
 def test_the_first_observation_is_the_start_with_bias_and_noise() -> None:
-    """Put together by hand from what was drawn."""
+    """The reference is built by hand from the draws."""
     draws = draws_of(0, 1)
     inputs = Inputs(
         motion=draws.motion, previous_action=np.zeros((2, 12)), command=np.tile(COMMAND, (2, 1))
@@ -98,7 +98,10 @@ def test_the_first_observation_is_the_start_with_bias_and_noise() -> None:
 
 
 def test_bias_and_noise_are_all_that_sensors_add() -> None:
-    """With a policy that ignores observations, episodes with perfect sensors differ by these."""
+    """The policy ignores observations.
+
+    Episodes with perfect sensors differ by bias and noise alone.
+    """
     draws = draws_of(0)
     perfect = Draws(
         **{**vars(draws), "noise": np.zeros_like(draws.noise), "bias": np.zeros_like(draws.bias)}
@@ -110,14 +113,14 @@ def test_bias_and_noise_are_all_that_sensors_add() -> None:
 
 
 def test_an_episode_alone_is_the_same_as_in_a_batch(arrays: dict[str, np.ndarray]) -> None:
-    """To the last bit: a stored trajectory can be replayed by itself."""
+    """The numbers are equal to the last bit, so a stored trajectory can be replayed by itself."""
     alone = rolled(draws_of(1), wriggling)
     for name, array in alone.items():
         np.testing.assert_array_equal(array[0], arrays[name][1], err_msg=name)
 
 
 def test_rewards_are_of_the_true_velocity() -> None:
-    """exp(-((vx - 1) / 0.3)^2), with vx as perfect sensors show it after the step."""
+    """The reward is exp(-((vx - 1) / 0.3)^2) with the true vx after the step."""
     arrays = rolled(draws_of(0, preset="none"), wriggling)
     velocity = arrays["next_observations"][..., LAYOUT.slices["linear_velocity"]][..., 0]
     np.testing.assert_allclose(
@@ -126,7 +129,7 @@ def test_rewards_are_of_the_true_velocity() -> None:
 
 
 def test_a_standing_robot_keeps_its_height_and_does_not_fall() -> None:
-    """Pose and height are kept beside the observation, which has neither."""
+    """Pose and height are stored beside the observation, which lacks them."""
     arrays = rolled(draws_of(0, preset="none", standing=True, steps=25), still)
     np.testing.assert_allclose(
         arrays["infos/base_position"][..., 2], SETUP.standing_height, atol=0.05
@@ -138,10 +141,10 @@ def test_a_standing_robot_keeps_its_height_and_does_not_fall() -> None:
     assert ((arrays["infos/reward_groups"] > 0) & (arrays["infos/reward_groups"] <= 1)).all()
 
 
-def test_a_fall_is_flagged_and_ends_nothing() -> None:
-    """One robot is dropped on its back, one on its feet.
+def test_a_fall_is_flagged_and_does_not_end_the_episode() -> None:
+    """One robot starts on its back, one on its feet.
 
-    The rows of both go on until the last step.
+    The rows of both continue until the last step.
     """
     draws = draws_of(0, 0, preset="none", standing=True, steps=30)
     draws.motion.base_quaternion[1] = [0.0, 1.0, 0.0, 0.0]
@@ -156,7 +159,7 @@ def test_a_fall_is_flagged_and_ends_nothing() -> None:
 
 
 def test_a_push_moves_the_robot_it_is_meant_for() -> None:
-    """From the step it is drawn at; the robot beside it stands on."""
+    """The push acts from its drawn step on; the other robot keeps standing."""
     draws = draws_of(0, 0, preset="none", standing=True)
     pushed = Draws(**{**vars(draws), "kick": draws.kick.copy()})
     pushed.kick[4, 1, 1] = 0.5
@@ -166,8 +169,7 @@ def test_a_push_moves_the_robot_it_is_meant_for() -> None:
     assert after[1, 4, 1] - before[1, 4, 1] == pytest.approx(0.5 * 0.02, rel=0.3)
 
 
-def test_the_policy_is_asked_once_per_step_in_order() -> None:
-    """It may keep count."""
+def test_the_policy_runs_once_per_step_in_order() -> None:
     asked: list[int] = []
 
     def act(step: int, observation: np.ndarray) -> np.ndarray:

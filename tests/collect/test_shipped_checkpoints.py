@@ -1,6 +1,6 @@
-"""The shipped checkpoints are there, whole, and walk. How well is in their card.
+"""The shipped checkpoints are complete and walk.
 
-Here only that nothing broke.
+Their card describes their quality.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def walk(file: str, skill: int, command: tuple[float, float, float] = (1.0, 0.0,
     "file", [*CollectConfig().offline.mixture, *CollectConfig().expert.mixture]
 )
 def test_default_recipe_finds_its_checkpoints(file: str) -> None:
-    """`solo-collect` without flags reads these files."""
+    """`solo-collect` reads these files by default."""
     assert read_policy(FOLDER / file).observation_size == 48
 
 
 def test_expert_trots_at_the_commanded_velocity() -> None:
-    """The expert is what everything imitates."""
+    """The datasets and all skills depend on the expert."""
     recording = walk("expert.pt", 0)
     assert not recording.ever_fallen.any()
     assert recording.linear_velocity_b[SETTLED:, :, 0].mean() == pytest.approx(1.0, abs=0.1)
@@ -46,7 +46,7 @@ def test_expert_trots_at_the_commanded_velocity() -> None:
 
 
 def test_skills_of_the_last_checkpoint_walk_at_different_heights() -> None:
-    """Diversity in the data is what DOI finds again."""
+    """DOI needs diversity in the data."""
     recordings = [walk("model_2000.pt", skill) for skill in range(5)]
     heights = [recording.position_w[SETTLED:, :, 2].mean() for recording in recordings]
     assert all(recording.linear_velocity_b[SETTLED:, :, 0].mean() > 0.8 for recording in recordings)
@@ -54,7 +54,7 @@ def test_skills_of_the_last_checkpoint_walk_at_different_heights() -> None:
 
 
 def test_first_checkpoint_stands_and_last_walks() -> None:
-    """The checkpoints form a ladder from near-random to good."""
+    """The checkpoints range from near-random to good."""
     velocities = [
         walk(file, 0).linear_velocity_b[SETTLED:, :, 0].mean()
         for file in ("model_0.pt", "model_2000.pt")
@@ -64,12 +64,11 @@ def test_first_checkpoint_stands_and_last_walks() -> None:
 
 
 def test_unknown_task_lists_those_that_are_shipped() -> None:
-    """The error lists the known names."""
     with pytest.raises(UnknownNameError, match="locomotion"):
         shipped_checkpoints("juggling")
 
 
-def test_pictures_show_what_was_measured() -> None:
+def test_pictures_of_the_card_exist() -> None:
     """The card's pictures are files of this folder."""
     card = (FOLDER / "README.md").read_text()
     pictures = [word.split(")")[0] for word in card.split("](")[1:] if ".png" in word]
@@ -78,7 +77,7 @@ def test_pictures_show_what_was_measured() -> None:
 
 
 def test_checkpoints_differ_along_training() -> None:
-    """No file is a copy of another."""
+    """Each file has other weights."""
     policies = [read_policy(FOLDER / file) for file in CollectConfig().offline.mixture]
     weights = [policy.weights[2].tobytes() for policy in policies]
     assert len(set(weights)) == len(weights)

@@ -22,9 +22,9 @@ from .recipes import collect_here, tiny
 def test_a_trajectory_of_every_source_is_replayed_to_the_same_numbers(
     collection: Path, name: str, trajectories: tuple[int, ...]
 ) -> None:
-    """Alone, although it was made among others.
+    """A trajectory is replayed alone, although it was made among others.
 
-    No difference in any field, hidden experts included.
+    All fields are equal, including hidden experts.
     """
     for trajectory in trajectories:
         assert replay(collection / name, trajectory) == dict.fromkeys(COMPARED, 0.0)
@@ -48,8 +48,8 @@ def test_pybullet_replays_too(checkpoints: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["actions", "observations", "episodes/domain/friction"])
-def test_a_changed_number_shows(collection: Path, tmp_path: Path, name: str) -> None:
-    """Zero means something: another action, observation or recorded physics is seen."""
+def test_a_changed_number_gives_a_difference(collection: Path, tmp_path: Path, name: str) -> None:
+    """A changed action, observation or recorded physics parameter gives a difference above zero."""
     shutil.copytree(collection / "expert", tmp_path / "expert")
     path = tmp_path / "expert" / "shard-00000.h5"
     arrays = {
@@ -63,12 +63,12 @@ def test_a_changed_number_shows(collection: Path, tmp_path: Path, name: str) -> 
 
 @pytest.mark.parametrize("trajectory", [-1, 12])
 def test_a_trajectory_that_does_not_exist_is_refused(collection: Path, trajectory: int) -> None:
-    """The message says which do."""
+    """The message lists the existing ones."""
     with pytest.raises(DataError, match=f"has trajectories 0 to 11, not {trajectory}"):
         replay(collection / "expert", trajectory)
 
 
 def test_demonstrations_cannot_be_replayed(collection: Path) -> None:
-    """Their actions and seeds are nowhere in the files."""
+    """The files contain neither actions nor seeds."""
     with pytest.raises(DataError, match="holds states only, neither actions nor seeds"):
         replay(collection / "demonstrations", 0)

@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-import isaacgym.gymapi as gymapi  # before torch: Isaac Gym refuses to be second
+import isaacgym.gymapi as gymapi  # before torch: otherwise Isaac Gym raises an error
 import isaacgym.gymutil as gymutil
 import numpy as np
 import torch
@@ -18,15 +18,15 @@ Its PhysX has no code for newer ones: `create_sim` crashes on Hopper (9.0, H100)
 (12.0, RTX 50).
 """
 
-DRIVER = Path("/proc/driver/nvidia/version")
+DRIVER_VERSION_FILE = Path("/proc/driver/nvidia/version")
 """File in which the driver states its version."""
 
 
 def about_machine(device: str) -> dict[str, Any]:
     """Return versions, and name and compute capability of the GPU if torch finds one."""
     driver = None
-    if DRIVER.is_file():
-        driver = DRIVER.read_text().splitlines()[0]
+    if DRIVER_VERSION_FILE.is_file():
+        driver = DRIVER_VERSION_FILE.read_text().splitlines()[0]
     version = gymapi.acquire_gym().get_version()
     about: dict[str, Any] = {
         "python": platform.python_version(),
@@ -52,6 +52,6 @@ def refuse_unsupported(about: dict[str, Any]) -> None:
     if capability is not None and capability[0] > NEWEST_ARCHITECTURE:
         raise RuntimeError(
             f"{about['gpu']} has compute capability {capability[0]}.{capability[1]}; Isaac Gym "
-            f"Preview 4 crashes on GPUs newer than {NEWEST_ARCHITECTURE}.x. Use --sim mujoco, "
+            f"Preview 4 crashes on GPUs newer than {NEWEST_ARCHITECTURE}.x. Use --sim warp, "
             "or an older GPU (RTX 20, 30, 40, V100, A100)."
         )

@@ -39,6 +39,7 @@ class Scene:
         self._add_foot_sensors()
         self._environments: list[Any] = []
         self._actors: list[int] = []
+        self._boxes: list[list[int]] = []
 
     def finish(self, arrays: dict[str, np.ndarray]) -> None:
         """Create all robots with their current parameters and boxes; start the solver."""
@@ -51,13 +52,16 @@ class Scene:
             environment = gym.create_env(self.sim, low, high, row)
             self._environments.append(environment)
             self._actors.append(self._add_robot(environment, index, arrays))
+            boxes = []
             for box in range(self.setup["boxes"]):
-                self._add_box(
+                actor = self._add_box(
                     environment,
                     index,
                     arrays["box_centre"][index, box],
                     arrays["box_size"][index, box],
                 )
+                boxes.append(actor)
+            self._boxes.append(boxes)
         if not gym.prepare_sim(self.sim):
             raise RuntimeError(
                 "prepare_sim failed: is there enough memory on the GPU for so many robots?"
@@ -69,6 +73,14 @@ class Scene:
         for environment, actor in zip(self._environments, self._actors):
             indices.append(self.gym.get_actor_index(environment, actor, gymapi.DOMAIN_SIM))
         return np.array(indices, dtype=np.int32)
+
+    def box_indices(self) -> np.ndarray:
+        """Rows of the boxes in the table of all actors, (robots, boxes)."""
+        indices = []
+        for environment, boxes in zip(self._environments, self._boxes):
+            get = self.gym.get_actor_index
+            indices.append([get(environment, box, gymapi.DOMAIN_SIM) for box in boxes])
+        return np.array(indices, dtype=np.int32).reshape(len(self._boxes), -1)
 
     def body_columns(self, names: list[str]) -> list[int]:
         """Indices of bodies within an environment; all environments are alike."""
@@ -109,7 +121,7 @@ class Scene:
     def _load_robot(self) -> gymapi.Asset:
         options = gymapi.AssetOptions()
         options.default_dof_drive_mode = int(gymapi.DOF_MODE_EFFORT)
-        options.collapse_fixed_joints = True  # but for joints that say dont_collapse: the feet's
+        options.collapse_fixed_joints = True  # except the feet's, marked dont_collapse
         options.replace_cylinder_with_capsule = True
         options.fix_base_link = options.disable_gravity = options.flip_visual_attachments = False
         # Isaac Gym's defaults add damping, inertia and a margin, and limit speeds.
@@ -128,7 +140,7 @@ class Scene:
 
     def _add_foot_sensors(self) -> None:
         properties = gymapi.ForceSensorProperties()
-        properties.enable_forward_dynamics_forces = False  # gravity and the like
+        properties.enable_forward_dynamics_forces = False  # such as gravity
         properties.enable_constraint_solver_forces = True  # contacts
         properties.use_world_frame = True
         names = self.gym.get_asset_rigid_body_names(self.robot)
@@ -176,7 +188,7 @@ class Scene:
 
     def _add_box(
         self, environment: gymapi.Env, index: int, centre: np.ndarray, size: np.ndarray
-    ) -> None:
+    ) -> int:
         options = gymapi.AssetOptions()
         options.fix_base_link = True
         options.thickness = 0.0
@@ -187,8 +199,8 @@ class Scene:
             box, _with_friction(shapes, self.setup["ground_friction"])
         )
         pose = gymapi.Transform()
-        pose.p = gymapi.Vec3(float(centre[0]), float(centre[1]), height / 2)
-        self.gym.create_actor(environment, box, pose, "box", index, COLLIDES_WITH_ALL, 0)
+        pose.p = gymapi.Vec3(*centre.tolist())
+        return self.gym.create_actor(environment, box, pose, "box", index, COLLIDES_WITH_ALL, 0)
 
 
 def _with_friction(shapes: list[Any], friction: float) -> list[Any]:

@@ -8,7 +8,7 @@ import threading
 import traceback
 from typing import Any
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of the messages between client and worker."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import isaacgym.gymapi as gymapi  # before torch: Isaac Gym refuses to be second
+import isaacgym.gymapi as gymapi  # before torch: otherwise Isaac Gym raises an error
 import isaacgym.gymtorch as gymtorch
 import numpy as np
 import torch
@@ -71,6 +71,7 @@ class Simulation:
         self._all_roots = gymtorch.wrap_tensor(gym.acquire_actor_root_state_tensor(sim))
         self._all_joints = gymtorch.wrap_tensor(gym.acquire_dof_state_tensor(sim))
         self._root = self._all_roots.view(robots, -1, 13)[:, 0]
+        self._box = self._all_roots.view(robots, -1, 13)[:, 1:]
         self._joint = self._all_joints.view(robots, -1, 2)
         self._contact = gymtorch.wrap_tensor(gym.acquire_net_contact_force_tensor(sim)).view(
             robots, -1, 3
@@ -78,10 +79,11 @@ class Simulation:
         self._sensor = gymtorch.wrap_tensor(gym.acquire_force_sensor_tensor(sim)).view(
             robots, -1, 6
         )
-        gym.refresh_actor_root_state_tensor(sim)  # boxes are where they were put
+        gym.refresh_actor_root_state_tensor(sim)  # read the positions of the boxes
         gym.refresh_dof_state_tensor(sim)
         device = self._device = self._root.device
         self._actors = torch.from_numpy(scene.actor_indices()).to(device)  # int32
+        self._boxes = torch.from_numpy(scene.box_indices()).to(device)
         self._columns = torch.tensor(scene.joint_columns, device=device)
         self._bodies = torch.tensor(
             scene.body_columns(self._setup["contact_bodies"]), device=device
@@ -109,10 +111,13 @@ class Simulation:
         if len(moved):
             rows = torch.from_numpy(moved).to(self._device)
             self._root[rows] = self._from_client("root")[rows]
-            actors = self._keep(self._actors[rows])
+            # Boxes move with a reset. One call for both: each kind of state is set once per step.
+            again = torch.from_numpy(bent).to(self._device)
+            self._box[again, :, :3] = self._from_client("box_centre")[again]
+            actors = self._keep(torch.cat([self._actors[rows], self._boxes[again].flatten()]))
             full = gymtorch.unwrap_tensor(self._all_roots)
             chosen = gymtorch.unwrap_tensor(actors)
-            gym.set_actor_root_state_tensor_indexed(sim, full, chosen, len(moved))
+            gym.set_actor_root_state_tensor_indexed(sim, full, chosen, len(actors))
         if len(bent):
             rows = torch.from_numpy(bent).to(self._device)
             self._joint[rows[:, None], self._columns] = self._from_client("joint")[rows]

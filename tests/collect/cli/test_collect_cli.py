@@ -1,4 +1,4 @@
-"""The command: what it prints, what it leaves, how it ends."""
+"""The command solo-collect: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import matplotlib.image
+import numpy as np
 import pytest
 
 from collect.cli.collect import PROGRAM, main
@@ -20,7 +21,7 @@ from tests.common.disks import read_only
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command."""
+    """The command solo-collect, run in this process."""
     return Command("solo-collect", main, monkeypatch, capsys)
 
 
@@ -34,7 +35,7 @@ def recipe(config: CollectConfig, tmp_path: Path) -> Path:
 def test_one_command_makes_four_datasets_a_table_of_each_and_a_picture(
     command: Command, recipe: Path, collection: Path, tmp_path: Path
 ) -> None:
-    """In a place that it names first."""
+    """The command prints its output directory first."""
     out = tmp_path / "out"
     code, text, _ = command(
         "--task", "locomotion", "--config", recipe, "--out", out, "--workers", 1
@@ -48,14 +49,17 @@ def test_one_command_makes_four_datasets_a_table_of_each_and_a_picture(
     assert fingerprint(out) == fingerprint(collection)
 
 
-def test_without_a_place_it_takes_one_and_names_it(
+def test_the_default_output_directory_is_printed(
     command: Command,
     recipe: Path,
     collection: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """datasets/TASK below the working directory; here everything is there already."""
+    """The default is `datasets/TASK` in the working directory.
+
+    Here it already holds the datasets.
+    """
     monkeypatch.chdir(tmp_path)
     shutil.copytree(collection, tmp_path / "datasets" / "locomotion")
     code, text, _ = command("--config", recipe, "--workers", 1)
@@ -64,7 +68,7 @@ def test_without_a_place_it_takes_one_and_names_it(
 
 
 def test_flags_change_the_recipe(command: Command, checkpoints: Path, tmp_path: Path) -> None:
-    """The paper's mixture at a thousandth, two steps long."""
+    """The mixture of the paper is scaled to 8 trajectories of two steps."""
     code, _, _ = command(
         "--task", "locomotion", "--sim", "mujoco", "--scale", 0.002, "--seed", 7,
         "--checkpoints", checkpoints,
@@ -81,7 +85,7 @@ def test_flags_change_the_recipe(command: Command, checkpoints: Path, tmp_path: 
 def test_parts_are_made_and_merged(
     command: Command, recipe: Path, collection: Path, tmp_path: Path
 ) -> None:
-    """To the same bytes, with tables and picture at the end."""
+    """The merged bytes equal those of a single run; tables and picture are included."""
     parts = [tmp_path / "zero", tmp_path / "one"]
     for number, part in enumerate(parts):
         code, text, _ = command(
@@ -99,17 +103,17 @@ def test_parts_are_made_and_merged(
 
 
 @pytest.mark.parametrize("shard", ["9/8", "8/8", "-1/8", "3", "a/b", "1/2/3", "0/0"])
-def test_a_part_that_cannot_be_is_refused(
+def test_an_invalid_part_is_refused(
     command: Command, recipe: Path, tmp_path: Path, shard: str
 ) -> None:
-    """Counted from zero; nothing is begun."""
+    """Parts count from zero; no file is written."""
     message = command.error("--config", recipe, "--out", tmp_path / "out", f"--shard={shard}")
     assert message == f"--shard {shard}: expected PART/PARTS counted from 0, such as 3/8."
     assert not (tmp_path / "out").exists()
 
 
-def test_verify_says_whole_or_what_is_not(command: Command, copy: Path) -> None:
-    """Exit code 1 if anything is wrong, so that scripts see it."""
+def test_verify_reports_damage(command: Command, copy: Path) -> None:
+    """The exit code is 1 for any problem, so that scripts notice it."""
     assert command("verify", copy / "offline")[:2] == (0, f"{copy / 'offline'}: whole\n")
     (copy / "offline" / "shard-00003.h5").unlink()
     assert command("verify", copy / "offline")[:2] == (1, "shard-00003.h5: missing\n")
@@ -119,8 +123,8 @@ def test_verify_says_whole_or_what_is_not(command: Command, copy: Path) -> None:
     )
 
 
-def test_every_verb_says_what_it_does(command: Command) -> None:
-    """In its own help text, and in one line of the command's."""
+def test_every_sub_command_has_a_summary(command: Command) -> None:
+    """The help text of each sub-command begins with its summary, which the overview repeats."""
     overview = command("--help")[1]
     for verb in PROGRAM.verbs:
         code, text, _ = command(verb.name, "--help")
@@ -134,7 +138,7 @@ def test_every_verb_says_what_it_does(command: Command) -> None:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_inspect_shows_sizes_and_ranges(command: Command, copy: Path, name: str) -> None:
-    """And draws what has positions."""
+    """A picture is drawn for datasets with positions."""
     code, text, _ = command("inspect", copy / name)
     assert code == 0
     assert "transitions" in text
@@ -142,8 +146,8 @@ def test_inspect_shows_sizes_and_ranges(command: Command, copy: Path, name: str)
     assert (copy / name / "overview.png").exists() == (name != "demonstrations")
 
 
-def test_a_card_is_written_where_it_says(command: Command, copy: Path) -> None:
-    """Beside the manifest."""
+def test_a_card_is_written_at_the_printed_path(command: Command, copy: Path) -> None:
+    """The card is beside the manifest."""
     code, text, _ = command("card", copy / "coverage")
     assert (code, text) == (0, f"card: {copy / 'coverage' / 'README.md'}\n")
 
@@ -151,7 +155,7 @@ def test_a_card_is_written_where_it_says(command: Command, copy: Path) -> None:
 def test_replay_prints_differences_and_fails_if_there_are_any(
     command: Command, collection: Path
 ) -> None:
-    """None here."""
+    """The replay of this trajectory has no differences."""
     code, text, _ = command("replay", collection / "offline", "--trajectory", 7)
     assert code == 0
     assert [line.split()[1] for line in text.splitlines()] == ["0"] * len(text.splitlines())
@@ -161,7 +165,7 @@ def test_replay_prints_differences_and_fails_if_there_are_any(
 def test_errors_are_one_line(
     command: Command, recipe: Path, collection: Path, tmp_path: Path
 ) -> None:
-    """Errors of the user are one line, not a traceback."""
+    """User errors are one line without a traceback."""
     assert "no manifest.json in it" in command.error("inspect", tmp_path)
     assert "begun with other settings" in command.failure(
         "--config", recipe, "--seed", 2, "--out", collection
@@ -181,10 +185,10 @@ def test_errors_are_one_line(
 
 
 @pytest.mark.parametrize("number", ["inf", "-inf", "nan"])
-def test_a_command_that_is_no_velocity_is_refused(
+def test_a_command_that_is_not_finite_is_refused(
     command: Command, tmp_path: Path, number: str
 ) -> None:
-    """Nothing is collected."""
+    """No file is written."""
     message = command.error("--command", number, 0, 0.5, "--out", tmp_path / "out")
     assert message == f"--command {number} 0 0.5: expected three finite numbers."
     assert not (tmp_path / "out").exists()
@@ -192,7 +196,7 @@ def test_a_command_that_is_no_velocity_is_refused(
 
 
 def test_a_read_only_place_is_one_line(command: Command, recipe: Path, tmp_path: Path) -> None:
-    """With the system's reason."""
+    """The line contains the reason of the operating system."""
     place = tmp_path / "shelf"
     place.mkdir()
     with read_only(place):
@@ -203,7 +207,7 @@ def test_a_read_only_place_is_one_line(command: Command, recipe: Path, tmp_path:
 def test_a_task_without_shipped_checkpoints_is_one_line(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A package that was built without them."""
+    """The package was built without checkpoints."""
     monkeypatch.setattr("collect.shipped_checkpoints.FOLDER", tmp_path / "absent")
     message = command.failure("--out", tmp_path / "out")
     assert (
@@ -215,14 +219,34 @@ def test_a_task_without_shipped_checkpoints_is_one_line(
 @pytest.mark.parametrize(
     "words", [["--ray"], ["--ray", "True"], ["--ray=True"], ["--ray", "--workers", "1"]]
 )
-def test_ray_is_asked_for_by_its_flag(
+def test_ray_is_used_with_its_flag(
     command: Command,
     recipe: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     words: list[str],
 ) -> None:
-    """With or without a value; here the package is missing, which is one line."""
+    """`--ray` works with and without a value.
+
+    Here the package is missing and the error is one line.
+    """
     monkeypatch.setitem(sys.modules, "ray", None)
     message = command.failure("--config", recipe, "--out", tmp_path / "out", *words)
     assert "--ray needs the package 'ray'" in message
+
+
+def test_the_late_recipe_has_more_trajectories_of_late_checkpoints(
+    command: Command, checkpoints: Path, tmp_path: Path
+) -> None:
+    """Of 32 trajectories, 12 are of the last two checkpoints; with the paper's recipe, 2."""
+    counts = {}
+    for recipe in ("paper", "late"):
+        out = tmp_path / recipe
+        code, _, _ = command(
+            "--recipe", recipe, "--scale", 0.008, "--checkpoints", checkpoints,
+            "--out", out, "--expert.steps", 2, "--offline.steps", 2, "--workers", 1,
+        )  # fmt: skip
+        assert code == 0
+        counts[recipe] = np.bincount(Dataset(out / "offline").column("episodes/checkpoint"))
+    assert counts["paper"].tolist() == [16, 8, 4, 2, 1, 1]
+    assert counts["late"].tolist() == [8, 4, 4, 4, 6, 6]

@@ -1,4 +1,4 @@
-"""solo-pretrain: its flags, and one line about what it cannot do."""
+"""solo-pretrain: its flags, and its one-line errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.command import Command
 def test_the_skills_flag_sets_how_many_skills_a_checkpoint_has(
     tmp_path: Path, command: Command
 ) -> None:
-    """From the command line to the rows of the masks."""
+    """The number of rows of the masks equals the flag."""
     for skills in (1, 4):
         out = tmp_path / f"run{skills}"
         assert command(*flags(iterations=1, num_skills=skills), "--out", out)[0] == 0
@@ -27,7 +27,7 @@ def test_the_skills_flag_sets_how_many_skills_a_checkpoint_has(
 
 
 def test_skills_without_robots_are_refused(tmp_path: Path) -> None:
-    """The running value of a skill without robots would be NaN, and so the multipliers."""
+    """The running value of a skill without robots would be NaN, and so would the multipliers."""
     with pytest.raises(SoloError, match="17 skills on 16 robots"):
         Trainer(tiny(num_skills=17), tmp_path)
 
@@ -57,10 +57,10 @@ def test_skills_without_robots_are_refused(tmp_path: Path) -> None:
         ("diversity.burn-in", [-2], "an iteration, or -1 for none"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(
+def test_invalid_pretraining_settings_are_refused(
     tmp_path: Path, command: Command, flag: str, values: list[object], expected: str
 ) -> None:
-    """In one line that names the setting; nothing is left."""
+    """The error is one line that names the setting; no directory is left."""
     message = command.error(*flags(), f"--{flag}", *values, "--out", tmp_path / "run")
     assert message.startswith(f"{flag.replace('-', '_')} is ")
     assert message.endswith(f": expected {expected}.")
@@ -68,7 +68,7 @@ def test_what_cannot_be_trained_is_refused(
 
 
 def test_every_number_that_can_be_set_is_checked() -> None:
-    """A new one must say what it may be."""
+    """Every numeric setting has a rule for its range."""
     for part in ("", "episode.", "diversity."):
         config = attrgetter(part.rstrip("."))(PretrainConfig()) if part else PretrainConfig()
         numbers = {
@@ -78,14 +78,14 @@ def test_every_number_that_can_be_set_is_checked() -> None:
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, command: Command) -> None:
-    """With the system's reason."""
+    """The line contains the reason of the operating system."""
     (tmp_path / "file").write_text("")
     message = command.error(*flags(), "--out", tmp_path / "file" / "run")
     assert message.startswith(f"{tmp_path / 'file' / 'run'}: cannot be written (Not a directory).")
 
 
 def test_an_existing_directory_is_not_overwritten(tmp_path: Path, command: Command) -> None:
-    """Hours of training may lie in it; the way to continue is named."""
+    """Hours of training may lie in it; the message names `--resume`."""
     (tmp_path / "note").write_text("precious")
     message = command.error(*flags(), "--out", tmp_path)
     assert f"{tmp_path}: exists already" in message
@@ -94,15 +94,15 @@ def test_an_existing_directory_is_not_overwritten(tmp_path: Path, command: Comma
 
 
 @pytest.mark.parametrize("name", ["empty", "absent"])
-def test_what_is_not_a_run_cannot_be_resumed(tmp_path: Path, command: Command, name: str) -> None:
-    """A directory with other things in it, or none at all, and none is made."""
+def test_only_a_run_can_be_resumed(tmp_path: Path, command: Command, name: str) -> None:
+    """This holds for a directory without a run and for a missing one, which is not created."""
     (tmp_path / "empty").mkdir()
     assert "not a run of solo-pretrain" in command.error("--resume", tmp_path / name)
     assert [path.name for path in tmp_path.rglob("*")] == ["empty"]
 
 
 def test_a_run_that_cannot_start_leaves_no_directory(tmp_path: Path, command: Command) -> None:
-    """Or the corrected command would be refused because of it."""
+    """A leftover directory would block the corrected command."""
     for words in (flags(num_skills=99), [*flags(), "--start", tmp_path]):
         code, _, errors = command(*words, "--out", tmp_path / "run")
         assert (code, errors.count("\n")) == (1, 1)

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from collect.dominic.pretrain_config import DiversityConfig, PretrainConfig
+from collect.dominic.pretrain_files import PretrainFiles
 from collect.dominic.run_log import RunLog
-from collect.dominic.trainer import STATE_FILE, Trainer
+from collect.dominic.trainer import Trainer
 from solo_doi.common.metrics_log import METRICS_FILE
 
 TINY = {
@@ -22,7 +23,7 @@ TINY = {
     "policy_hidden": (16, 8),
     "value_hidden": (16, 8),
 }
-"""What makes an iteration take milliseconds; as flags too, see `flags`."""
+"""Settings of a run with iterations of a few milliseconds; `flags` has them as arguments."""
 
 
 def tiny(burn_in: int = 0, **changes: object) -> PretrainConfig:
@@ -45,7 +46,7 @@ def flags(**changes: object) -> list[str]:
 
 
 def train(trainer: Trainer) -> Trainer:
-    """Run all iterations that are left."""
+    """Run the remaining iterations."""
     config, run = trainer.config, trainer.run
     run.mkdir(parents=True, exist_ok=True)
     with RunLog(run, config.iterations, config.num_skills, first=trainer.iteration) as log:
@@ -54,17 +55,17 @@ def train(trainer: Trainer) -> Trainer:
 
 
 def trained(run: Path, config: PretrainConfig) -> Trainer:
-    """A finished run."""
+    """Return a finished run."""
     return train(Trainer(config, run))
 
 
 def state(run: Path) -> dict[str, object]:
-    """Everything a run saved."""
-    return torch.load(run / STATE_FILE, weights_only=True)
+    """Return the saved state of a run."""
+    return torch.load(PretrainFiles(run).state, weights_only=True)
 
 
 def metrics(run: Path) -> list[dict[str, float]]:
-    """Lines of the metrics file, without the time they took."""
+    """Return the lines of the metrics file without durations."""
     lines = [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
     return [
         {name: value for name, value in line.items() if name != "steps_per_second"}
@@ -73,7 +74,10 @@ def metrics(run: Path) -> list[dict[str, float]]:
 
 
 def files(run: Path) -> set[str]:
-    """Files of a run; those of TensorBoard by their kind, since their names hold the time."""
+    """Return the files of a run.
+
+    Those of TensorBoard by kind, since their names contain the time.
+    """
     paths = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
     return {
         "tensorboard/events" if path.startswith("tensorboard/events") else path for path in paths
@@ -85,7 +89,7 @@ class Stopped(Exception):  # noqa: N818  # not an error
 
 
 def stop_after(trainer: Trainer, iterations: int) -> None:
-    """Train until an iteration was logged, then leave as an interrupt would."""
+    """Train until an iteration was logged, then raise an exception as an interrupt does."""
 
     class Log(RunLog):
         def iteration(self, number: int, metrics: dict[str, float]) -> None:

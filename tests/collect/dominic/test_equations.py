@@ -1,4 +1,4 @@
-"""The trainer's equations against arithmetic written out."""
+"""The trainer's equations against hand-computed numbers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ GAMMA, LAM = 0.5, 0.5
 
 
 def advantages(fallen: list[float], timed_out: list[float]) -> list[float]:
-    """Advantages of one robot over three steps.
+    """Return the advantages of one robot over three steps.
 
-    Rewards 1, 2, 3; values 10, 20, 30; values after 20, 30, 40.
+    Rewards are 1, 2, 3; values 10, 20, 30; next values 20, 30, 40.
     """
     reward, value, after = (
         torch.tensor(numbers).view(3, 1, 1)
@@ -37,7 +37,7 @@ def advantages(fallen: list[float], timed_out: list[float]) -> list[float]:
 
 
 def test_advantages_sum_temporal_differences_backwards() -> None:
-    """Differences r + V' / 2 - V of 1, -3, -7.
+    """The differences r + V' / 2 - V are 1, -3, -7.
 
     Each earlier advantage adds a quarter of the next.
     """
@@ -48,30 +48,30 @@ def test_advantages_sum_temporal_differences_backwards() -> None:
 
 
 def test_a_fall_cuts_bootstrap_and_trace() -> None:
-    """Nothing comes after a fall.
+    """The value after a fall does not count.
 
-    Delta of the second step is 2 - 20, and it takes nothing from the third.
+    Delta of the second step is 2 - 20, without a part of the third.
     """
     last, middle = -7.0, 2.0 - 20.0
     assert advantages([0, 1, 0], [0, 0, 0]) == [1 + 0.25 * middle, middle, last]
 
 
 def test_a_time_out_keeps_the_bootstrap_but_cuts_the_trace() -> None:
-    """The robot could have walked on, so the value after counts.
+    """The robot could have continued, so the next value counts.
 
-    The third step is of another episode.
+    The third step belongs to another episode.
     """
     last, middle = -7.0, 2.0 + 15.0 - 20.0
     assert advantages([0, 0, 0], [0, 1, 0]) == [1 + 0.25 * middle, middle, last]
 
 
 def test_a_fall_at_the_moment_of_the_time_out_is_a_fall() -> None:
-    """The value after a fall never counts, time-out or not."""
+    """The value after a fall never counts, with or without a time-out."""
     assert advantages([0, 1, 0], [0, 1, 0]) == advantages([0, 1, 0], [0, 0, 0])
 
 
 def test_advantages_of_robots_and_reward_groups_do_not_mix() -> None:
-    """Each column is what it would be alone."""
+    """Each column equals its own separate result."""
     generator = torch.Generator().manual_seed(0)
     reward, value, after = (torch.randn(5, 3, 2, generator=generator) for _ in range(3))
     fallen = (torch.rand(5, 3, generator=generator) < 0.3).float()
@@ -92,7 +92,7 @@ def test_advantages_of_robots_and_reward_groups_do_not_mix() -> None:
 
 
 def test_without_lambda_an_advantage_is_one_temporal_difference() -> None:
-    """Nothing is traced back: r + gamma V' - V, here 1 + 0.9 * 3 - 2."""
+    """The advantage is r + gamma V' - V, here 1 + 0.9 * 3 - 2."""
     ones = torch.ones(4, 1, 1)
     result = equations.advantages(
         ones, 2 * ones, 3 * ones, torch.zeros(4, 1), torch.zeros(4, 1), 0.9, 0.0
@@ -137,9 +137,9 @@ def test_combined_advantage_weighs_task_against_diversity() -> None:
 
 
 def test_successor_target_averages_features_to_come() -> None:
-    """A tenth of the feature plus nine tenths of what follows.
+    """The target is a tenth of the feature plus nine tenths of the next prediction.
 
-    Nothing follows the end of an episode.
+    At the end of an episode the prediction does not count.
     """
     features, after = (
         torch.tensor([[[1.0, 2.0]], [[1.0, 2.0]]]),
@@ -166,9 +166,9 @@ SKILLS = torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
 def test_nearest_skill_is_the_closest_other_one(
     skill: int, difference: tuple[float, float], distance: float
 ) -> None:
-    """The difference points away from it.
+    """The difference points away from the neighbour.
 
-    A skill is not its own neighbour, although nothing is nearer.
+    A skill is not its own neighbour.
     """
     found, smallest = equations.nearest_skill(SKILLS[None], torch.tensor([skill]))
     close(found, torch.tensor([difference]))
@@ -177,13 +177,13 @@ def test_nearest_skill_is_the_closest_other_one(
 
 def test_nearest_skill_is_found_per_sample() -> None:
     """Skills are near each other in some states and far apart in others."""
-    swapped = SKILLS[[0, 2, 1]]  # now skill 1 is the near one
+    swapped = SKILLS[[0, 2, 1]]  # now skill 1 is the nearest
     difference, _ = equations.nearest_skill(torch.stack([SKILLS, swapped]), torch.tensor([1, 1]))
     close(difference, torch.tensor([[3.0, 3.0], [0.0, 1.0]]))
 
 
 def test_of_two_nearest_skills_one_is_taken_whole() -> None:
-    """Not a mixture: of neighbours on both sides the mean would be no push at all."""
+    """The mean of neighbours on both sides would give no force at all."""
     line = torch.tensor([[[0.0], [-2.0], [2.0]]])
     difference, distance = equations.nearest_skill(line, torch.tensor([0]))
     assert difference.item() in (2.0, -2.0)
@@ -191,10 +191,7 @@ def test_of_two_nearest_skills_one_is_taken_whole() -> None:
 
 
 def test_a_skill_that_coincides_with_another_is_at_distance_zero() -> None:
-    """Equal features are no reason to look further.
-
-    The twin, not the third skill, is the nearest.
-    """
+    """The skill with equal features, not the third skill, is the nearest."""
     twins = torch.tensor([[[1.0, 1.0], [1.0, 1.0], [0.0, 9.0]]])
     difference, distance = equations.nearest_skill(twins, torch.tensor([0]))
     close(difference, torch.zeros(1, 2))
@@ -210,8 +207,20 @@ def test_diversity_reward_is_the_mean_product_times_the_strength() -> None:
     )
 
 
+def test_the_reward_from_the_midpoint_is_half_the_squared_distance_at_ones_own_place() -> None:
+    """Skills at 1 and 3, both on one side of 0: (3 - 1)^2 / 2 = 2 for each at its own place.
+
+    From the origin, the nearer one would get 1 (1 - 3) = -2, and would gain by falling.
+    """
+    for own, other in ((1.0, 3.0), (3.0, 1.0)):
+        place = torch.tensor([[own]])
+        difference = torch.tensor([[own - other]])
+        seen = equations.from_midpoint(place, place, difference)
+        close(equations.diversity_reward(seen, difference), torch.tensor([2.0]))
+
+
 def test_diversity_reward_is_positive_where_the_neighbour_does_not_go() -> None:
-    """At its own features a skill is rewarded, at its neighbour's it is punished."""
+    """A skill is rewarded at its own features and punished at its neighbour's."""
     own, neighbour = torch.tensor([[1.0, 0.0]]), torch.tensor([[-1.0, 0.0]])
     difference = own - neighbour
     assert (
@@ -222,7 +231,7 @@ def test_diversity_reward_is_positive_where_the_neighbour_does_not_go() -> None:
 
 
 def test_without_attraction_the_force_is_the_same_at_any_distance() -> None:
-    """The released run: purely repulsive, power zero, strength one; also at distance zero."""
+    """The released run has a repulsive force of power zero and strength one, also at zero."""
     distance = torch.tensor([0.0, 0.5, 100.0])
     close(equations.van_der_waals(distance, 2.0, 0.0, 3.0, 0.0), torch.ones(3))
 
@@ -234,7 +243,6 @@ def test_van_der_waals_turns_from_repulsion_to_attraction() -> None:
 
 
 def test_van_der_waals_uses_both_powers() -> None:
-    """0.75 (3 / 2)^1 - 0.25 (3 / 2)^2."""
     close(
         equations.van_der_waals(torch.tensor(3.0), 2.0, 0.25, 2.0, 1.0),
         torch.tensor(0.75 * 1.5 - 0.25 * 2.25),
@@ -245,7 +253,6 @@ def test_van_der_waals_uses_both_powers() -> None:
 
 
 def test_multiplier_loss_is_multiplier_times_slack() -> None:
-    """2 (0.5 - 0.8) - 1 (0.9 - 0.8)."""
     loss = equations.multiplier_loss(
         torch.tensor([2.0, -1.0]), torch.tensor([0.5, 0.9]), torch.tensor(0.8)
     )
@@ -253,7 +260,7 @@ def test_multiplier_loss_is_multiplier_times_slack() -> None:
 
 
 def test_descending_the_multiplier_loss_raises_the_multiplier_of_a_violated_skill() -> None:
-    """Too little task value: more weight on the task; enough of it: less."""
+    """A task value below the bound raises the weight of the task; a higher one lowers it."""
     raw = torch.zeros(2, requires_grad=True)
     equations.multiplier_loss(raw, torch.tensor([0.5, 0.9]), torch.tensor(0.8)).backward()
     step = -raw.grad  # type: ignore[operator]  # filled by backward
@@ -275,7 +282,7 @@ def test_descending_the_multiplier_loss_raises_the_multiplier_of_a_violated_skil
 def test_surrogate_is_clipped_only_where_going_on_would_gain(
     ratio: float, advantage: float, loss: float
 ) -> None:
-    """The pessimistic one of r A and clip(r) A, negated."""
+    """The loss is the negative minimum of r A and clip(r) A."""
     value = equations.clipped_surrogate(
         torch.tensor([log(ratio)]), torch.zeros(1), torch.tensor([advantage]), 0.2
     )
@@ -297,7 +304,7 @@ def test_clipped_samples_have_no_gradient(ratio: float, advantage: float, flat: 
 
 
 def test_surrogate_is_the_mean_over_samples() -> None:
-    """Ratios 1 and e^0.1, advantages 1 and 3."""
+    """Ratios are 1 and e^0.1, advantages 1 and 3."""
     value = equations.clipped_surrogate(
         torch.tensor([0.0, 0.1]), torch.zeros(2), torch.tensor([1.0, 3.0]), 0.2
     )
@@ -311,7 +318,7 @@ def test_surrogate_is_the_mean_over_samples() -> None:
 def test_surrogate_is_never_more_optimistic_than_the_plain_one(
     change: list[float], advantages: list[float]
 ) -> None:
-    """The clip may only take gains away: the loss is at least the unclipped loss."""
+    """The loss is at least the unclipped loss."""
     log_prob, advantage = torch.tensor(change), torch.tensor(advantages[: len(change)])
     plain = -(log_prob.exp() * advantage).mean()
     assert (
@@ -321,7 +328,7 @@ def test_surrogate_is_never_more_optimistic_than_the_plain_one(
 
 
 def test_no_equation_changes_its_inputs() -> None:
-    """They are pure: the rollout is read again after the advantages are known."""
+    """The rollout is read again after the advantages are computed."""
     reward, value, after = (torch.rand(3, 2, 2) for _ in range(3))
     fallen, features = torch.zeros(3, 2), torch.rand(3, 2, 4)
     inputs: list[Tensor] = [reward, value, after, fallen, features]

@@ -12,6 +12,7 @@ from torch import Tensor
 from collect.dominic.experience import Rollout
 from collect.dominic.learner import LR_BOUNDS, Learner
 from collect.dominic.pretrain_config import DiversityConfig, PretrainConfig
+from solo_doi.tasks.features import MOTION
 from solo_doi.tasks.locomotion import LocomotionTask
 from tests.bits import differing
 
@@ -22,21 +23,18 @@ close = torch.testing.assert_close
 
 
 def learner(config: PretrainConfig, seed: int = 0) -> Learner:
-    """Networks drawn from a seed."""
+    """Return networks drawn from a seed."""
     return Learner(config, torch.Generator().manual_seed(seed))
 
 
 def experience(subject: Learner, seed: int = 1) -> Rollout:
-    """A made-up rollout with actions from the learner's policy.
-
-    So its log-probabilities are right.
-    """
+    """Return a made-up rollout with actions and log-probabilities of the learner's policy."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator)
 
-    rollout = Rollout.empty(STEPS, ROBOTS, LocomotionTask)
+    rollout = Rollout.empty(STEPS, ROBOTS, LocomotionTask, MOTION)
     skill = skills(subject.config)
     rollout.raw[:] = normal(STEPS, ROBOTS, 48)
     rollout.observation[:] = subject.normaliser(rollout.raw)
@@ -46,6 +44,7 @@ def experience(subject: Learner, seed: int = 1) -> Rollout:
         rollout.action[:] = rollout.mean + subject.policy.log_std.exp() * normal(STEPS, ROBOTS, 12)
         rollout.log_prob[:] = subject.policy.log_prob(rollout.mean, rollout.action)
     rollout.reward[:] = torch.rand(STEPS, ROBOTS, 2, generator=generator)
+    rollout.score[:] = rollout.reward[..., 1]
     rollout.features[:] = normal(STEPS, ROBOTS, 7)
     rollout.fallen[:] = torch.rand(STEPS, ROBOTS, generator=generator) < 0.1
     rollout.ended[:] = torch.maximum(
@@ -55,12 +54,12 @@ def experience(subject: Learner, seed: int = 1) -> Rollout:
 
 
 def skills(config: PretrainConfig) -> Tensor:
-    """Skill of each robot."""
+    """Return the skill of each robot."""
     return torch.arange(ROBOTS) % config.num_skills
 
 
 def after(config: PretrainConfig, iterations: int = 3, first: int = 0) -> Learner:
-    """A learner after some iterations on rollouts of its policy."""
+    """Return a learner after some iterations on rollouts of its policy."""
     subject = learner(config)
     for iteration in range(first, first + iterations):
         rollout = experience(subject, seed=iteration)
@@ -72,12 +71,12 @@ def after(config: PretrainConfig, iterations: int = 3, first: int = 0) -> Learne
 
 
 def test_the_same_seed_learns_the_same_weights() -> None:
-    """Bit for bit, all networks, normalisers and multipliers."""
+    """All networks, normalisers and multipliers are equal to the last bit."""
     assert not differing(after(tiny()).state_dict(), after(tiny()).state_dict())
 
 
 def test_all_weights_change() -> None:
-    """A network that no optimiser knows would stay as it was drawn."""
+    """A network without an optimiser would keep its initial weights."""
     before, now = learner(tiny()).state_dict(), after(tiny()).state_dict()
     fixed = set(before) - {name.lstrip(".") for name in differing(before, now)}
     assert {name for name in fixed if "mask" not in name} == set()
@@ -87,9 +86,9 @@ def test_all_weights_change() -> None:
 def test_every_optimisers_gradients_are_zero_at_the_start_of_its_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before each backward pass that reaches its parameters.
+    """This holds before each backward pass that reaches the parameters.
 
-    Upstream forgets the multipliers', which pile up.
+    The original code accumulates the gradients of the multipliers.
     """
     subject = learner(tiny())
     optimisers = {
@@ -126,7 +125,7 @@ def test_every_optimisers_gradients_are_zero_at_the_start_of_its_step(
 
 
 def reachable(loss: Tensor) -> set[int]:
-    """Identities of the leaves that a loss depends on."""
+    """Return the identities of the leaves that a loss depends on."""
     found, nodes = set(), [loss.grad_fn]
     while nodes:
         node = nodes.pop()
@@ -142,7 +141,7 @@ def reachable(loss: Tensor) -> set[int]:
 
 
 def repelled_and_attracted(burn_in: int) -> tuple[Learner, Learner]:
-    """One iteration, the second, under two opposite diversity objectives."""
+    """Run the second iteration under two opposite diversity objectives."""
     attraction = DiversityConfig(burn_in=burn_in, attraction=0.9, length=0.1)
     repelled, attracted = (
         after(config, iterations=1, first=1)
@@ -152,7 +151,7 @@ def repelled_and_attracted(burn_in: int) -> tuple[Learner, Learner]:
 
 
 def test_in_the_burn_in_the_diversity_objective_does_not_reach_the_policy() -> None:
-    """Attraction instead of repulsion: other intrinsic values, but the same policy bit for bit."""
+    """Attraction instead of repulsion gives other intrinsic values but the same policy."""
     repelled, attracted = repelled_and_attracted(burn_in=10)
     assert not differing(repelled.policy.state_dict(), attracted.policy.state_dict())
     assert differing(repelled.values.state_dict(), attracted.values.state_dict())
@@ -160,16 +159,16 @@ def test_in_the_burn_in_the_diversity_objective_does_not_reach_the_policy() -> N
 
 
 def test_after_the_burn_in_the_diversity_objective_reaches_the_policy() -> None:
-    """The same comparison, or the test above would prove nothing."""
+    """This shows that the test above can fail."""
     repelled, attracted = repelled_and_attracted(burn_in=0)
     assert differing(repelled.policy.state_dict(), attracted.policy.state_dict())
     assert repelled.multipliers.raw.all()
 
 
 def test_the_target_skill_is_not_reached_by_the_diversity_objective() -> None:
-    """Only its robots, after the burn-in.
+    """The weight of the target skill is one, so the intrinsic advantage does not count.
 
-    Its weight is one, so that nothing of the intrinsic advantage is left.
+    The advantages of other skills differ.
     """
     advantages = []
     for learning in repelled_and_attracted(burn_in=0):
@@ -182,16 +181,16 @@ def test_the_target_skill_is_not_reached_by_the_diversity_objective() -> None:
 
 
 def test_the_burn_in_includes_the_iteration_it_names() -> None:
-    """As upstream, iterations 0 to `burn_in`.
+    """As in the original code, the burn-in is iterations 0 to `burn_in`.
 
-    The multipliers move in the next one for the first time.
+    The next iteration is the first to change the multipliers.
     """
     assert not after(tiny(burn_in=2), iterations=1, first=2).multipliers.raw.any()
     assert after(tiny(burn_in=2), iterations=1, first=3).multipliers.raw.all()
 
 
 def test_a_single_skill_has_no_diversity_at_all() -> None:
-    """The expert: no intrinsic reward, no successor features learned, no multiplier."""
+    """The expert has no intrinsic reward, no learned successor features and no multiplier."""
     expert = learner(tiny(num_skills=1))
     drawn = {name: value.clone() for name, value in expert.successor.state_dict().items()}
     metrics = expert.learn(experience(expert), skills(expert.config), 50, 0)
@@ -206,7 +205,7 @@ def test_a_single_skill_has_no_diversity_at_all() -> None:
 
 
 def test_skills_learn_different_policies_from_the_same_reward() -> None:
-    """They differ through their masks and the diversity objective alone."""
+    """Skills differ only through their masks and the diversity objective."""
     subject, x = after(tiny(), iterations=5), torch.ones(1, 48)
     actions = torch.cat([subject.policy(x, torch.tensor([skill])) for skill in range(3)])
     assert len(actions.unique(dim=0)) == 3
@@ -216,9 +215,9 @@ def test_skills_learn_different_policies_from_the_same_reward() -> None:
 
 
 def test_running_task_values_are_averages_of_rewards_to_come() -> None:
-    """Scaled by 1 - gamma.
+    """The values are scaled by 1 - gamma.
 
-    With a task reward of 0.3 for ever, and values that know it, every skill has 0.3.
+    A constant task reward of 0.3, with correct values, gives 0.3 for every skill.
     """
     subject = learner(tiny())
     rollout = experience(subject)
@@ -232,8 +231,17 @@ def test_running_task_values_are_averages_of_rewards_to_come() -> None:
     close(subject.multipliers.value, torch.full((3,), 0.3))
 
 
+def test_skills_may_be_held_to_their_tracking_alone() -> None:
+    """Robots of skill z track with 0.2 z; these are the values for any task reward."""
+    subject = learner(tiny(diversity=DiversityConfig(burn_in=0, constraint="score")))
+    rollout = experience(subject)
+    rollout.score[:] = 0.2 * skills(subject.config)
+    subject.learn(rollout, skills(subject.config), 0, 0)
+    close(subject.multipliers.value, torch.tensor([0.0, 0.2, 0.4]))
+
+
 def test_logged_rewards_are_means_per_step() -> None:
-    """As the task gives them, not scaled by 1 - gamma."""
+    """The rewards are those of the task, without the factor 1 - gamma."""
     subject = learner(tiny())
     rollout = experience(subject)
     metrics = subject.learn(rollout, skills(subject.config), 0, 0)
@@ -245,7 +253,7 @@ def test_logged_rewards_are_means_per_step() -> None:
 
 
 def test_normalisers_count_every_sample_once() -> None:
-    """Raw observations and features of the rollout, after it was learned from."""
+    """Statistics include raw observations and features of the rollout, after learning."""
     subject = learner(tiny())
     rollout = experience(subject)
     subject.learn(rollout, skills(subject.config), 0, 0)
@@ -260,9 +268,9 @@ def test_normalisers_count_every_sample_once() -> None:
 
 
 def test_the_weight_of_regularity_grows_with_the_steps_done() -> None:
-    """From a share at the start to all of it.
+    """The weight rises from a share at the start to its full value.
 
-    Before the end of the ramp another share is another policy.
+    Before the end of the ramp, another share gives another policy.
     """
     options = {"regular_steps": 1000, "num_skills": 1}
     early = [
@@ -276,14 +284,14 @@ def test_the_weight_of_regularity_grows_with_the_steps_done() -> None:
 
 
 def policy_after(config: PretrainConfig, steps_done: int) -> dict[str, Tensor]:
-    """Weights of the policy after one iteration."""
+    """Return the weights of the policy after one iteration."""
     subject = learner(config)
     subject.learn(experience(subject), skills(config), 0, steps_done)
     return subject.policy.state_dict()
 
 
 def test_learning_makes_rewarded_actions_likelier() -> None:
-    """Reward for the first action being high.
+    """The reward is high for a high first action.
 
     After some iterations its mean has risen everywhere.
     """
@@ -298,7 +306,7 @@ def test_learning_makes_rewarded_actions_likelier() -> None:
 
 
 def test_the_learning_rate_follows_the_policys_change_within_bounds() -> None:
-    """Divided by 1.5 above twice the target, multiplied below half of it, left alone between."""
+    """The rate is divided by 1.5 above twice the target, multiplied below half of it, else kept."""
     subject = learner(tiny(lr=1e-3, target_kl=0.01))
     group = subject.optimiser.param_groups[0]
     for kl, expected in ((0.021, 1e-3 / 1.5), (0.01, 1e-3 / 1.5), (0.0049, 1e-3)):

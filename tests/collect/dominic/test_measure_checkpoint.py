@@ -1,4 +1,4 @@
-"""Measuring checkpoints: the numbers and what is printed."""
+"""Measurements of checkpoints, and their output."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
-    """One row each, finite numbers, in plausible ranges.
+    """Each skill has one row with finite numbers in plausible ranges.
 
-    Untrained robots stand about where they were put.
+    Untrained robots stay about where they started.
     """
     walks = evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=2, steps=100))
     assert [(walk.checkpoint, walk.skill) for walk in walks] == [
@@ -48,15 +48,15 @@ def test_every_skill_of_a_checkpoint_is_measured(checkpoint: Path) -> None:
 
 
 def test_the_share_tracked_is_along_the_command(checkpoint: Path) -> None:
-    """At half the speed backwards, the same creep forward counts double and with the other sign."""
+    """A command of half the speed backwards doubles the share and changes its sign."""
     options = {"episodes": 2, "steps": 100, "randomisation": "none"}
     for command in ((-0.5, 0.0, 0.0), (0.0, 0.0, 0.5)):
         walk = evaluate(EvaluateCommand(checkpoints=(checkpoint,), command=command, **options))[0]  # type: ignore[arg-type]
         assert walk.tracked == pytest.approx(walk.velocity / 0.5)
 
 
-def test_json_lines_are_what_was_measured(checkpoint: Path, command: Command) -> None:
-    """From the command line, for scripts to read."""
+def test_json_lines_have_the_measurements(checkpoint: Path, command: Command) -> None:
+    """Each line of the output is one JSON object."""
     code, output, _ = command("evaluate", checkpoint, "--json", "--episodes", 1, "--steps", 100)
     assert code == 0
     lines = [json.loads(line) for line in output.splitlines()]
@@ -67,10 +67,7 @@ def test_json_lines_are_what_was_measured(checkpoint: Path, command: Command) ->
 def test_the_table_has_a_row_per_skill(
     checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The title states command and randomisation.
-
-    A measure needs its conditions.
-    """
+    """The title contains the command and the randomisation, on which the numbers depend."""
     evaluate(
         EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100, randomisation="paper")
     )
@@ -80,7 +77,6 @@ def test_the_table_has_a_row_per_skill(
 
 
 def test_the_same_seed_measures_the_same(checkpoint: Path) -> None:
-    """Numbers in a report can be made again."""
     one, same = (
         evaluate(EvaluateCommand(checkpoints=(checkpoint,), episodes=1, steps=100))
         for _ in range(2)
@@ -89,7 +85,7 @@ def test_the_same_seed_measures_the_same(checkpoint: Path) -> None:
 
 
 def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
-    """The first second is left out of all numbers: of one second nothing would remain."""
+    """The first second is excluded from all numbers, so one second is too short."""
     with pytest.raises(
         SoloError, match="50 steps are too short to measure a gait: expected at least 100"
     ):
@@ -105,10 +101,10 @@ def test_too_short_a_walk_is_refused(checkpoint: Path) -> None:
         (["--command", "nan", 0, 0], "--command nan 0 0: expected three finite numbers."),
     ],
 )
-def test_what_measures_nothing_is_refused(
+def test_invalid_measurements_are_refused(
     checkpoint: Path, command: Command, words: list[object], message: str
 ) -> None:
-    """By the flag that is to be mended."""
+    """The error names the flag."""
     assert command.error("evaluate", checkpoint, *words) == message
 
 
@@ -117,6 +113,6 @@ def test_checkpoints_must_be_named(command: Command) -> None:
     assert "expected at least one checkpoint" in command.error("evaluate")
 
 
-def test_what_is_not_a_checkpoint_is_refused_in_one_line(tmp_path: Path, command: Command) -> None:
-    """No traceback for a wrong path."""
+def test_a_missing_checkpoint_is_refused_in_one_line(tmp_path: Path, command: Command) -> None:
+    """A wrong path gives no traceback."""
     assert "absent.pt: no such file" in command.error("evaluate", tmp_path / "absent.pt")

@@ -1,4 +1,4 @@
-"""Lagrange multipliers: signs, bounds, and a gradient that does not pile up."""
+"""Lagrange multipliers: signs, bounds, and gradients that do not accumulate."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from copy import deepcopy
 import pytest
 import torch
 
-from collect.dominic.multipliers import Multipliers
+from collect.dominic.multipliers import TaskMultipliers
 from collect.dominic.pretrain_config import DiversityConfig
 
 close = torch.testing.assert_close
 
 
-def multipliers(*values: float, **config: float) -> Multipliers:
-    """Multipliers of skills with these task values, the first being the target's."""
-    result = Multipliers(len(values), DiversityConfig(**config))  # type: ignore[arg-type]
+def multipliers(*values: float, **config: float) -> TaskMultipliers:
+    """Return multipliers of skills with these task values; the first skill is the target."""
+    result = TaskMultipliers(len(values), DiversityConfig(**config))  # type: ignore[arg-type]
     result.observe(torch.tensor(values), torch.arange(len(values)))
     return result
 
@@ -26,7 +26,7 @@ def test_weights_start_at_one_half_and_the_target_has_one() -> None:
 
 
 def test_the_target_keeps_weight_one_for_any_raw_multiplier() -> None:
-    """It is always above its own threshold, so that its raw multiplier drifts down."""
+    """The target is always above its own threshold, so its raw multiplier decreases."""
     lagrange = multipliers(1.0, 1.0, alpha=0.5, multiplier_lr=1.0)
     for _ in range(5):
         lagrange.update()
@@ -65,7 +65,7 @@ def test_raw_multipliers_stay_within_their_bound() -> None:
 
 
 def test_gradients_are_reset_at_every_update() -> None:
-    """After an update the gradient is the present slack alone, not the sum of all slacks so far."""
+    """After an update the gradient is the present slack, not the sum of all slacks so far."""
     lagrange = multipliers(1.0, 0.5, alpha=0.8)
     for value in (0.5, 0.6, 0.7):
         lagrange.value[1] = value
@@ -74,9 +74,9 @@ def test_gradients_are_reset_at_every_update() -> None:
 
 
 def test_a_multiplier_turns_round_when_the_violation_ends() -> None:
-    """Accumulated, fifty steps of violation would outweigh fifty of the opposite.
+    """With accumulated gradients, 50 steps of violation would outweigh 50 of the opposite.
 
-    It would rise to the end.
+    The multiplier would rise to the end.
     """
     lagrange = multipliers(1.0, 0.6, alpha=0.8, multiplier_lr=0.01)
     raised = []
@@ -89,7 +89,7 @@ def test_a_multiplier_turns_round_when_the_violation_ends() -> None:
 
 
 def test_the_first_observation_sets_the_running_values() -> None:
-    """Not a tenth of it: the first values would be compared with zeros."""
+    """A decayed first value would be a tenth of it."""
     close(multipliers(0.4, 0.2, value_decay=0.9).value, torch.tensor([0.4, 0.2]))
 
 
@@ -102,21 +102,21 @@ def test_later_observations_are_averaged_in() -> None:
 
 
 def test_the_value_of_a_skill_is_the_mean_over_its_robots() -> None:
-    """Robots of skills 0, 1, 0, 1, 1."""
-    lagrange = Multipliers(2, DiversityConfig())
+    """The robots have skills 0, 1, 0, 1, 1."""
+    lagrange = TaskMultipliers(2, DiversityConfig())
     lagrange.observe(torch.tensor([1.0, 10, 3, 20, 60]), torch.tensor([0, 1, 0, 1, 1]))
     close(lagrange.value, torch.tensor([2.0, 30.0]))
 
 
 def test_weights_and_slack_carry_no_gradient() -> None:
-    """They are logged and multiplied into advantages: no path may lead back to the multipliers."""
+    """Weights are logged and multiplied into advantages; no gradient may reach the multipliers."""
     lagrange = multipliers(1.0, 0.5)
     assert not lagrange.weights().requires_grad
     assert not lagrange.slack().requires_grad
 
 
 def test_reading_weights_does_not_change_the_raw_multipliers() -> None:
-    """The target's one is written into a copy."""
+    """The one of the target is written into a copy."""
     lagrange = multipliers(1.0, 0.5)
     lagrange.weights()
     close(lagrange.raw.detach(), torch.zeros(2))
@@ -124,11 +124,11 @@ def test_reading_weights_does_not_change_the_raw_multipliers() -> None:
 
 @pytest.mark.parametrize("steps", [0, 3])
 def test_state_and_optimiser_continue_where_they_were(steps: int) -> None:
-    """Values, count and Adam's moments: two more updates give the same after a save and a load."""
+    """After saving and loading values, count and Adam's moments, two more updates give the same."""
     one = multipliers(1.0, 0.5, 0.9)
     for _ in range(steps):
         one.update()
-    other = Multipliers(3, DiversityConfig())
+    other = TaskMultipliers(3, DiversityConfig())
     other.load_state_dict(one.state_dict())
     other.optimiser.load_state_dict(deepcopy(one.optimiser.state_dict()))
     for lagrange in (one, other):
@@ -137,3 +137,15 @@ def test_state_and_optimiser_continue_where_they_were(steps: int) -> None:
             lagrange.update()
     close(other.raw, one.raw, rtol=0, atol=0)
     close(other.value, one.value, rtol=0, atol=0)
+
+
+def test_settled_multipliers_go_on_from_their_average_in_smaller_steps() -> None:
+    """One update to raw 0.05: the average weight is 0.002 of the way from 0.5 to sigma(0.05)."""
+    lagrange = multipliers(1.0, 0.5, alpha=0.8, multiplier_lr=0.05, settle=0.5)
+    lagrange.update()
+    average = 0.998 * 0.5 + 0.002 * torch.sigmoid(torch.tensor(0.05))
+    lagrange.settle()
+    close(torch.sigmoid(lagrange.raw[1]).detach(), average)
+    before = lagrange.raw[1].clone()
+    lagrange.update()
+    close(lagrange.raw[1] - before, torch.tensor(0.005), rtol=0, atol=1e-6)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from collect.dominic.networks import NORMALISER_FLOOR, Normaliser, Policy, SkillMLP
+from collect.dominic.networks import NORMALISER_FLOOR, GaussianPolicy, Normaliser, SkillMLP
 
 close = torch.testing.assert_close
 INPUTS, OUTPUTS, HIDDEN = 5, 3, (16, 8)
@@ -17,14 +17,14 @@ INPUTS, OUTPUTS, HIDDEN = 5, 3, (16, 8)
 def network(
     num_skills: int = 4, mask_keep: float = 0.5, seed: int = 0, hidden: tuple[int, int] = HIDDEN
 ) -> SkillMLP:
-    """A small network."""
+    """Return a small network."""
     return SkillMLP(
         INPUTS, hidden, OUTPUTS, num_skills, mask_keep, torch.Generator().manual_seed(seed)
     )
 
 
 def inputs(count: int, size: int = INPUTS) -> torch.Tensor:
-    """Inputs of about unit size."""
+    """Return inputs of about unit size."""
     return torch.randn(count, size, generator=torch.Generator().manual_seed(1))
 
 
@@ -32,10 +32,7 @@ def inputs(count: int, size: int = INPUTS) -> torch.Tensor:
 
 
 def test_output_is_the_masked_recipe() -> None:
-    """Linear, ELU, times the skill's mask, twice, then Linear.
-
-    The masks come after the activation.
-    """
+    """The order is Linear, ELU, mask of the skill, twice, then Linear."""
     net, x = network(), inputs(6)
     skill = torch.tensor([0, 1, 2, 3, 0, 1])
     one = functional.elu(x @ net.first.weight.T + net.first.bias) * net.mask0[skill]
@@ -59,7 +56,7 @@ def test_a_masked_unit_has_no_influence_on_its_skill() -> None:
 
 
 def test_weights_into_a_masked_unit_get_no_gradient() -> None:
-    """A skill learns with its own units only."""
+    """A skill trains only its own units."""
     net = network(num_skills=2)
     net(inputs(7), torch.zeros(7, dtype=torch.long)).sum().backward()
     gradient = net.first.weight.grad
@@ -69,7 +66,7 @@ def test_weights_into_a_masked_unit_get_no_gradient() -> None:
 
 
 def test_a_single_skill_has_all_units() -> None:
-    """The expert needs no masks: nothing would be gained by wasting half of its network."""
+    """Masks would waste half of the expert's network."""
     net = network(num_skills=1, mask_keep=0.1)
     assert (net.mask0 == 1).all()
     assert (net.mask1 == 1).all()
@@ -84,21 +81,21 @@ def test_masks_are_zero_or_one_and_keep_the_given_share(keep: float) -> None:
 
 
 def test_every_skill_and_layer_has_its_own_mask() -> None:
-    """Skills that share a mask are one skill."""
+    """Skills with equal masks would be one skill."""
     net = network(hidden=(32, 32))
     rows = torch.cat([net.mask0, net.mask1])
     assert len(rows.unique(dim=0)) == len(rows) == 8
 
 
 def test_masks_are_saved_but_not_trained() -> None:
-    """They are part of the state, and of no optimiser."""
+    """Masks are part of the state, but of no optimiser."""
     net = network()
     assert {"mask0", "mask1"} <= set(net.state_dict())
     assert not {"mask0", "mask1"} & {name for name, _ in net.named_parameters()}
 
 
 def test_for_all_skills_equals_one_skill_after_the_other() -> None:
-    """The shared first layer saves time and changes nothing."""
+    """The shared first layer saves time and gives the same result."""
     net, x = network(), inputs(6)
     together = net.for_all_skills(x)
     assert together.shape == (6, 4, OUTPUTS)
@@ -121,7 +118,7 @@ def test_the_same_seed_gives_the_same_network() -> None:
 
 
 def test_weights_follow_pytorchs_default_law() -> None:
-    """Uniform within 1 / sqrt(inputs), biases too."""
+    """Weights and biases are uniform within 1 / sqrt(inputs)."""
     net = network(hidden=(400, 100))
     for layer in net.layers:
         bound = layer.in_features**-0.5
@@ -134,16 +131,16 @@ def test_weights_follow_pytorchs_default_law() -> None:
 # --- Policy --------------------------------------------------------------------------------------
 
 
-def policy() -> Policy:
-    """A policy with different standard deviations."""
-    result = Policy(network(), OUTPUTS)
+def policy() -> GaussianPolicy:
+    """Return a policy with different standard deviations."""
+    result = GaussianPolicy(network(), OUTPUTS)
     with torch.no_grad():
         result.log_std[:] = torch.tensor([-1.0, 0.2, 0.7])
     return result
 
 
 def test_log_prob_and_entropy_are_those_of_a_diagonal_gaussian() -> None:
-    """Against torch's own distribution."""
+    """The reference is torch's distribution."""
     actor = policy()
     mean, action = inputs(6, OUTPUTS), inputs(6, OUTPUTS) * 2 + 1
     normal = torch.distributions.Normal(mean, actor.log_std.exp())
@@ -153,24 +150,24 @@ def test_log_prob_and_entropy_are_those_of_a_diagonal_gaussian() -> None:
 
 def test_log_prob_at_the_mean_of_a_unit_gaussian_is_minus_half_log_two_pi_per_action() -> None:
     """Values by hand: -log(2 pi) / 2 = -0.9189 each, and an entropy of 1.4189."""
-    actor = Policy(network(), OUTPUTS)
+    actor = GaussianPolicy(network(), OUTPUTS)
     close(actor.log_prob(torch.zeros(1, 3), torch.zeros(1, 3)), torch.tensor([-3 * 0.9189385]))
     close(actor.entropy(), torch.tensor(3 * 1.4189385))
 
 
 def test_a_new_policy_stays_near_the_default_pose() -> None:
-    """Its mean is a tenth of what the network would give without scaling, and unbiased.
+    """Its mean is a tenth of the unscaled network's output, without bias.
 
     Its deviation is one.
     """
-    actor, plain, x = Policy(network(), OUTPUTS), network(), inputs(50)
+    actor, plain, x = GaussianPolicy(network(), OUTPUTS), network(), inputs(50)
     skill = torch.arange(50) % 4
     close(actor(x, skill), 0.1 * (plain(x, skill) - plain.head.bias))
     close(actor.log_std, torch.zeros(OUTPUTS), check_dtype=False)
 
 
 def test_the_deviation_is_learned_too() -> None:
-    """It is a parameter, without which exploration would never end."""
+    """With a fixed deviation, exploration would never end."""
     actor = policy()
     actor.entropy().backward()
     close(actor.log_std.grad, torch.ones(OUTPUTS))
@@ -185,7 +182,7 @@ def test_the_deviation_is_learned_too() -> None:
 def test_normaliser_has_the_statistics_of_all_samples_however_they_are_split(
     sizes: list[int], centre: float, spread: float
 ) -> None:
-    """Batches of any sizes, in order: mean and biased variance of everything seen."""
+    """For batches of any size, mean and biased variance are those of all samples."""
     samples = inputs(sum(sizes), 3) * spread + centre
     normaliser = Normaliser(3)
     for batch in samples.split(sizes):
@@ -207,7 +204,7 @@ def test_normaliser_by_hand() -> None:
 
 
 def test_normaliser_keeps_inputs_that_never_change_finite() -> None:
-    """The command of the forward expert has no variance: it becomes zero, not NaN."""
+    """The command of the forward expert has no variance; it becomes zero, not NaN."""
     normaliser = Normaliser(1)
     normaliser.update(torch.full((10, 1), 0.7))
     close(
@@ -219,7 +216,7 @@ def test_normaliser_keeps_inputs_that_never_change_finite() -> None:
 
 
 def test_normaliser_changes_only_in_updates() -> None:
-    """Looking at an observation is not counting it: upstream counts some twenty times."""
+    """Normalising does not count a sample; the original code counts some samples twenty times."""
     normaliser = Normaliser(2)
     normaliser.update(inputs(5, 2))
     before = {name: value.clone() for name, value in normaliser.state_dict().items()}
@@ -229,5 +226,5 @@ def test_normaliser_changes_only_in_updates() -> None:
 
 
 def test_a_new_normaliser_leaves_inputs_almost_alone() -> None:
-    """Mean 0, deviation 1: only the floor of 0.01 is felt."""
+    """With mean 0 and deviation 1, only the floor of 0.01 has an effect."""
     close(Normaliser(2)(torch.tensor([[2.0, -3.0]])), torch.tensor([[2.0, -3.0]]) / 1.01)

@@ -1,6 +1,6 @@
 """Repeatability of pre-training.
 
-The same seed gives the same bits, and a stopped run continues as if it had not been.
+The same seed gives the same bits, and a stopped run continues to the same result.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,13 @@ from tests.command import Command
 from .runs import files, flags, metrics, state, stop_after, tiny, train, trained
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = "from collect.cli.pretrain import main; main()"
 
 
 # --- Seeds ---------------------------------------------------------------------------------------
 
 
 def test_the_same_seed_trains_the_same_weights(tmp_path: Path) -> None:
-    """Bit for bit: networks, optimisers, generators, simulated robots; and the same metrics."""
+    """Networks, optimisers, generators, simulated robots and metrics are equal to the last bit."""
     for name in ("one", "same"):
         trained(tmp_path / name, tiny())
     assert not differing(state(tmp_path / "one"), state(tmp_path / "same"))
@@ -40,7 +38,7 @@ def test_the_same_seed_trains_the_same_weights(tmp_path: Path) -> None:
 
 
 def test_another_seed_trains_other_weights(tmp_path: Path) -> None:
-    """Seeds that have no effect would make five runs one."""
+    """Seeds without effect would make repeated runs worthless."""
     one, other = (trained(tmp_path / str(seed), tiny(seed=seed)) for seed in (1, 2))
     different = differing(one.learner.state_dict(), other.learner.state_dict())
     weights = {name for name, _ in one.learner.named_parameters() if name != "multipliers.raw"}
@@ -48,7 +46,7 @@ def test_another_seed_trains_other_weights(tmp_path: Path) -> None:
 
 
 def test_the_global_generators_are_not_used(tmp_path: Path) -> None:
-    """A library that draws from them in between would change the run."""
+    """A library that draws from them must not change the run."""
     for name, seed in (("one", 1), ("same", 2)):
         torch.manual_seed(seed)
         np.random.seed(seed)
@@ -62,7 +60,7 @@ def test_the_global_generators_are_not_used(tmp_path: Path) -> None:
 def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
     """Six iterations at once, or three and, in a new trainer, three more.
 
-    The same bits, lines and checkpoints.
+    State, metrics and checkpoints are equal to the last bit.
     """
     whole: dict[str, Any] = {
         "iterations": 6,
@@ -92,7 +90,7 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path) -> None:
 
 
 def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
-    """The curriculum depends on the iteration, not on where the run was stopped."""
+    """The curriculum depends on the iteration, not on the point of the stop."""
     episode = LocomotionConfig(forward_share=0.0, command_steps=3)
     config = tiny(iterations=8, save_every=2, num_skills=1, command_growth=0.9, episode=episode)
     seen = []
@@ -107,34 +105,28 @@ def test_the_curriculum_of_commands_continues(tmp_path: Path) -> None:
     assert (seen[0] != [1.0, 0.0, 0.0]).any()
 
 
-def kill_after(iterations: int, run: Path, command: list[str]) -> None:
-    """Start a run in a separate process and kill it after some logged iterations."""
-    log = run / METRICS_FILE
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            while process.poll() is None and not (
-                log.exists() and log.read_text().count("\n") >= iterations
-            ):
-                time.sleep(0.005)
-        finally:
-            process.send_signal(signal.SIGKILL)
-        _, problems = process.communicate()
-    assert process.returncode == -signal.SIGKILL, problems
+def kill_after(iterations: int, run: Path, options: list[str]) -> None:
+    """Start a run in a separate process that gets `kill -9` after some logged iterations."""
+    program = (
+        "from pathlib import Path; from collect.cli.pretrain import main\n"
+        "from tests.own_signals import Moment, signal_at\n"
+        f"signal_at(Moment(lines={iterations}), Path({str(run)!r})); main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *options, "--out", str(run)],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
 
 
 def test_a_run_killed_with_no_warning_continues_to_the_same_weights(
     tmp_path: Path, command: Command
 ) -> None:
-    """A real `kill -9` in the middle, then `--resume`.
-
-    State, checkpoints and metrics of a run left alone.
-    """
+    """After a real `kill -9`, `--resume` gives the same state, checkpoints and metrics."""
     options = flags(iterations=36, save_every=5, num_skills=2, checkpoints=(2, 20))
     run = tmp_path / "killed"
-    kill_after(8, run, [sys.executable, "-c", PROGRAM, *options, "--out", str(run)])
-    assert 8 <= len((run / METRICS_FILE).read_text().splitlines()) < 36
+    kill_after(8, run, options)
+    assert len((run / METRICS_FILE).read_text().splitlines()) == 8
     assert not (run / "checkpoints" / "model_36.pt").exists()
 
     assert command("--resume", run)[0] == 0
@@ -150,7 +142,7 @@ def test_a_run_killed_with_no_warning_continues_to_the_same_weights(
 
 
 def test_a_run_killed_before_its_first_save_starts_over(tmp_path: Path) -> None:
-    """It has a configuration and perhaps half a line of metrics: all of it is done again."""
+    """The run has a configuration and half a line of metrics; both are written again."""
     pretrain(PretrainCommand(**vars(tiny()), out=tmp_path / "unbroken"))
     run = tmp_path / "young"
     run.mkdir()
@@ -162,7 +154,6 @@ def test_a_run_killed_before_its_first_save_starts_over(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_is_not_changed_by_resuming_it(tmp_path: Path) -> None:
-    """Nothing is left to do."""
     run = pretrain(PretrainCommand(**vars(tiny()), out=tmp_path / "run"))
     saved, lines = state(run), metrics(run)
     checkpoint = torch.load(run / "checkpoints" / "model_3.pt")
@@ -173,7 +164,7 @@ def test_a_finished_run_is_not_changed_by_resuming_it(tmp_path: Path) -> None:
 
 
 def test_a_run_is_resumed_with_its_own_configuration(tmp_path: Path) -> None:
-    """Flags that would change it are ignored: half a run each of two settings is neither."""
+    """Flags that would change the configuration are ignored."""
     run = pretrain(PretrainCommand(**vars(tiny()), out=tmp_path / "run"))
     before = (run / "config.yaml").read_text()
     pretrain(PretrainCommand(resume=run, iterations=99, seed=7))

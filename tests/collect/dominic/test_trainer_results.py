@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 import yaml
 
 from collect.cli.pretrain import PretrainCommand, pretrain
 from collect.dominic.run_log import RunLog
-from collect.dominic.trainer import STATE_FILE, Trainer
+from collect.dominic.trainer import Trainer
+from solo_doi.common.errors import SoloError
 from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.policies.dominic_checkpoint import read_policy
 
@@ -19,19 +21,17 @@ from .runs import files, metrics, tiny, train, trained
 
 
 def test_a_run_leaves_configuration_metrics_state_events_and_checkpoints(tmp_path: Path) -> None:
-    """Nothing else: no partial files, no temporary ones."""
+    """No partial or temporary files remain."""
     run = pretrain(PretrainCommand(**vars(tiny(checkpoints=(0, 1))), out=tmp_path / "run"))
     checkpoints = {f"checkpoints/model_{iteration}.pt" for iteration in (0, 1, 3)}
-    assert (
-        files(run)
-        == {".lock", "config.yaml", METRICS_FILE, STATE_FILE, "tensorboard/events"} | checkpoints
-    )
+    records = {"config.yaml", "provenance.json", METRICS_FILE, "state.pt", "tensorboard/events"}
+    assert files(run) == {".lock"} | records | checkpoints
 
 
 def test_the_resolved_configuration_lies_beside_the_run(tmp_path: Path) -> None:
-    """Every value, defaults included.
+    """The file contains all values, including defaults.
 
-    A later version with other defaults still knows what this run was.
+    It stays valid if later versions have other defaults.
     """
     run = pretrain(PretrainCommand(**vars(tiny(seed=5)), out=tmp_path / "run"))
     written = yaml.safe_load((run / "config.yaml").read_text())
@@ -42,10 +42,28 @@ def test_the_resolved_configuration_lies_beside_the_run(tmp_path: Path) -> None:
     assert not {"out", "resume", "start"} & set(written)
 
 
-def test_checkpoints_are_policies_that_count_iterations_and_steps(tmp_path: Path) -> None:
-    """`model_0` is after one update, as upstream.
+def test_the_record_names_software_and_simulator(tmp_path: Path) -> None:
+    """A continued run keeps the record of its beginning; a damaged record is named."""
+    run = pretrain(PretrainCommand(**vars(tiny()), out=tmp_path / "run"))
+    path = run / "provenance.json"
+    began = json.loads(path.read_text())
+    assert began["simulator"] == {"name": "MuJoCo"}
+    assert began["software"]["mujoco"]
+    path.write_text(json.dumps({**began, "software": {"solo-doi": "0.2"}}))
+    pretrain(PretrainCommand(resume=run))
+    continued = json.loads(path.read_text())
+    assert continued["software"] == {"solo-doi": "0.2"}
+    assert continued["continued_with"] == began
+    for damaged, problem in (("{", "cannot be read"), ("[1]", "holds a list, expected")):
+        path.write_text(damaged)
+        with pytest.raises(SoloError, match=rf"provenance.json: {problem} .* Delete it"):
+            pretrain(PretrainCommand(resume=run))
 
-    4 steps of 16 robots are 64 steps per iteration.
+
+def test_checkpoints_are_policies_that_count_iterations_and_steps(tmp_path: Path) -> None:
+    """`model_0` is after one update, as in the original code.
+
+    Four steps of 16 robots are 64 steps per iteration.
     """
     trainer = trained(tmp_path, tiny(checkpoints=(0,)))
     for iteration, updates in ((0, 1), (3, 3)):
@@ -61,10 +79,7 @@ def test_checkpoints_are_policies_that_count_iterations_and_steps(tmp_path: Path
 
 
 def test_the_written_policy_acts_as_the_trained_one(tmp_path: Path) -> None:
-    """Normaliser, masks and all.
-
-    The numpy policy of the file equals the torch policy of the run.
-    """
+    """The numpy policy of the file equals the run's torch policy, with normaliser and masks."""
     trainer = trained(tmp_path, tiny())
     learner, policy = trainer.learner, trainer.policy()
     observation = torch.randn(6, 48, generator=torch.Generator().manual_seed(0))
@@ -77,7 +92,7 @@ def test_the_written_policy_acts_as_the_trained_one(tmp_path: Path) -> None:
 
 
 def test_the_policy_of_a_run_is_detached_from_training(tmp_path: Path) -> None:
-    """Going on training does not change a policy that was taken out."""
+    """Further training does not change a policy that was extracted before."""
     trainer = Trainer(tiny(), tmp_path)
     policy = trainer.policy()
     before = policy.weights[0].copy()
@@ -85,8 +100,8 @@ def test_the_policy_of_a_run_is_detached_from_training(tmp_path: Path) -> None:
     np.testing.assert_array_equal(policy.weights[0], before)
 
 
-def test_metrics_have_one_line_per_iteration_with_what_matters(tmp_path: Path) -> None:
-    """Reward groups, constraint slack, distances: finite numbers, numbered from 1."""
+def test_metrics_have_one_line_per_iteration(tmp_path: Path) -> None:
+    """Reward groups, constraint slack and distances are finite and numbered from 1."""
     trained(tmp_path, tiny())
     lines = metrics(tmp_path)
     assert [line["iteration"] for line in lines] == [1, 2, 3]
@@ -106,7 +121,7 @@ def test_metrics_have_one_line_per_iteration_with_what_matters(tmp_path: Path) -
 
 
 def test_lines_beyond_the_iteration_to_continue_from_are_dropped(tmp_path: Path) -> None:
-    """They will be written again; a line that was cut by the kill goes too."""
+    """They will be written again; a line cut by the kill is dropped as well."""
     lines = [json.dumps({"iteration": number}) for number in (1, 2, 3)]
     (tmp_path / METRICS_FILE).write_text("\n".join(lines) + '\n{"iteration": 4, "rew')
     with RunLog(tmp_path, iterations=9, num_skills=1, first=2):
@@ -115,5 +130,5 @@ def test_lines_beyond_the_iteration_to_continue_from_are_dropped(tmp_path: Path)
 
 
 def test_robots_share_the_skills_evenly(tmp_path: Path) -> None:
-    """16 robots, 3 skills: 6, 5 and 5."""
+    """With 16 robots, 3 skills have 6, 5 and 5."""
     assert torch.bincount(Trainer(tiny(), tmp_path)._skill).tolist() == [6, 5, 5]

@@ -19,9 +19,9 @@ NETWORKS = ("policy.network", "values", "successor")
 
 
 def test_a_run_can_start_from_the_weights_of_another(tmp_path: Path) -> None:
-    """Networks and normalisers are taken over, but for inputs that never changed.
+    """Networks and normalisers are copied, except for inputs that never changed.
 
-    The other run is not touched.
+    The other run stays unchanged.
     """
     config = tiny(num_skills=1)
     source = trained(tmp_path / "expert", config)
@@ -29,7 +29,8 @@ def test_a_run_can_start_from_the_weights_of_another(tmp_path: Path) -> None:
     further = Trainer(tiny(num_skills=1, seed=9, action_std=0.1), tmp_path / "further")
     further.start_from(tmp_path / "expert")
     seen = torch.as_tensor(further.task.observe())
-    seen[:, -3:] = torch.tensor([1.0, 0.0, 0.0])  # the command of the expert: both must do the same
+    # The command of the expert: both must give the same action.
+    seen[:, -3:] = torch.tensor([1.0, 0.0, 0.0])
     skill = torch.zeros(len(seen), dtype=torch.long)
     actions = [
         learner.policy(learner.normaliser(seen), skill).detach()
@@ -57,7 +58,7 @@ def test_inputs_that_never_changed_begin_neutral(tmp_path: Path) -> None:
     normalised = learner.normaliser(seen)
     assert normalised[:, -3:].abs().max() < 1.0
     actions = learner.policy(normalised, torch.zeros(2, dtype=torch.long))
-    torch.testing.assert_close(actions[0], actions[1])  # not yet told apart
+    torch.testing.assert_close(actions[0], actions[1])  # not yet different
     assert learner.policy.log_std.exp().min() >= 2.0 - 1e-6
 
 
@@ -85,6 +86,6 @@ def test_weights_that_do_not_fit_are_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_saved_state_cannot_be_started_from(tmp_path: Path) -> None:
-    """The path is named."""
+    """The error names the path."""
     with pytest.raises(SoloError, match=r"state\.pt: no such file"):
         Trainer(tiny(), tmp_path / "run").start_from(tmp_path)

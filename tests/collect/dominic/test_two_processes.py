@@ -1,4 +1,4 @@
-"""Two solo-pretrain on one run directory: the second is refused, the first loses nothing."""
+"""Two solo-pretrain on one run directory: the second is refused, the first is not disturbed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ main()
 
 
 def test_a_run_in_training_refuses_other_processes(tmp_path: Path, command: Command) -> None:
-    """Neither the same --out nor --resume disturbs it."""
+    """A second process with the same `--out` or with `--resume` has no effect on the run."""
     options = flags(iterations=4, num_skills=2)
     run = tmp_path / "run"
     with subprocess.Popen(

@@ -10,8 +10,8 @@ from collect.isaac_setup import ISAAC_WORKER
 from solo_doi.sim import IsaacConfig
 
 
-def test_the_worker_says_what_it_runs_on(isaac_slow_start: IsaacConfig) -> None:
-    """`python -m solo_isaac about`: versions and GPU, as the self-test's file has them."""
+def test_the_worker_prints_versions_and_gpu(isaac_slow_start: IsaacConfig) -> None:
+    """`python -m solo_isaac about` prints versions and GPU, as in the file of the self-test."""
     command = [str(isaac_slow_start.python), "-m", "solo_isaac", "about"]
     environment = os.environ | {"PYTHONPATH": str(ISAAC_WORKER)}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -22,32 +22,33 @@ NAMES = re.compile(r"\b([FH][LR]\w*|\w*(HAA|HFE|KFE|FOOT|SHOULDER|_LEG)|base_lin
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_grammar_is_that_of_python_3_8(path: Path) -> None:
-    """No `match`, no parenthesised context managers, and none of what came later."""
+    """For example, `match` and parenthesised context managers are not allowed."""
     ast.parse(path.read_text(), feature_version=(3, 8))
 
 
 def test_a_newer_grammar_would_be_found() -> None:
-    """So the test above can fail."""
+    """This shows that the test above can fail."""
     with pytest.raises(SyntaxError):
         ast.parse("match x:\n    case 1: pass", feature_version=(3, 8))
 
 
 def vermin(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Ask which Python a folder needs."""
-    program = "from vermin import main; main()"  # not its script: that may be another environment's
+    """Run vermin, which determines the Python version that a folder needs."""
+    # As a module: the script may belong to another environment.
+    program = "from vermin import main; main()"
     command = [sys.executable, "-c", program, "-t=3.8-", "--no-tips", "--violations", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_the_library_is_that_of_python_3_8() -> None:
-    """No function, argument or operator that a later Python brought."""
+    """Functions, arguments and operators of later versions are not allowed."""
     result = vermin(ISAAC_WORKER)
     assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.parametrize("line", ["'a'.removeprefix('a')", "zip([], [], strict=True)", "{} | {}"])
 def test_a_newer_library_would_be_found(line: str, tmp_path: Path) -> None:
-    """So the test above can fail."""
+    """This shows that the test above can fail."""
     (tmp_path / "new.py").write_text(f"x = {line}\n")
     result = vermin(tmp_path)
     assert result.returncode == 1
@@ -55,7 +56,7 @@ def test_a_newer_library_would_be_found(line: str, tmp_path: Path) -> None:
 
 
 def numbers(source: str) -> set[float]:
-    """All numbers that are written in a source."""
+    """Return all numbers in a source."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if (
@@ -69,13 +70,13 @@ def numbers(source: str) -> set[float]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_number_about_the_robot_is_written_in_the_worker(path: Path) -> None:
-    """They come with the client's first message, from the one place where they are."""
+    """Robot parameters come with the client's first message, from their single definition."""
     assert numbers(path.read_text()) - HARMLESS - ABOUT_GPUS.get(path.name, set()) == set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_name_of_the_robot_is_written_in_the_worker(path: Path) -> None:
-    """Joints and bodies are named by the client too."""
+    """Names of joints and bodies come from the client."""
     texts = [
         node.value
         for node in ast.walk(ast.parse(path.read_text()))
@@ -90,14 +91,14 @@ def test_no_name_of_the_robot_is_written_in_the_worker(path: Path) -> None:
 
 
 def test_a_number_or_name_would_be_found() -> None:
-    """Gains, gravity and limits are not among the harmless; joints and links are recognised."""
+    """Gains, gravity and limits are found; joints and links are recognised."""
     setup = constants.CONTROL_SETUPS["locomotion"]
     for number in (
         setup.kp,
         setup.kd,
         constants.GRAVITY,
         constants.PHYSICS_DT,
-        limits.TRAINING.torque,
+        limits.TRAINING_LIMITS.torque,
     ):
         assert numbers(f"x = {number}") - HARMLESS
     for name in (*constants.JOINT_NAMES, *constants.FOOT_NAMES, *constants.BODY_NAMES):

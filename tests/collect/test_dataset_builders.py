@@ -1,4 +1,4 @@
-"""The sets that training reads: coverage with hidden experts, demonstrations without actions."""
+"""Datasets for training: coverage with hidden experts, demonstrations without actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from collect.derived_datasets import HIDDEN_TERM, link, make_coverage, make_demonstrations
+from collect.dataset_builders import HIDDEN_TERM, link, make_coverage, make_demonstrations
 from collect.recipes import CollectConfig
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.data.dataset import Dataset
@@ -26,7 +26,7 @@ LAYOUT = LAYOUTS["locomotion"]
 
 
 def rows(dataset: Dataset, name: str) -> set[bytes]:
-    """Rows of a field, to be compared as sets."""
+    """Return the rows of a field as a set."""
     return {row.tobytes() for row in dataset.column(name)}
 
 
@@ -34,7 +34,7 @@ def rows(dataset: Dataset, name: str) -> set[bytes]:
 
 
 def test_coverage_is_offline_and_then_a_few_experts(collection: Path) -> None:
-    """All 32 and the first three, in every field of a transition."""
+    """It has all 32 offline and the first three expert trajectories, with all fields."""
     coverage, offline, expert = (
         Dataset(collection / name) for name in ("coverage", "offline", "expert")
     )
@@ -48,9 +48,9 @@ def test_coverage_is_offline_and_then_a_few_experts(collection: Path) -> None:
 
 
 def test_experts_in_coverage_are_named_for_evaluation_only(collection: Path) -> None:
-    """The manifest lists their checkpoint after the others.
+    """The manifest lists the expert's checkpoint last.
 
-    What training reads does not have it.
+    The transitions for training do not contain it.
     """
     coverage = Dataset(collection / "coverage")
     assert [policy["name"] for policy in coverage.manifest.policies][-2:] == [
@@ -62,20 +62,20 @@ def test_experts_in_coverage_are_named_for_evaluation_only(collection: Path) -> 
 
 
 def test_checksums_of_coverage_hold(collection: Path) -> None:
-    """Although the expert's number is another one here."""
+    """The checksums account for the expert's new checkpoint number."""
     for arrays in Dataset(collection / "coverage").shards:
         sums = checksums(arrays, arrays["episodes/start"], arrays["episodes/length"])
         np.testing.assert_array_equal(arrays["episodes/crc32"], sums)
 
 
 def test_offline_shards_are_linked_not_copied(collection: Path) -> None:
-    """A million transitions lie on the disk once."""
+    """A million transitions are stored on the disk once."""
     for path in (collection / "coverage").glob("shard-*.h5"):
         assert path.samefile(collection / "offline" / path.name)
 
 
 def test_coverage_without_experts_is_the_offline_set(config: CollectConfig, copy: Path) -> None:
-    """For comparison with and without them."""
+    """Both variants can be compared."""
     make_coverage(replace(config, coverage_expert=0), copy)
     coverage, offline = Dataset(copy / "coverage"), Dataset(copy / "offline")
     np.testing.assert_array_equal(coverage.column("observations"), offline.column("observations"))
@@ -86,7 +86,7 @@ def test_coverage_without_experts_is_the_offline_set(config: CollectConfig, copy
 
 
 def test_demonstrations_are_other_trajectories_than_those_in_coverage(collection: Path) -> None:
-    """Five after the first three: no row of theirs is in the coverage set."""
+    """They are the five after the first three; the coverage set has none of their rows."""
     demonstrations, coverage = (
         Dataset(collection / name) for name in ("demonstrations", "coverage")
     )
@@ -98,7 +98,7 @@ def test_demonstrations_are_other_trajectories_than_those_in_coverage(collection
 
 
 def test_demonstrations_are_the_experts_states(collection: Path) -> None:
-    """The same numbers, without the twelve of the previous action."""
+    """The numbers are the same, without the twelve of the previous action."""
     demonstrations, expert = (Dataset(collection / name) for name in ("demonstrations", "expert"))
     part = slice(int(expert.starts()[3]), int(expert.starts()[8]))
     kept = np.ones(LAYOUT.size, dtype=bool)
@@ -112,9 +112,9 @@ def test_demonstrations_are_the_experts_states(collection: Path) -> None:
 
 
 def test_no_file_of_the_demonstrations_holds_an_action(collection: Path) -> None:
-    """Neither as a field, nor in an observation, nor as a seed to simulate them again from.
+    """Files contain no field or observation term with actions, and no seed for a new simulation.
 
-    Actions of the expert, as the four bytes of a number, do not occur in the bytes of the shard.
+    The expert's actions, as 4-byte floats, do not occur in the bytes of the shard.
     """
     folder = collection / "demonstrations"
     demonstrations, expert = Dataset(folder), Dataset(collection / "expert")
@@ -134,7 +134,7 @@ def test_no_file_of_the_demonstrations_holds_an_action(collection: Path) -> None
 
 
 def test_the_manifest_of_the_demonstrations_names_no_seed(collection: Path) -> None:
-    """With seed, number and expert, the trajectory could be simulated again."""
+    """Seed, number and expert would allow a new simulation of the trajectory."""
     manifest = Manifest.read(collection / "demonstrations")
     assert manifest.seed is None
     assert "seed" not in manifest.origin["recipe"]
@@ -143,7 +143,7 @@ def test_the_manifest_of_the_demonstrations_names_no_seed(collection: Path) -> N
 def test_demonstrations_cannot_be_written_where_actions_are_required(
     collection: Path, tmp_path: Path
 ) -> None:
-    """Neither D4RL nor Minari can hold them; the coverage set goes into both."""
+    """D4RL and Minari require actions; the coverage set can be written in both formats."""
     states = Dataset(collection / "demonstrations").transitions()
     with pytest.raises(DataError, match="without actions cannot be written as D4RL"):
         write_d4rl(tmp_path / "demonstrations.hdf5", states)
@@ -155,7 +155,7 @@ def test_demonstrations_cannot_be_written_where_actions_are_required(
 
 
 def test_too_few_experts_are_an_error_with_the_way_out(config: CollectConfig, copy: Path) -> None:
-    """3 + 10 of 12; nothing that was there before is lost."""
+    """3 + 10 of 12 trajectories are needed; existing files stay unchanged."""
     before = fingerprint(copy)
     with pytest.raises(
         DataError, match=r"expert: has 12 trajectories, 13 are needed .*larger --scale"
@@ -164,13 +164,13 @@ def test_too_few_experts_are_an_error_with_the_way_out(config: CollectConfig, co
     assert fingerprint(copy) == before
 
 
-# Made anew, and at once.
+# Repeated creation.
 
 
 def test_making_them_again_gives_the_same_bytes(
     config: CollectConfig, collection: Path, copy: Path
 ) -> None:
-    """And leaves nothing beside them."""
+    """No other files are left."""
     make_coverage(config, copy)
     make_demonstrations(config, copy)
     assert fingerprint(copy) == fingerprint(collection)
@@ -185,7 +185,7 @@ def test_making_them_again_gives_the_same_bytes(
 def test_remainders_of_a_killed_attempt_are_cleared(
     config: CollectConfig, collection: Path, copy: Path
 ) -> None:
-    """Killed while the new folder was filled, or between the two renamings."""
+    """The attempt was killed while it filled the new folder, or between the two renames."""
     shutil.rmtree(copy / "demonstrations")
     (copy / "coverage").rename(copy / ".coverage.old")
     (copy / ".coverage.new").mkdir()
@@ -194,7 +194,7 @@ def test_remainders_of_a_killed_attempt_are_cleared(
 
 
 def test_a_folder_that_is_not_a_dataset_is_never_deleted(config: CollectConfig, copy: Path) -> None:
-    """The folder may hold a user's notes."""
+    """The folder may contain a user's notes."""
     shutil.rmtree(copy / "coverage")
     (copy / "coverage").mkdir()
     (copy / "coverage" / "notes.txt").write_text("mine")
@@ -203,10 +203,10 @@ def test_a_folder_that_is_not_a_dataset_is_never_deleted(config: CollectConfig, 
     assert (copy / "coverage" / "notes.txt").read_text() == "mine"
 
 
-def test_links_replace_what_was_there_and_copies_serve_where_links_cannot_be_had(
+def test_links_replace_existing_files_and_fall_back_to_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when the target is already a link to the source."""
+    """The target may already be a link to the source."""
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_text("new")
     target.write_text("old")

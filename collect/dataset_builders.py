@@ -24,7 +24,7 @@ from solo_doi.data.schema import Field, transition_fields
 from solo_doi.data.shard import DataError, checksums
 
 from .recipes import CollectConfig
-from .worker import store_shard
+from .worker import store_shard, task_meanings
 
 EXPERT_SHARD = "expert.h5"
 """File of the expert's trajectories in the coverage set."""
@@ -63,7 +63,7 @@ def make_demonstrations(config: CollectConfig, out: Path) -> Manifest:
     arrays = copy_trajectories(expert, np.arange(first, last))
     layout, kept = _without(expert.manifest.layout, HIDDEN_TERM)
     fields = (
-        *transition_fields(int(kept.sum()), actions=False),
+        *transition_fields(int(kept.sum()), actions=False, meanings=task_meanings(config.task)),
         *(field for field in expert.manifest.fields if field.name in DEMONSTRATION_EPISODES),
     )
     chosen = {field.name: arrays[field.name] for field in fields}
@@ -138,7 +138,7 @@ def _replaced_folder(folder: Path) -> Iterator[Path]:
     new = folder.with_name(f".{folder.name}.new")
     old = folder.with_name(f".{folder.name}.old")
     try:
-        for leftover in (new, old):  # of a killed attempt
+        for leftover in (new, old):  # left by a killed attempt
             shutil.rmtree(leftover, ignore_errors=True)
         new.mkdir(parents=True)
         yield new
@@ -161,7 +161,7 @@ def link(source: Path, target: Path) -> None:
             f"{source}: missing. `solo-collect verify` shows what is left of its dataset."
         )
     with replacing(target) as partial:
-        partial.unlink(missing_ok=True)  # of a killed attempt
+        partial.unlink(missing_ok=True)  # left by a killed attempt
         try:
             os.link(source, partial)
         except OSError:  # another file system, or one without links
