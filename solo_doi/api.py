@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from solo_doi.evaluate.eval_config import EvalConfig
     from solo_doi.policies.bundle.reader import Bundle
     from solo_doi.runs.run import Run
-    from solo_doi.runs.run_config import TaskName
     from solo_doi.runs.run_data import RunData
     from solo_doi.sim.simulator import SimConfig, Simulator
     from solo_doi.sim.terrain import Terrain
@@ -42,7 +41,7 @@ def train(
     *,
     out: PathLike | None = None,
     config: TrainConfig | None = None,
-    task: TaskName = "locomotion",
+    task: str = "locomotion",
     progress: bool = True,
 ) -> Run:
     """Train skills that imitate the expert in different ways, as solo-train does.
@@ -61,12 +60,11 @@ def train(
     Raises:
         SoloError: The directory exists, or data and settings do not fit.
     """
-    from solo_doi.algorithm.presets import preset
-    from solo_doi.runs.run_config import run_config
+    from solo_doi.runs.run_config import run_config, task_preset
     from solo_doi.runs.train_log import TrainLog
     from solo_doi.runs.train_run import default_folder, train_new
 
-    settings = preset("default", task) if config is None else config
+    settings = task_preset("default", task) if config is None else config
     full = replace(
         run_config(settings), task=task, data=_path_or_none(data), expert=_path_or_none(expert)
     )
@@ -171,7 +169,7 @@ def make_simulator(
     """Make a simulator; use it as a context manager.
 
     Args:
-        name: mujoco, pybullet or isaacgym.
+        name: mujoco, pybullet, isaacgym or warp.
         num_robots: Number of robots, if no `config` is given.
         config: All settings.
         terrain: Ground; flat by default.

@@ -1,4 +1,4 @@
-"""solo-eval: do the skills walk, do they differ, do they keep the constraint."""
+"""solo-eval: measure how skills walk, how far they differ and if they keep the constraint."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from rich.console import Console
-from rich.table import Table
 
 from solo_doi.common.command_line import Command, Program
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.settings import part_of
-from solo_doi.evaluate.eval_config import EvalConfig
-from solo_doi.evaluate.report.html_report import format_value
+from solo_doi.common.steps import show_next, shown_steps
+from solo_doi.evaluate.eval_config import EvalConfig, is_run
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvalCommand(EvalConfig):
-    """Roll every skill of a run or a bundle out and write metrics.json, figures and report.html.
+    """Roll out all skills of a run, bundle or checkpoint; write metrics.json and report.html.
 
     Examples:
       solo-eval runs/NAME                     report.html of a run
@@ -27,10 +25,12 @@ class EvalCommand(EvalConfig):
       solo-eval runs/NAME --no-pictures       numbers only
       solo-eval --compare runs/sweep/*/       runs side by side
       solo-eval skills.onnx --out DIRECTORY   a bundle, as the robot runs it
+      solo-eval model_2000.pt --out DIRECTORY the skills that data are collected with
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Runs of solo-train, or .onnx files of solo-export; the shipped skills by default."""
+    """Runs of solo-train, .onnx files of solo-export or .pt checkpoints of solo-pretrain; the
+    shipped skills by default."""
     compare: bool = False
     """Also compare the runs: medians and quartiles over seeds."""
     select: bool = False
@@ -60,6 +60,8 @@ def evaluate_all(command: EvalCommand) -> None:
     from solo_doi.evaluate.evaluate_run import check_folder, plan_evaluation  # heavy imports
     from solo_doi.evaluate.shipped import SHIPPED_RUN
 
+    from .evaluation_table import show_evaluation
+
     runs = command.runs or (SHIPPED_RUN,)
     if len(runs) > 1 and command.out is not None and not command.compare:
         raise SoloError(
@@ -76,9 +78,10 @@ def evaluate_all(command: EvalCommand) -> None:
     ]
     metrics_of_runs: dict[Path, dict[str, Any]] = {}
     for plan in plans:
-        metrics = plan.execute(again=command.again)
+        with shown_steps("solo-eval"):
+            metrics = plan.execute(again=command.again)
         print(f"{plan.source}: {plan.result_file}")
-        _show(metrics)
+        show_evaluation(metrics)
         if command.select:
             print(f"selected skills: {metrics['selected']}: {metrics['selection']['rule']}")
         metrics_of_runs[plan.source] = metrics
@@ -86,32 +89,9 @@ def evaluate_all(command: EvalCommand) -> None:
         from solo_doi.evaluate.compare_runs import compare
 
         print(compare(metrics_of_runs, command.out or Path("runs/comparison")))
-
-
-def _show(metrics: dict[str, Any]) -> None:
-    rows = {skill["skill"]: skill for skill in metrics["skills"]}
-    rows |= {"smodice": metrics["smodice"]} if "smodice" in metrics else {}
-    table = Table(
-        "skill", "return %", "vx", "falls", "height mm", "± mm", "lift mm", "stride Hz", "pairs"
-    )
-    for name, skill in (rows | {"expert": metrics["expert"]}).items():
-        table.add_row(
-            str(name), f"{skill.get('return_pct', 100):.0f}", f"{skill['vx']:.2f}",
-            str(skill["falls"]), f"{1000 * skill['height_mean']:.0f}",
-            f"{1000 * skill['height_std']:.1f}",
-            f"{1000 * skill['clearance']:.0f}", f"{skill['frequency']:.1f}",
-            f"{skill['pair_phase']:.2f}",
-        )  # fmt: skip
-    Console().print(table)
-    if "told_apart" in metrics:
-        names = (
-            "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart",
-            "silhouette",
-            "visibly_different", "transfer_score",
-        )  # fmt: skip
-        print(
-            " · ".join(f"{name} {format_value(metrics[name])}" for name in names if name in metrics)
-        )
+    trained = [plan.source for plan in plans if plan.source != SHIPPED_RUN and is_run(plan.source)]
+    if trained and not command.compare:
+        show_next(f"solo-export {trained[-1]}")
 
 
 PROGRAM = Program("solo-eval", lambda: Command(EvalCommand, evaluate_all), takes_paths=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from solo_doi.common.command_line import Command, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
-from solo_doi.export.model_card import model_card
-from solo_doi.policies.bundle.reader import Bundle
-from solo_doi.policies.bundle.shipped import find_bundle
-from solo_doi.policies.bundle.signature import sign, write_key_pair
+from solo_doi.common.steps import show_next
+
+if TYPE_CHECKING:
+    from solo_doi.policies.bundle.reader import Bundle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class ExportCommand:
 
 @dataclass(frozen=True)
 class FileCommand:
-    """One bundle."""
+    """Argument of all commands that read one bundle."""
 
     file: Annotated[Path, tyro.conf.Positional]
     """Bundle, or the name of one that comes with the package, such as locomotion."""
@@ -85,7 +85,7 @@ class DiffCommand:
 
 @dataclass(frozen=True)
 class KeygenCommand:
-    """Draw a key to sign bundles with, and KEY.pub to trust.
+    """Generate a key pair: KEY to sign bundles with, and KEY.pub for robots that trust them.
 
     Example: solo-export keygen sign.key
     """
@@ -124,21 +124,22 @@ def export(command: ExportCommand) -> Path:
         f"{bundle.path}: {bundle.num_skills} skills, {kilobytes:.0f} kB, "
         f"graph within {difference:.1e} of the policy"
     )
+    show_next(f"solo-deploy --bundle {bundle.path} --robot pybullet --headless --fast")
     return bundle.path
 
 
 def show(command: ShowCommand) -> None:
     """Print the contract of a bundle."""
-    print(json.dumps(asdict(Bundle(find_bundle(command.file)).contract), indent=1))
+    print(json.dumps(asdict(_load(command.file).contract), indent=1))
 
 
 def verify(command: VerifyCommand) -> None:
-    """Load every bundle as a robot would; tell of all before failing."""
+    """Load every bundle as a robot would; report all errors together."""
     _check_some(command.files, "verify")
     bad = []
     for path in command.files:
         try:
-            print(f"{path}: {Bundle(find_bundle(path)).hash[:12]} good")
+            print(f"{path}: {_load(path).hash[:12]} good")
         except SoloError as error:
             bad.append(str(error))
     if bad:
@@ -147,8 +148,8 @@ def verify(command: VerifyCommand) -> None:
 
 def diff(command: DiffCommand) -> None:
     """Print where two contracts differ."""
-    one = asdict(Bundle(find_bundle(command.first)).contract)
-    two = asdict(Bundle(find_bundle(command.second)).contract)
+    one = asdict(_load(command.first).contract)
+    two = asdict(_load(command.second).contract)
     for name in one:
         if one[name] != two[name]:
             print(f"{name}:\n  {one[name]}\n  {two[name]}")
@@ -156,22 +157,37 @@ def diff(command: DiffCommand) -> None:
 
 def card(command: CardCommand) -> None:
     """Write a model card beside a bundle; that of a shipped one into the current directory."""
+    from solo_doi.export.model_card import model_card
+
     path = command.file.with_suffix(".md")
-    write_text(path, model_card(Bundle(find_bundle(command.file)), command.file.stem))
+    write_text(path, model_card(_load(command.file), command.file.stem))
     print(path)
 
 
 def keygen(command: KeygenCommand) -> None:
-    """Draw a pair of keys."""
+    """Generate a key pair and write it."""
+    from solo_doi.policies.bundle.signature import write_key_pair
+
     print(f"{command.key}: keep it secret. {write_key_pair(command.key)}: give it to robots.")
 
 
 def sign_all(command: SignCommand) -> None:
     """Check bundles, then sign them."""
+    from solo_doi.policies.bundle.reader import Bundle
+    from solo_doi.policies.bundle.signature import sign
+
     _check_some(command.files, "sign")
     for path in command.files:
         Bundle(path)
         print(sign(path, command.key))
+
+
+def _load(file: Path) -> Bundle:
+    """Load a bundle by its path or by its name in the package."""
+    from solo_doi.policies.bundle.reader import Bundle  # heavy imports
+    from solo_doi.policies.bundle.shipped import find_bundle
+
+    return Bundle(find_bundle(file))
 
 
 def _check_some(files: tuple[Path, ...], verb: str) -> None:

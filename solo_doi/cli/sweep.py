@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from solo_doi.common.command_line import Command, Program
 from solo_doi.common.errors import one_line
+from solo_doi.common.steps import show_next, shown_steps
+from solo_doi.runs.sweep_command import SweepCommand
 
 
 def main() -> None:
@@ -15,14 +16,14 @@ def main() -> None:
         PROGRAM.run()
 
 
-def _sweep() -> Command[Any]:
-    from solo_doi.runs.sweep import SweepCommand, sweep
+def sweep_all(command: SweepCommand) -> None:
+    """Train the grid and print its table."""
+    from solo_doi.runs.sweep import sweep  # heavy imports
 
-    def run(command: SweepCommand) -> None:
+    with shown_steps("solo-sweep"):
         table = sweep(command, report=lambda text: print(text, file=sys.stderr))
-        print(f"{table.read_text()}\n{table}")
+    print(f"{table.read_text()}\n{table}")
+    show_next(f"solo-eval --compare {command.out}/*/")
 
-    return Command(SweepCommand, run)
 
-
-PROGRAM = Program("solo-sweep", _sweep)
+PROGRAM = Program("solo-sweep", lambda: Command(SweepCommand, sweep_all))

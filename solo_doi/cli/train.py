@@ -7,6 +7,7 @@ from typing import Any
 
 from solo_doi.common.command_line import Command, Program
 from solo_doi.common.errors import one_line
+from solo_doi.common.steps import show_next
 from solo_doi.runs.run_config import TrainCommand, command_defaults
 
 
@@ -21,6 +22,7 @@ def train(command: TrainCommand) -> Path:
     # Heavy imports come after the flags are checked.
     from solo_doi.runs.train_log import TrainLog
     from solo_doi.runs.train_run import default_folder, resume_run, train_new
+    from solo_doi.tasks import is_task
 
     if command.resume is not None:
         run = resume_run(command.resume, TrainLog, announce=_announce)
@@ -28,6 +30,8 @@ def train(command: TrainCommand) -> Path:
         folder = command.out or default_folder()
         run = train_new(command.run_config(), folder, TrainLog, announce=_announce)
     _show(run.summary)
+    if is_task(run.config.task):
+        show_next(f"solo-eval {run.path}")
     return run.path
 
 
@@ -54,7 +58,13 @@ def _show(summary: dict[str, Any]) -> None:
             str(skill),
             *(f"{summary[name][skill]:.3f}" if name in summary else "" for name in columns),
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    if "cluster_cost" in summary:
+        console.print(
+            f"With eps {max(summary['cluster_cost']):.1f} or more, each skill can be one of "
+            f"{len(summary['cluster_cost'])} distinct kinds of the expert's walks."
+        )
 
 
 PROGRAM = Program("solo-train", lambda: Command(TrainCommand, train, command_defaults))

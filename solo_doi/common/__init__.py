@@ -1,1 +1,1 @@
-"""Shared by all rooms: errors, files, settings, progress, provenance."""
+"""Shared by all packages: errors, files, settings, progress, provenance."""

@@ -3,9 +3,9 @@
 `python -m` and `python -c` put the current directory first in `sys.path`. A file `random.py` or
 `deploy.py` there would then run in every child process, on a robot with the right to raw sockets.
 
-Ways that were not taken:
+Alternatives that do not work:
 
-- `-P` and `PYTHONSAFEPATH` alone: Python 3.10 and older do not know them.
+- `-P` and `PYTHONSAFEPATH` alone: Python 3.10 and older do not support them.
 - `-I`: it also drops `PYTHONPATH` and the user's site-packages, where a vendor's library may lie.
 - `python FILE`: it puts the folder of the file first instead.
 
@@ -18,8 +18,14 @@ never the empty string.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
+
+from .errors import SoloError
+
+IMPORT_TIMEOUT = 60.0
+"""Timeout of an interpreter's imports, which take about 1 s [s]."""
 
 FORGET_CURRENT_DIRECTORY = (
     "import sys; sys.path[:] = [folder for folder in sys.path if folder]; "
@@ -27,7 +33,8 @@ FORGET_CURRENT_DIRECTORY = (
 )
 """Start of every child's program. With `-c` the current directory is the empty string.
 
-The variable is for what the child starts: importing MuJoCo, for example, runs another `python -c`.
+The variable protects processes that the child starts. Importing MuJoCo, for example, runs another
+`python -c`.
 """
 RUN_MODULE = (
     "del sys.argv[0]; import runpy; "
@@ -63,3 +70,32 @@ def child_environment() -> dict[str, str]:
     if folders:
         environment["PYTHONPATH"] = os.pathsep.join(folders)
     return environment
+
+
+def run_program(python: Path, program: str, otherwise: str) -> str:
+    """Run a program in an interpreter and return its output.
+
+    Raises:
+        SoloError: It fails or does not exist. The message has the last line of its error output,
+            and `otherwise`.
+    """
+    try:
+        ran = subprocess.run(
+            program_command(program, python=python),
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            timeout=IMPORT_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = (
+            error.strerror
+            if isinstance(error, OSError)
+            else f"no answer within {IMPORT_TIMEOUT:g} s"
+        )
+        raise SoloError(f"{python}: no Python that can be run ({reason}); {otherwise}") from error
+    if ran.returncode:
+        complaint = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
+        raise SoloError(f"{python}: {complaint}; {otherwise}")
+    return ran.stdout.strip()

@@ -14,18 +14,20 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, NoReturn, TypeVar
+from typing import Annotated, Any, Generic, NoReturn
 
 from . import settings
 from .errors import SoloError, UnknownNameError
+from .settings import Config
+from .steps import PLAIN_FLAG, make_plain
 from .version import __version__
 
-Config = TypeVar("Config")
 Words = Sequence[str]
 Lookup = Callable[[str, str], str]
 """Return the value of a flag by name, or else the second argument."""
 
 FILE_HELP = "Settings may also come from a YAML file: `--config FILE`. Flags override the file."
+PLAIN_HELP = "`--plain` writes lines without colours and bars, for logs."
 COMPLETION_FLAGS = ("--tyro-print-completion", "--tyro-write-completion")
 BOOLEANS = {"True": True, "False": False}
 
@@ -40,6 +42,8 @@ class Command(Generic[Config]):
     """Runs the command. An integer that it returns is the exit code."""
     start: Callable[[Lookup], Config] | None = None
     """Chooses the defaults. It can look up flags that were given."""
+    kind_of: Callable[[Lookup], type[Config]] | None = None
+    """Chooses a subclass of `kind`, if the settings depend on a flag."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,9 @@ class Program:
     def run(self) -> NoReturn:
         """Run what the arguments of this process ask for, and exit."""
         words = sys.argv[1:]
+        if PLAIN_FLAG in words:
+            make_plain()
+            words = [word for word in words if word != PLAIN_FLAG]
         first = words[0] if words else ""
         if first == "--version":
             print_version(self.name)
@@ -116,7 +123,8 @@ def run(command: Command[Any], program: str, words: Words, verbs: Sequence[Verb]
     if "--version" in words[:1]:
         print_version(program)
         return 0
-    result = call(command.function, parse(command.kind, program, words, command.start, verbs))
+    parsed = parse(command.kind, program, words, command.start, verbs, command.kind_of)
+    result = call(command.function, parsed)
     return result if isinstance(result, int) else 0
 
 
@@ -131,6 +139,7 @@ def parse(
     words: Words | None = None,
     start: Callable[[Lookup], Config] | None = None,
     verbs: Sequence[Verb] = (),
+    kind_of: Callable[[Lookup], type[Config]] | None = None,
 ) -> Config:
     """Build a configuration from flags, on top of the file named by `--config` if there is one.
 
@@ -140,6 +149,7 @@ def parse(
         words: Arguments; those of this process by default.
         start: Chooses the defaults. It can look up flags that were given.
         verbs: Sub-commands to list in the help text.
+        kind_of: Chooses a subclass of `kind`; it can look up flags, too.
     """
     import tyro  # here, so that other users of this module need no command-line library
 
@@ -162,6 +172,8 @@ def parse(
                 found = word.partition("=")[2] or following  # the last one counts
         return found
 
+    if kind_of is not None:
+        kind = kind_of(lookup)
     default: Config | None = None
     if start is not None:
         default = start(lookup)
@@ -174,7 +186,7 @@ def parse(
     description = _description(kind, program, verbs, with_file=default is not None)
     errors = io.StringIO()
     try:
-        with contextlib.redirect_stderr(errors), _unwrapped(given):
+        with contextlib.redirect_stderr(errors), _unwrapped(given), _reader_may_leave():
             return tyro.cli(
                 kind, prog=program, description=description, args=given, default=default
             )  # type: ignore[return-value]  # without a default, too
@@ -182,6 +194,19 @@ def parse(
         if stop.code and errors.getvalue():
             sys.stderr.write(f"{program}: {usage_error(errors.getvalue(), program)}\n")
         raise
+
+
+@contextlib.contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """Exit without an error if the reader closes the pipe, as in `--help | head`."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
 @contextlib.contextmanager
@@ -282,4 +307,5 @@ def _description(kind: type, program: str, verbs: Sequence[Verb], *, with_file: 
         paragraphs.append("\n".join(["Sub-commands:", "", *lines, "", help_line]))
     if with_file:
         paragraphs.append(FILE_HELP)
+    paragraphs.append(PLAIN_HELP)
     return "\n\n".join(paragraphs)

@@ -10,6 +10,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+ALL_CHECKS = "all checks of this computer: solo-doctor"
+"""Hint at the end of errors about the computer."""
+
 
 class SoloError(Exception):
     """Error that the user can resolve. Commands print it as one line, without a traceback."""
@@ -40,7 +43,8 @@ class MissingPackageError(SoloError):
     def __init__(self, package: str, needed_for: str, remedy: str) -> None:
         """Name the purpose of the package and the way to install it."""
         super().__init__(
-            f"{needed_for} needs the package {package!r}, which cannot be imported. {remedy}"
+            f"{needed_for} needs the package {package!r}, which cannot be imported. {remedy} "
+            f"({ALL_CHECKS})"
         )
 
 

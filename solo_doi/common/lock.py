@@ -72,7 +72,7 @@ def exclusive(folder: Path, remedy: str) -> Iterator[None]:
             f"{folder}: cannot be written ({reason(error)}). Choose another place."
         ) from error
     try:
-        if not _lock(descriptor):
+        if not try_lock(descriptor):
             raise InUseError(f"{folder}: another process is writing to it. {remedy}")
         yield
     finally:
@@ -93,13 +93,13 @@ def _remove_unused(folder: Path) -> None:
             folder.rmdir()
 
 
-def _lock(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Take the lock without waiting; return False if another process has it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        # Some network file systems have no locks. Work without one rather than not at all.
+        # Some network file systems do not support locks. Continue without one.
         return True
     return True

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from solo_doi.common.version import __version__
 
-PACKAGES = ("numpy", "mujoco", "pybullet", "torch", "h5py", "onnx", "onnxruntime")
+PACKAGES = (
+    "numpy",
+    "mujoco",
+    "mujoco-warp",
+    "warp-lang",
+    "pybullet",
+    "torch",
+    "h5py",
+    "onnx",
+    "onnxruntime",
+)
 
 
 def software() -> dict[str, str]:

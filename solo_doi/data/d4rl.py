@@ -12,19 +12,30 @@ from solo_doi.common.files import reason
 from .shard import DataError, write_shard
 from .transitions import Transitions, named
 
-REQUIRED = ("observations", "actions", "rewards", "terminals")
-OPTIONAL = ("timeouts", "next_observations")
-VECTORS = ("observations", "actions", "next_observations")
+REQUIRED = ("observations", "terminals")
+OPTIONAL = ("actions", "rewards", "timeouts", "next_observations")
+VECTOR_FIELDS = ("observations", "actions", "next_observations")
 FOREIGN_TERM = "observation"
 """Name of the only observation term of data without named terms."""
+OTHER_FORMATS = {
+    b"\x80\x02": "a pickle",
+    b"\x80\x03": "a pickle",
+    b"\x80\x04": "a pickle",
+    b"\x80\x05": "a pickle",
+    b"\x93NUMPY": "a NumPy array",
+    b"PK\x03\x04": "a zip archive, such as .npz or .pt",
+    b"\x1f\x8b": "a gzip archive",
+}
+"""Formats that demonstrations are often stored in, by the first bytes of their files."""
 
 
 def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
-    """Read a D4RL file, compressed or not, with or without `timeouts` and `next_observations`.
+    """Read a D4RL file, compressed or not.
 
-    Without `timeouts`, trajectories end after `max_episode_steps`. Without `next_observations`, the
-    next row is used. The last row of a trajectory that did not terminate is then dropped, as D4RL's
-    own tools do, because its next observation was not stored.
+    Without `actions` it can be the expert's data only. Missing `rewards`, which training does not
+    use, are NaN. Without `timeouts`, trajectories end after `max_episode_steps`. Without
+    `next_observations`, the next row is used. The last row of a trajectory that did not terminate
+    is then dropped, as D4RL's own tools do, because its next observation was not stored.
     """
     arrays = _read(path)
     terminals = arrays["terminals"].astype(bool)
@@ -44,8 +55,8 @@ def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transition
         return Transitions.from_flags(
             observations=observations[kept],
             next_observations=following[kept],
-            actions=arrays["actions"].astype(np.float32)[kept],
-            rewards=arrays["rewards"].astype(np.float32)[kept],
+            actions=arrays["actions"].astype(np.float32)[kept] if "actions" in arrays else None,
+            rewards=_rewards(arrays, len(terminals))[kept],
             terminals=terminals[kept],
             timeouts=timeouts[kept],
             terms={FOREIGN_TERM: slice(0, observations.shape[1])},
@@ -72,13 +83,13 @@ def _read(path: Path) -> dict[str, np.ndarray]:
                 if isinstance(file.get(name), h5py.Dataset):
                     arrays[name] = np.atleast_1d(file[name][()])
     except Exception as error:  # h5py raises many types for damaged bytes
-        raise DataError(f"{path}: not a readable HDF5 file ({reason(error)}).") from error
+        raise DataError(f"{path}: {_why_unreadable(path, error)}") from error
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise DataError(f"{path}: lacks {missing}, found {found}. Expected a D4RL file.")
     rows = len(arrays["observations"])
     for name, array in arrays.items():
-        if name in VECTORS:
+        if name in VECTOR_FIELDS:
             expected = f"({rows}, size)"
             fits = array.ndim == 2
         else:
@@ -91,6 +102,31 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
+def _why_unreadable(path: Path, error: Exception) -> str:
+    """Return the reason, and the remedy if the file has another format."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(8)
+    except OSError:
+        start = b""
+    for first, kind in OTHER_FORMATS.items():
+        if start.startswith(first):
+            why = " Pickles are never opened: they can run any code." if kind == "a pickle" else ""
+            return (
+                f"{kind}, not an HDF5 file.{why} Convert it with a program you trust to HDF5 with "
+                "the arrays observations, actions, rewards, terminals and timeouts. Demonstrations "
+                "need no actions and no rewards."
+            )
+    return f"not a readable HDF5 file ({reason(error)})."
+
+
+def _rewards(arrays: dict[str, np.ndarray], rows: int) -> np.ndarray:
+    """Return the rewards, NaN where the file has none, (N,)."""
+    if "rewards" not in arrays:
+        return np.full(rows, np.nan, dtype=np.float32)
+    return arrays["rewards"].astype(np.float32)
+
+
 def _timeouts(
     path: Path, arrays: dict[str, np.ndarray], terminals: np.ndarray, max_episode_steps: int | None
 ) -> np.ndarray:
@@ -99,8 +135,9 @@ def _timeouts(
         timeouts = arrays["timeouts"].astype(bool)
     elif max_episode_steps is None:
         raise DataError(
-            f"{path}: has no 'timeouts', so trajectory ends are unknown. Say how long an episode "
-            "may be (max_episode_steps, 1000 for most MuJoCo tasks)."
+            f"{path}: has no 'timeouts', so trajectory ends are unknown. Give the length of an "
+            "episode with --max-episode-steps (in Python max_episode_steps): 1000 for most MuJoCo "
+            "tasks."
         )
     else:
         timeouts = np.zeros(len(terminals), dtype=bool)

@@ -105,6 +105,7 @@ class Dataset:
                 timeouts=self.column("timeouts"),
                 starts=self.starts(),
                 terms=terms,
+                joint_names=self.manifest.joint_names,
             )
 
     def starts(self) -> np.ndarray:
@@ -132,15 +133,21 @@ class Dataset:
 
 
 def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
-    """Read a dataset of ours, a D4RL file or a Minari directory."""
+    """Read a dataset of solo-collect, a D4RL file or a Minari directory."""
     from .d4rl import read_d4rl
-    from .minari import is_minari, read_minari
+    from .minari import datasets_inside, is_minari, is_minari_file, read_minari
 
     if path.is_file():
+        if is_minari_file(path):
+            return read_minari(path)
         return read_d4rl(path, max_episode_steps=max_episode_steps)
     if is_minari(path) and not (path / MANIFEST_FILE).is_file():
         return read_minari(path)
     if path.is_dir():
+        inside = datasets_inside(path)
+        if inside and not (path / MANIFEST_FILE).is_file():
+            names = ", ".join(str(path / name) for name in inside[:5])
+            raise DataError(f"{path}: a folder of Minari datasets. Name one of them: {names}.")
         return Dataset(path).transitions()
     raise DataError(
         f"{path}: no such file or directory. Expected a dataset directory, a D4RL file or a Minari "

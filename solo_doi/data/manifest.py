@@ -9,10 +9,10 @@ from typing import Any
 
 from solo_doi.common.files import reason, replacing
 
-from .schema import VERSION, Field
+from .schema import DATASET_VERSION, Field
 from .shard import DataError
 
-FORMAT = "solo-doi dataset"
+DATASET_FORMAT = "solo-doi dataset"
 MANIFEST_FILE = "manifest.json"
 
 
@@ -74,7 +74,7 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Write the file completely or not at all."""
-        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        content = {"format": DATASET_FORMAT, "version": DATASET_VERSION, **asdict(self)}
         with replacing(folder / MANIFEST_FILE) as partial:
             partial.write_text(json.dumps(content, indent=1) + "\n")
 
@@ -99,12 +99,12 @@ class Manifest:
                 f"{path}: not valid JSON ({error}). Delete it and run the solo-collect command "
                 "that made the dataset again: existing shards are kept."
             ) from error
-        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+        if not isinstance(content, dict) or content.pop("format", None) != DATASET_FORMAT:
             raise DataError(f"{path}: not the manifest of a solo-doi dataset.")
         version = content.pop("version", None)
-        if version != VERSION:
+        if version != DATASET_VERSION:
             raise DataError(
-                f"{path}: version {version!r}, this program reads version {VERSION}. "
+                f"{path}: version {version!r}, this program reads version {DATASET_VERSION}. "
                 "Update solo-doi."
             )
         try:

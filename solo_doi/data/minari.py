@@ -34,8 +34,28 @@ def is_minari(path: Path) -> bool:
     return False
 
 
+def is_minari_file(path: Path) -> bool:
+    """Return True if a file holds the episodes of a Minari dataset."""
+    try:
+        with h5py.File(path, "r") as file:
+            return isinstance(file.get("episode_0"), h5py.Group)
+    except Exception:  # h5py raises many types for damaged bytes; the reader reports them
+        return False
+
+
+def datasets_inside(folder: Path) -> list[str]:
+    """Return the names of the Minari datasets in a folder, as in the package's root folder."""
+    found = []
+    for pattern in (f"*/data/{METADATA_FILE}", f"*/*/data/{METADATA_FILE}"):
+        found += [str(file.parents[1].relative_to(folder)) for file in folder.glob(pattern)]
+    return sorted(found)
+
+
 def read_minari(path: Path) -> Transitions:
-    """Read all episodes of a dataset with array observations and actions."""
+    """Read all episodes of a dataset with array observations and actions.
+
+    `path` is the directory of the dataset, or the file in it that holds the episodes.
+    """
     file_path = _data_file(path)
     try:
         with h5py.File(file_path, "r") as file:
@@ -93,6 +113,8 @@ def _places(path: Path) -> tuple[Path, Path]:
 
 
 def _data_file(path: Path) -> Path:
+    if path.is_file():
+        return path
     for folder in _places(path):
         if (folder / DATA_FILE).is_file():
             return folder / DATA_FILE

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from solo_doi.solo12.constants import NUM_JOINTS
 
-VERSION = 1
+DATASET_VERSION = 1
 """Format version; increased when an older reader could misread the files."""
 
 
@@ -34,7 +34,25 @@ class Field:
         return self.name.startswith("episodes/")
 
 
-def transition_fields(observation_size: int, *, actions: bool = True) -> tuple[Field, ...]:
+@dataclass(frozen=True, kw_only=True)
+class Meanings:
+    """Parts of the schema that differ between tasks."""
+
+    reward: str = "tracking reward exp(-((vx - command)/0.3)^2)"
+    groups: str = "the trainer's rewards: regular, task"
+    num_groups: int = 2
+    fallen: str = "base, shoulder or thigh touched the ground"
+    command: str = "velocity command: vx, vy [m/s], yaw rate [rad/s]"
+    command_size: int = 3
+
+
+LOCOMOTION_MEANINGS = Meanings()
+"""Parts of the schema of the locomotion task."""
+
+
+def transition_fields(
+    observation_size: int, *, actions: bool = True, meanings: Meanings = LOCOMOTION_MEANINGS
+) -> tuple[Field, ...]:
     """Return the fields that D4RL defines, and a flag for first transitions."""
     fields = (
         Field(
@@ -49,7 +67,7 @@ def transition_fields(observation_size: int, *, actions: bool = True) -> tuple[F
             "<f4",
             "what it saw one control step later, also at the end",
         ),
-        Field("rewards", (), "<f4", "tracking reward exp(-((vx - command)/0.3)^2)"),
+        Field("rewards", (), "<f4", meanings.reward),
         Field(
             "terminals",
             (),
@@ -73,45 +91,50 @@ ACTIONS = (
     ),
 )
 
-INFO_FIELDS = (
-    Field(
-        "infos/base_position",
-        (3,),
-        "<f4",
-        "true position of the base in the world, after the step [m]",
-    ),
-    Field(
-        "infos/base_quaternion",
-        (4,),
-        "<f4",
-        "true orientation of the base (w, x, y, z), after the step",
-    ),
-    Field("infos/reward_groups", (2,), "<f4", "the trainer's rewards: regular, task"),
-    Field("infos/fallen", (), "|b1", "base, shoulder or thigh touched the ground"),
-)
 
-_EPISODE_FIELDS = (
-    Field("episodes/index", (), "<i8", "number of the trajectory in its recipe"),
-    Field("episodes/start", (), "<i8", "first transition, counted from the shard's beginning"),
-    Field("episodes/length", (), "<i8", "number of transitions"),
-    Field("episodes/seed", (3,), "<i8", "seed of everything random in the trajectory"),
-    Field("episodes/checkpoint", (), "<i8", "which entry of the manifest's `policies` acted"),
-    Field("episodes/skill", (), "<i8", "which of its skills"),
-    Field("episodes/command", (3,), "<f4", "velocity command: vx, vy [m/s], yaw rate [rad/s]"),
-    Field("episodes/standing", (), "|b1", "started from the controller's standing pose"),
-    Field("episodes/fallen", (), "|b1", "fell at any step"),
-    Field(
-        "episodes/crc32",
-        (),
-        "<u4",
-        "checksum of the trajectory's transitions, to find damaged ones",
-    ),
-)
+def info_fields(meanings: Meanings = LOCOMOTION_MEANINGS) -> tuple[Field, ...]:
+    """Return the fields for evaluation."""
+    return (
+        Field(
+            "infos/base_position",
+            (3,),
+            "<f4",
+            "true position of the base in the world, after the step [m]",
+        ),
+        Field(
+            "infos/base_quaternion",
+            (4,),
+            "<f4",
+            "true orientation of the base (w, x, y, z), after the step",
+        ),
+        Field("infos/reward_groups", (meanings.num_groups,), "<f4", meanings.groups),
+        Field("infos/fallen", (), "|b1", meanings.fallen),
+    )
 
 
-def episode_fields(domain: Iterable[str]) -> tuple[Field, ...]:
+INFO_FIELDS = info_fields()
+"""Fields for evaluation of the locomotion task."""
+
+
+def episode_fields(
+    domain: Iterable[str], meanings: Meanings = LOCOMOTION_MEANINGS
+) -> tuple[Field, ...]:
     """Return the fields of whole trajectories, with one for each recorded physical parameter."""
     return (
-        *_EPISODE_FIELDS,
+        Field("episodes/index", (), "<i8", "number of the trajectory in its recipe"),
+        Field("episodes/start", (), "<i8", "first transition, counted from the shard's beginning"),
+        Field("episodes/length", (), "<i8", "number of transitions"),
+        Field("episodes/seed", (3,), "<i8", "seed of everything random in the trajectory"),
+        Field("episodes/checkpoint", (), "<i8", "which entry of the manifest's `policies` acted"),
+        Field("episodes/skill", (), "<i8", "which of its skills"),
+        Field("episodes/command", (meanings.command_size,), "<f4", meanings.command),
+        Field("episodes/standing", (), "|b1", "started from the controller's standing pose"),
+        Field("episodes/fallen", (), "|b1", "fell at any step"),
+        Field(
+            "episodes/crc32",
+            (),
+            "<u4",
+            "checksum of the trajectory's transitions, to find damaged ones",
+        ),
         *(Field(f"episodes/domain/{name}", (), "<f8", "physics of the robot") for name in domain),
     )

@@ -33,6 +33,8 @@ class Transitions:
     """First transition of every trajectory, (trajectories,)."""
     terms: dict[str, slice]
     """Columns of named observation terms. D4RL and Minari data have one term, `observation`."""
+    joint_names: tuple[str, ...] = ()
+    """Joints in the order of actions; empty for data that do not name them."""
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not fit together."""
@@ -69,7 +71,7 @@ class Transitions:
             row = np.argwhere(~np.isfinite(value))[0][0]
             raise DataError(
                 f"{name} of transition {row} are not finite. `solo-collect repair` drops such "
-                "trajectories from a dataset of ours."
+                "trajectories from a dataset of solo-collect."
             )
 
     def _check_starts(self) -> None:

@@ -18,7 +18,7 @@ from solo_doi.solo12.constants import (
     JOINT_NAMES,
     MOTOR_LAG,
 )
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from solo_doi.solo12.observation import LAYOUTS
 from solo_doi.tasks.randomisation import randomisation
 
@@ -27,17 +27,19 @@ from .velocity_commands import CommandRange, estimated_commands
 ENVELOPE = 6.0
 """Half-width of the range of observations in training [standard deviations]."""
 
-Policy = SkillPolicy | MaskedPolicy
+ExportedPolicy = SkillPolicy | MaskedPolicy
 
 
 def make_contract(
-    policy: Policy,
+    policy: ExportedPolicy,
     task: str,
     made_from: dict[str, Any],
     skills: tuple[dict[str, Any], ...],
     commands: CommandRange | None = None,
+    *,
+    robot: str = ROBOT,
 ) -> Contract:
-    """Return the contract of a policy that was trained for `task`.
+    """Return the contract of a policy that was trained for `task` and `robot`.
 
     The range of commands is estimated from the statistics of training if it is not given.
     """
@@ -57,13 +59,13 @@ def make_contract(
     lowest, highest = commands
     return Contract(
         task=task,
-        robot=ROBOT,
+        robot=robot,
         joint_names=JOINT_NAMES,
         default_pose=tuple(setup.default_pose.tolist()),
         kp=setup.kp,
         kd=setup.kd,
-        torque_limit=TRAINING.torque,
-        position_limit=tuple(TRAINING.position.tolist()),
+        torque_limit=TRAINING_LIMITS.torque,
+        position_limit=tuple(TRAINING_LIMITS.position.tolist()),
         action_scale=ACTION_SCALE,
         observation=tuple(
             {"name": term.name, "size": term.size, "unit": term.unit, "frame": term.frame}
@@ -82,7 +84,7 @@ def make_contract(
     )
 
 
-def observation_statistics(policy: Policy) -> tuple[np.ndarray, np.ndarray]:
+def observation_statistics(policy: ExportedPolicy) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and standard deviation of the observations of training."""
     if isinstance(policy, SkillPolicy):
         mean = policy.state_mean

@@ -7,14 +7,12 @@ from pathlib import Path
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.skill_policy import SkillPolicy
-from solo_doi.runs.run_files import RunFiles
+from solo_doi.runs.run_files import CHECKPOINT_SUFFIX, RunFiles
 
 from .run_record import read_made_from, read_skill_evaluations
-from .training_task import task_of_checkpoint, task_of_run
+from .training_task import robot_of_run, task_of_checkpoint, task_of_run
 from .velocity_commands import recorded_commands
 from .writer import write_bundle
-
-CHECKPOINT_SUFFIX = ".pt"
 
 
 def export_bundle(
@@ -61,4 +59,7 @@ def _export_run(run: Path, path: Path) -> None:
         found = "not a directory" if run.exists() else "no such directory"
         raise SoloError(f"{run}: {found}. Expected a run of solo-train or a .pt checkpoint.")
     policy = SkillPolicy.read(RunFiles(run).policy)
-    write_bundle(policy, task_of_run(run), path, read_made_from(run), read_skill_evaluations(run))
+    task = task_of_run(run)
+    robot = robot_of_run(run)
+    evaluations = read_skill_evaluations(run)
+    write_bundle(policy, task, path, read_made_from(run), evaluations, robot=robot)

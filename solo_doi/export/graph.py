@@ -13,11 +13,11 @@ from solo_doi.common.files import reason
 from solo_doi.policies.masked_policy import NORMALISER_FLOOR, MaskedPolicy
 from solo_doi.policies.skill_policy import SkillPolicy
 from solo_doi.solo12.constants import ACTION_SCALE, NUM_JOINTS, ControlSetup
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 
 OPSET = 17
 IR_VERSION = 8
-"""Both are old enough for the onnxruntime of a robot's computer."""
+"""Both versions are old enough for the onnxruntime of a robot's computer."""
 
 
 @dataclass
@@ -75,8 +75,10 @@ def build_graph(policy: SkillPolicy | MaskedPolicy, setup: ControlSetup) -> onnx
     target = graph.node(
         "Add", [scaled, graph.constant("default_pose", setup.default_pose)], "wished"
     )
-    below = graph.node("Min", [target, graph.constant("highest", TRAINING.position)], "below")
-    graph.node("Max", [below, graph.constant("lowest", -TRAINING.position)], "joint_target")
+    below = graph.node(
+        "Min", [target, graph.constant("highest", TRAINING_LIMITS.position)], "below"
+    )
+    graph.node("Max", [below, graph.constant("lowest", -TRAINING_LIMITS.position)], "joint_target")
     inputs = [
         helper.make_tensor_value_info(
             "observation", TensorProto.FLOAT, ["batch", policy.observation_size]
@@ -107,9 +109,12 @@ def _normalised(graph: Graph, mean: np.ndarray, std: np.ndarray) -> str:
 
 def _add_skill_policy(graph: Graph, policy: SkillPolicy) -> None:
     skill_bias = graph.rows_of_skills(policy.skill, "skill_bias")
-    x = graph.linear(
-        _normalised(graph, policy.state_mean, policy.state_std), policy.first, skill_bias, "first"
-    )
+    x = _normalised(graph, policy.state_mean, policy.state_std)
+    if policy.input_clip:
+        limit = np.array(policy.input_clip)
+        ends = [graph.constant("least_input", -limit), graph.constant("largest_input", limit)]
+        x = graph.node("Clip", [x, *ends], "clipped_input")
+    x = graph.linear(x, policy.first, skill_bias, "first")
     x = graph.node("Relu", [x], "first.relu")
     x = graph.node(
         "Relu", [graph.linear(x, policy.second, policy.second_bias, "second")], "second.relu"

@@ -10,12 +10,12 @@ import onnx
 import onnxruntime
 
 from solo_doi.common.errors import SoloError
-from solo_doi.policies.bundle.reader import TOLERANCE
+from solo_doi.policies.bundle.reader import VECTOR_TOLERANCE
 from solo_doi.policies.bundle.vectors import TestVectors
-from solo_doi.sim import SimConfig, make_simulator
-from solo_doi.tasks.locomotion import LocomotionConfig, LocomotionTask
+from solo_doi.sim import SimConfig
+from solo_doi.tasks import task_type
 
-from .contract_builder import Policy, observation_statistics
+from .contract_builder import ExportedPolicy, observation_statistics
 
 RANDOM_INPUTS = 1000
 RECORDED_STEPS = 100
@@ -25,7 +25,7 @@ KEPT_VECTORS = 32
 
 @dataclass(frozen=True)
 class GraphInputs:
-    """GraphInputs of a graph, B rows."""
+    """Inputs of a graph, B rows."""
 
     observation: np.ndarray  # (B, observation)
     skill: np.ndarray  # (B,)
@@ -36,7 +36,7 @@ class GraphInputs:
 
 
 def check_parity(
-    model: onnx.ModelProto, policy: Policy, task: str
+    model: onnx.ModelProto, policy: ExportedPolicy, task: str
 ) -> tuple[TestVectors, dict[str, Any]]:
     """Compare the actions of graph and policy.
 
@@ -56,9 +56,10 @@ def check_parity(
     action, _ = session.run(None, {"observation": observation, "skill": skill})
     with np.errstate(all="ignore"):  # overflow leads to a difference that is refused below
         difference = float(np.abs(action - policy.mean_action(observation, skill)).max())
-    if not difference <= TOLERANCE:
+    if not difference <= VECTOR_TOLERANCE:
         raise SoloError(
-            f"The graph differs from the policy by {difference:.1e}, allowed is {TOLERANCE:.0e}."
+            f"The graph differs from the policy by {difference:.1e}, "
+            f"allowed is {VECTOR_TOLERANCE:.0e}."
         )
     count = max(KEPT_VECTORS, policy.num_skills)  # every skill is among the vectors
     rows = np.r_[0 : min(count, len(recorded)), len(recorded) : len(recorded) + count]
@@ -70,7 +71,7 @@ def check_parity(
     return TestVectors(observation[rows], skill[rows], action[rows]), record
 
 
-def random_inputs(policy: Policy) -> GraphInputs:
+def random_inputs(policy: ExportedPolicy) -> GraphInputs:
     """Return random observations of twice the deviation of training, with all skills in turn."""
     mean, std = observation_statistics(policy)
     noise = np.random.default_rng(0).standard_normal((RANDOM_INPUTS, len(mean)))
@@ -78,16 +79,13 @@ def random_inputs(policy: Policy) -> GraphInputs:
     return GraphInputs(observation, np.arange(RANDOM_INPUTS) % policy.num_skills)
 
 
-def recorded_inputs(policy: Policy, task: str) -> GraphInputs:
-    """Return the observations of every skill walking in simulation; empty for other tasks."""
+def recorded_inputs(policy: ExportedPolicy, task: str) -> GraphInputs:
+    """Return the observations of every skill at its task in simulation."""
     skills = np.arange(policy.num_skills)
-    if task != "locomotion":
-        return GraphInputs(np.zeros((0, policy.observation_size), np.float32), skills[:0])
-    walk = LocomotionTask(
-        make_simulator("mujoco", SimConfig(num_robots=policy.num_skills)),
-        LocomotionConfig(randomisation="paper", early_end=False),
-        np.random.default_rng(0),
-    )
+    declared = task_type(task)
+    simulator = declared.make_simulator("mujoco", SimConfig(num_robots=policy.num_skills))
+    options = declared.config_type(randomisation="paper", early_end=False)
+    walk = declared(simulator, options, np.random.default_rng(0))
     observations = [walk.observe()]
     with np.errstate(all="ignore"):  # a policy that overflows is refused when it is compared
         for _ in range(RECORDED_STEPS - 1):

@@ -1,6 +1,6 @@
-"""Task that a policy was trained for, from the record of its training.
+"""Task and robot that a policy was trained for, from the record of its training.
 
-The size of an observation does not decide it: a Gym task may have as many numbers as ours.
+The size of an observation does not decide it: a Gym task may have as many numbers as Solo12's.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
+from solo_doi.policies.bundle.contract import ROBOT
 from solo_doi.runs.run_files import RunFiles
 from solo_doi.solo12.observation import LAYOUTS
 
 from .run_record import read_object
 
-CONFIG_FILE = "config.yaml"
-OBSERVATION = "observation"
+OBSERVATION_KEY = "observation"
 """Key of provenance.json: name and size of every observation term of the coverage data."""
 REMEDY = "Train on data of solo-collect with --task locomotion, then export that run."
 
@@ -43,12 +43,34 @@ def task_of_run(run: Path) -> str:
     provenance = files.provenance
     recorded = None
     if provenance.is_file():
-        recorded = read_object(provenance).get(OBSERVATION)
+        recorded = read_object(provenance).get(OBSERVATION_KEY)
     if recorded is None:
         _check_used_terms(path, config, task)
     else:
         _check_recorded_terms(provenance, recorded, task)
     return str(task)
+
+
+def robot_of_run(run: Path) -> str:
+    """Return the robot whose data a run was trained on.
+
+    A run of version 0.1 has no record of it. Its observation terms, which `task_of_run` checks, are
+    those of Solo12.
+
+    Raises:
+        SoloError: The run was trained on data of another robot.
+    """
+    path = RunFiles(run).provenance
+    if not path.is_file():
+        return ROBOT
+    record = read_object(path)
+    robot = record.get("robot", ROBOT)
+    if robot != ROBOT:
+        joints = ", ".join(_texts(record.get("joint_names"))) or "without names"
+        raise SoloError(
+            f"{path}: trained for robot {robot!r} (joints {joints}), expected {ROBOT!r}. {REMEDY}"
+        )
+    return ROBOT
 
 
 def task_of_checkpoint(checkpoint: Path, stated: str | None = None) -> str:
@@ -62,9 +84,10 @@ def task_of_checkpoint(checkpoint: Path, stated: str | None = None) -> str:
     if path is not None:
         recorded = settings.load(path).get("task")
     if recorded is None and stated is None:
+        name = RunFiles(checkpoint.parent).config.name
         raise SoloError(
-            f"{checkpoint}: its task is not recorded, there is no {CONFIG_FILE} of solo-pretrain "
-            f"beside it. State the task with --task; known are {_tasks()}."
+            f"{checkpoint}: its task is unknown, because no {name} of solo-pretrain lies beside it "
+            f"or in the folder above. State it with --task: {_tasks(' or ')}."
         )
     if recorded is not None and stated not in (None, recorded):
         raise SoloError(f"{path}: trained for task {recorded!r}, but --task is {stated!r}.")
@@ -80,7 +103,8 @@ def task_of_checkpoint(checkpoint: Path, stated: str | None = None) -> str:
 def checkpoint_config(checkpoint: Path) -> Path | None:
     """Return the configuration of a checkpoint: of the run that it lies in, or beside it."""
     folder = checkpoint.absolute().parent
-    for path in (folder.parent / CONFIG_FILE, folder / CONFIG_FILE):
+    for place in (folder.parent, folder):
+        path = RunFiles(place).config
         if path.is_file():
             return path
     return None
@@ -93,7 +117,7 @@ def _check_recorded_terms(path: Path, recorded: object, task: str) -> None:
         found = [(term["name"], term["size"]) for term in recorded]  # type: ignore[attr-defined]
     except (KeyError, TypeError) as error:
         raise SoloError(
-            f"{path}: {OBSERVATION!r} is not a list of terms with name and size ({error}). "
+            f"{path}: {OBSERVATION_KEY!r} is not a list of terms with name and size ({error}). "
             "Train the run again."
         ) from error
     if found != expected:
@@ -104,7 +128,7 @@ def _check_recorded_terms(path: Path, recorded: object, task: str) -> None:
 
 
 def _check_used_terms(path: Path, config: Mapping[str, Any], task: str) -> None:
-    """Refuse a run of version 0.1 that was trained on data without our observation terms.
+    """Refuse a run of version 0.1 that was trained on data without Solo12's observation terms.
 
     Such a run has no record of all terms. It names those that classifier and discriminator use,
     and training refuses names that the data do not have.
@@ -114,8 +138,8 @@ def _check_used_terms(path: Path, config: Mapping[str, Any], task: str) -> None:
     unknown = [name for name in used if name.partition(".")[0] not in known]
     if unknown or not used:
         raise SoloError(
-            f"{path}: classifier and discriminator use the terms {', '.join(used) or 'of no name'};"
-            f" task {task!r} has {', '.join(known)}. {REMEDY}"
+            f"{path}: classifier and discriminator use the terms {', '.join(used) or '(none)'}; "
+            f"task {task!r} has {', '.join(known)}. {REMEDY}"
         )
 
 
@@ -141,5 +165,5 @@ def _listed(terms: Sequence[tuple[object, object]]) -> str:
     return ", ".join(f"{name} ({size})" for name, size in terms)
 
 
-def _tasks() -> str:
-    return " and ".join(LAYOUTS)
+def _tasks(conjunction: str = " and ") -> str:
+    return conjunction.join(LAYOUTS)

@@ -10,38 +10,40 @@ import numpy as np
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing
-from solo_doi.policies.bundle.contract import Contract
-from solo_doi.policies.bundle.reader import CONTRACT, PARITY, VECTORS
+from solo_doi.policies.bundle.contract import ROBOT, Contract
+from solo_doi.policies.bundle.reader import CONTRACT_KEY, PARITY_KEY, VECTORS_KEY
 from solo_doi.policies.bundle.seal import FILE_HASH, NO_HASH, seal
 from solo_doi.solo12.constants import CONTROL_SETUPS
 
-from .contract_builder import Policy, make_contract
+from .contract_builder import ExportedPolicy, make_contract
 from .graph import build_graph
 from .parity import check_parity
 from .velocity_commands import CommandRange
 
 
 def write_bundle(
-    policy: Policy,
+    policy: ExportedPolicy,
     task: str,
     path: Path,
     made_from: dict[str, Any],
     skills: tuple[dict[str, Any], ...],
     commands: CommandRange | None = None,
+    *,
+    robot: str = ROBOT,
 ) -> float:
-    """Write the bundle of a policy that was trained for `task`.
+    """Write the bundle of a policy that was trained for `task` and `robot`.
 
     Returns:
         The largest difference between the actions of graph and policy that was found.
     """
     refuse_damaged(policy)
-    contract = make_contract(policy, task, made_from, skills, commands)
+    contract = make_contract(policy, task, made_from, skills, commands, robot=robot)
     model = build_graph(policy, CONTROL_SETUPS[contract.task])
     vectors, parity = check_parity(model, policy, contract.task)
     entries = {
-        CONTRACT: contract.canonical(),
-        VECTORS: vectors.encode(),
-        PARITY: json.dumps(parity),
+        CONTRACT_KEY: contract.canonical(),
+        VECTORS_KEY: vectors.encode(),
+        PARITY_KEY: json.dumps(parity),
         **mjlab_entries(contract),
         FILE_HASH: NO_HASH.decode(),
     }
@@ -52,7 +54,7 @@ def write_bundle(
     return float(parity["largest_difference"])
 
 
-def refuse_damaged(policy: Policy) -> None:
+def refuse_damaged(policy: ExportedPolicy) -> None:
     """Refuse weights that are NaN or infinite."""
     for name, value in vars(policy).items():
         arrays = value if isinstance(value, tuple) else (value,)

@@ -11,7 +11,7 @@ from solo_doi.common.errors import SoloError
 
 Float32 = NDArray[np.float32]
 NORMALISER_FLOOR = 0.01
-"""Added to the deviation of every observation before the division [DOMiNiC]."""
+"""Added to the deviation of every observation [DOMiNiC], so that constant inputs stay finite."""
 
 
 def elu(x: Float32) -> Float32:

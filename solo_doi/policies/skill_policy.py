@@ -13,8 +13,10 @@ from solo_doi.common.files import reason, write_hdf5
 
 from .masked_policy import Float32
 
-VERSION = 1
+POLICY_VERSION = 1
 """Version of the file format."""
+CLIPPED_VERSION = 2
+"""Version of files with `input_clip`: an older program would leave the clip out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,8 @@ class SkillPolicy:
     action_std: Float32
     squashed: bool = False
     """True if a tanh keeps actions in range, False if a clip does."""
+    input_clip: float = 0.0
+    """Largest absolute value of a normalised input; larger ones are clipped. 0: no limit."""
 
     @property
     def num_skills(self) -> int:
@@ -58,6 +62,8 @@ class SkillPolicy:
                 f"Skill {skill} does not exist: the policy has skills 0 to {self.num_skills - 1}."
             )
         x = (observation - self.state_mean) / self.state_std
+        if self.input_clip:
+            x = np.clip(x, -self.input_clip, self.input_clip)
         x = np.maximum(x @ self.first.T + self.skill[skill], 0)
         x = np.maximum(x @ self.second.T + self.second_bias, 0)
         raw = x @ self.head.T + self.head_bias
@@ -66,17 +72,28 @@ class SkillPolicy:
 
     def write(self, path: Path) -> None:
         """Write one small HDF5 file."""
-        write_hdf5(path, vars(self), {"version": VERSION})
+        arrays = dict(vars(self))
+        version = CLIPPED_VERSION
+        if not self.input_clip:
+            del arrays["input_clip"]
+            version = POLICY_VERSION
+        write_hdf5(path, arrays, {"version": version})
 
     @classmethod
     def read(cls, path: Path) -> SkillPolicy:
         """Read a file of `write`."""
         try:
             with h5py.File(path, "r") as file:
-                if file.attrs.get("version") != VERSION:
-                    found = file.attrs.get("version")
-                    raise SoloError(f"{path}: version {found}, this program reads {VERSION}.")
-                return cls(**{field.name: file[field.name][()] for field in fields(cls)})
+                version = file.attrs.get("version")
+                if version not in (POLICY_VERSION, CLIPPED_VERSION):
+                    raise SoloError(
+                        f"{path}: version {version}, this program reads {POLICY_VERSION} and "
+                        f"{CLIPPED_VERSION}."
+                    )
+                names = {field.name for field in fields(cls)}
+                if version == POLICY_VERSION:
+                    names.remove("input_clip")
+                return cls(**{name: file[name][()] for name in names})
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise SoloError(
                 f"{path}: not a skill policy ({reason(error)}). "

@@ -23,7 +23,7 @@ def read_provenance(run: Path) -> dict[str, Any]:
         return json.loads(path.read_text())
     except ValueError as error:
         raise SoloError(
-            f"{path}: not valid JSON ({error}). Delete it, if you are sure of the data."
+            f"{path}: not valid JSON ({error}). If the data are those of the run, delete it."
         ) from error
 
 

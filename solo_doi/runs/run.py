@@ -1,4 +1,4 @@
-"""A run directory, read."""
+"""Reader of a run directory."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.common.metrics_log import read_metrics
 from solo_doi.policies.skill_policy import SkillPolicy
 
 from .provenance import read_provenance
-from .run_config import RunConfig
+from .run_config import RunConfig, read_run_config
 from .run_files import RunFiles
 
 
@@ -37,7 +36,7 @@ class Run:
     @cached_property
     def config(self) -> RunConfig:
         """Resolved configuration."""
-        return settings.read(RunConfig, self.files.config)
+        return read_run_config(self.files.config)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

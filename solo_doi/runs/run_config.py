@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from solo_doi.algorithm.presets import preset
+from solo_doi.algorithm.presets import VERSION_0_1, preset
 from solo_doi.algorithm.train_config import TrainConfig
+from solo_doi.common import settings
 from solo_doi.common.errors import UnknownNameError
+from solo_doi.tasks import TASKS, is_task, task_type
 
-TaskName = Literal["locomotion", "gym"]
+GYM = "gym"
+"""Task name for data of other robots than Solo12."""
+PRINTED = ("skills", "multipliers")
+"""Settings that the paper prints for each task."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(TrainConfig):
     """Configuration of a run: its data, and all settings of training."""
 
-    task: TaskName = "locomotion"
-    """Selects the default data and the default settings: our robot, or D4RL and Minari data of Gym
-    tasks."""
+    task: str = "locomotion"
+    """Selects the default data and the default settings: a task of our robot, such as locomotion or
+    navigation, or gym for D4RL and Minari data of Gym tasks."""
     data: Path | None = None
     """Coverage data with actions: a dataset directory, a D4RL file or a Minari dataset;
     datasets/TASK/coverage by default."""
@@ -41,13 +46,15 @@ class TrainCommand(RunConfig):
       solo-train --eps 4                  skills that may differ more
       solo-train --multipliers fixed:1    SMODICE with skills
       solo-train --objective smodice      the expert alone
+      solo-train --objective clusters     SMODICE with k-means, a baseline
       solo-train --preset paper           the printed equations
       solo-train --resume runs/NAME       continue an interrupted run
     """
 
-    preset: Literal["default", "paper"] = "default"
-    """Source of the default settings: `default` works on our data, `paper` is printed in the
-    paper."""
+    preset: Literal["default", "0.1", "paper", "gym-exact"] = "default"
+    """Source of the default settings: `default` works on our data, `0.1` was the default of that
+    version, `paper` is printed in the paper, `gym-exact` (with `--task gym`) is for data with
+    random transitions."""
     out: Path | None = None
     """Directory of the run; runs/train-DATE-TIME by default. Must not exist."""
     resume: Path | None = None
@@ -58,23 +65,44 @@ class TrainCommand(RunConfig):
         return run_config(self)
 
 
+def read_run_config(path: Path) -> RunConfig:
+    """Read the configuration of a run.
+
+    Runs of version 0.1 lack newer settings. Those get the values that make training behave as 0.1.
+    """
+    return settings.from_dict(
+        RunConfig, settings.load(path), str(path), default=run_config(VERSION_0_1)
+    )
+
+
 def command_defaults(lookup: Callable[[str, str], str]) -> TrainCommand:
     """Return the defaults for the task and preset on the command line.
 
     `lookup(name, otherwise)` returns a setting from the command line or the configuration file.
     """
     task = lookup("task", "locomotion")
-    if task not in get_args(TaskName):
-        raise UnknownNameError("task", task, get_args(TaskName))
-    chosen = preset(lookup("preset", "default"), task)
+    chosen = task_preset(lookup("preset", "default"), task)
     return TrainCommand(**_settings(chosen, TrainConfig))
 
 
-def run_config(settings: TrainConfig) -> RunConfig:
+def task_preset(name: str, task: str) -> TrainConfig:
+    """Return the settings of a preset for a task, with the changes that the task declares."""
+    if task == GYM:
+        return preset(name, task)
+    if not is_task(task):
+        raise UnknownNameError("task", task, (*TASKS, GYM))
+    declared = task_type(task).training.doi
+    # The paper prints one set of settings for all tasks, except for those in `PRINTED`.
+    if name == "paper":
+        declared = {key: value for key, value in declared.items() if key in PRINTED}
+    return preset(name, task, declared)
+
+
+def run_config(training: TrainConfig) -> RunConfig:
     """Return the configuration of a run with these settings of training."""
-    if isinstance(settings, RunConfig):
-        return RunConfig(**_settings(settings, RunConfig))
-    return RunConfig(**_settings(settings, TrainConfig))
+    if isinstance(training, RunConfig):
+        return RunConfig(**_settings(training, RunConfig))
+    return RunConfig(**_settings(training, TrainConfig))
 
 
 def _settings(config: TrainConfig, kind: type) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solo_doi.common.errors import SoloError
+from solo_doi.policies.bundle.contract import ROBOT
+from solo_doi.solo12.constants import JOINT_NAMES
+from solo_doi.tasks import is_task
 
 from .provenance import read_provenance
 
@@ -35,9 +38,20 @@ class RunData:
         ordered = sorted(self.coverage.terms.items(), key=lambda item: item[1].start)
         return [{"name": name, "size": place.stop - place.start} for name, place in ordered]
 
+    def robot(self) -> str | None:
+        """Return the robot with the joints of the coverage data; None if it is unknown."""
+        if self.coverage.joint_names == JOINT_NAMES:
+            return ROBOT
+        return None
+
     def record(self) -> dict[str, Any]:
-        """Return all that provenance.json says about the data."""
-        return {**self.fingerprints(), "observation": self.observation_terms()}
+        """Return the entries of provenance.json that describe the data."""
+        return {
+            **self.fingerprints(),
+            "observation": self.observation_terms(),
+            "robot": self.robot(),
+            "joint_names": list(self.coverage.joint_names),
+        }
 
 
 def read_data(config: RunConfig) -> RunData:
@@ -45,13 +59,18 @@ def read_data(config: RunConfig) -> RunData:
     from solo_doi.data.dataset import read_transitions
 
     # Find both before reading either: a missing one is reported at once.
-    coverage = config.data or _default_folder(config, "coverage", "--data")
+    coverage = coverage_path(config)
     expert = config.expert or _default_folder(config, "demonstrations", "--expert")
     steps = config.max_episode_steps
     return RunData(
         read_transitions(coverage, max_episode_steps=steps),
         read_transitions(expert, max_episode_steps=steps),
     )
+
+
+def coverage_path(config: RunConfig) -> Path:
+    """Return the place of the coverage data."""
+    return config.data or _default_folder(config, "coverage", "--data")
 
 
 def read_same_data(run: Path, config: RunConfig) -> RunData:
@@ -91,6 +110,6 @@ def _default_folder(config: RunConfig, name: str, flag: str) -> Path:
     if folder.is_dir():
         return folder
     remedy = "Name"
-    if config.task == "locomotion":
-        remedy = "Run `solo-collect --task locomotion` here first, or name"
+    if is_task(config.task):
+        remedy = f"Run `solo-collect --task {config.task}` here first, or name"
     raise SoloError(f"{folder}: no such directory. {remedy} data with {flag}.")

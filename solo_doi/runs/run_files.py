@@ -10,6 +10,9 @@ from solo_doi.common.metrics_log import EVENTS_FOLDER, METRICS_FILE
 
 POLICY_SUFFIX = ".policy.h5"
 CHECKPOINT_SUFFIX = ".pt"
+"""Files of torch: kept states of a run, and checkpoints of solo-pretrain."""
+EVALUATION_METRICS_FILE = "metrics.json"
+"""Results of solo-eval, in any folder that it writes to."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class RunFiles:
     @property
     def evaluation_metrics(self) -> Path:
         """Results of solo-eval."""
-        return self.evaluation / "metrics.json"
+        return self.evaluation / EVALUATION_METRICS_FILE
 
     @property
     def bundle(self) -> Path:
@@ -100,8 +103,8 @@ class RunFiles:
         """Policy that was cloned from a checkpoint; made on demand."""
         return self.checkpoint(outer).with_suffix(POLICY_SUFFIX)
 
-    def kept_checkpoints(self) -> list[int]:
-        """Return the outer steps of all checkpoints. Of some, only the policy may remain."""
+    def checkpoint_steps(self) -> list[int]:
+        """Return the outer steps of all checkpoints, also of those with only the policy left."""
         steps = set()
         for path in self._checkpoints.glob("outer_*"):
             number = path.name.partition(".")[0].removeprefix("outer_")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
+import signal
 import statistics
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from solo_doi.common.child_python import child_environment, program_command
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing, write_text
 from solo_doi.common.lock import exclusive
@@ -22,38 +22,14 @@ from solo_doi.common.settings import load
 from .run import Run
 from .run_files import RunFiles
 from .sweep_checks import check_jobs
+from .sweep_command import SweepCommand
 from .sweep_job import Job
+from .sweep_processes import TrainingProcesses
 
-TABLE_FILE = "table.md"
+SWEEP_TABLE_FILE = "table.md"
 CSV_FILE = "table.csv"
-KEYS = ("variant", "eps", "seed")
+KEY_COLUMNS = ("variant", "eps", "seed")
 """Columns that identify a run; all others are results."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepCommand:
-    """Train a grid of variants x eps x seeds and tabulate the results.
-
-    Examples:
-      solo-sweep --eps 0 1 2 4 --seeds 1 2 3
-      solo-sweep --variants sweep/ablation --seeds 1
-    """
-
-    eps: tuple[float, ...] = (2.0,)
-    """Largest divergences of skills from the expert."""
-    seeds: tuple[int, ...] = (1, 2, 3)
-    """Seeds of every variant; the table has their medians."""
-    variants: Path | None = None
-    """YAML file: names of variants and, under each, settings that differ from the defaults. A
-    variant may set eps."""
-    data: Path | None = None
-    """Coverage data, as in solo-train."""
-    expert: Path | None = None
-    """States of the expert, as in solo-train."""
-    out: Path = Path("runs/sweep")
-    """Directory of the runs and the table. Finished runs in it are not run again."""
-    workers: int = 1
-    """Runs at a time; each takes one core."""
 
 
 def sweep(command: SweepCommand, report: Callable[[str], None]) -> Path:
@@ -71,9 +47,11 @@ def sweep(command: SweepCommand, report: Callable[[str], None]) -> Path:
 
 def _train_all(jobs: list[Job], command: SweepCommand, report: Callable[[str], None]) -> Path:
     failed = []
-    with ThreadPoolExecutor(max_workers=command.workers) as pool:
-        results = zip(jobs, pool.map(_train, jobs), strict=True)
-        for number, (job, reason) in enumerate(results, start=1):
+    processes = TrainingProcesses()
+    pool = ThreadPoolExecutor(max_workers=command.workers)
+    with _ending_together(pool, processes):
+        reasons = pool.map(lambda job: _train(job, processes), jobs)
+        for number, (job, reason) in enumerate(zip(jobs, reasons, strict=True), start=1):
             report(f"{number}/{len(jobs)} {job.run}: {reason or 'done'}")
             if reason:
                 failed.append(f"{job.run.name}: {reason}")
@@ -83,7 +61,30 @@ def _train_all(jobs: list[Job], command: SweepCommand, report: Callable[[str], N
         raise SoloError(
             f"{len(failed)} of {len(jobs)} runs failed; the table lacks them. First: {failed[0]}"
         )
-    return command.out / TABLE_FILE
+    return command.out / SWEEP_TABLE_FILE
+
+
+@contextmanager
+def _ending_together(pool: ThreadPoolExecutor, processes: TrainingProcesses) -> Iterator[None]:
+    """End the pool, and its processes before it if the sweep is interrupted.
+
+    SIGTERM is an interrupt, too: without a handler it would leave training processes behind.
+    """
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    previous = signal.getsignal(signal.SIGTERM)
+    if in_main_thread:
+        signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        processes.end()  # none is running after an orderly end
+        pool.shutdown(cancel_futures=True)
+        if in_main_thread:
+            signal.signal(signal.SIGTERM, previous)
 
 
 def grid(command: SweepCommand) -> list[Job]:
@@ -127,7 +128,7 @@ def write_tables(jobs: Sequence[Job], out: Path) -> None:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    measures = [name for name in rows[0] if name not in KEYS]
+    measures = [name for name in rows[0] if name not in KEY_COLUMNS]
     lines = [
         f"| variant | eps | seeds | {' | '.join(measures)} |",
         "|" + "---|" * (3 + len(measures)),
@@ -136,7 +137,7 @@ def write_tables(jobs: Sequence[Job], out: Path) -> None:
         same = [row for row in rows if (row["variant"], row["eps"]) == (variant, eps)]
         cells = [_spread([row[name] for row in same]) for name in measures]
         lines.append(f"| {variant} | {eps:g} | {len(same)} | {' | '.join(cells)} |")
-    write_text(out / TABLE_FILE, "\n".join(lines) + "\n")
+    write_text(out / SWEEP_TABLE_FILE, "\n".join(lines) + "\n")
 
 
 def _spread(values: list[float | None]) -> str:
@@ -169,7 +170,7 @@ def _row(job: Job) -> dict[str, Any]:
     }
 
 
-def _train(job: Job) -> str | None:
+def _train(job: Job, processes: TrainingProcesses) -> str | None:
     """Run solo-train for a job; return the reason of a failure."""
     if job.finished:
         return None
@@ -178,11 +179,8 @@ def _train(job: Job) -> str | None:
     else:
         write_text(job.settings_file, yaml.safe_dump(job.settings))
         arguments = ["--config", str(job.settings_file), "--out", str(job.run)]
-    command = program_command("from solo_doi.cli.train import train_main; train_main()", *arguments)
     with job.log_file.open("w") as log:  # written while it runs, so that it can be followed
-        code = subprocess.run(
-            command, env=child_environment(), stdout=log, stderr=subprocess.STDOUT, check=False
-        ).returncode
+        code = processes.train(arguments, log)
     if not code:
         return None
     last = job.log_file.read_text().strip().rpartition("\n")[2]

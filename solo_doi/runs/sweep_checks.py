@@ -33,7 +33,7 @@ def check_jobs(jobs: Sequence[Job]) -> None:
         if not job.finished:
             source = (config.task, config.data, config.expert, config.max_episode_steps)
             datasets[source] = config
-    # Read every dataset once: this takes seconds, and otherwise every run would fail by itself.
+    # Read every dataset once, which takes seconds. Otherwise every run would fail separately.
     for config in datasets.values():
         read_data(config)
 

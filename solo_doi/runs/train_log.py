@@ -25,7 +25,7 @@ class ShownMetric(NamedTuple):
     scale: float
 
 
-SHOWN = (
+SHOWN_METRICS = (
     ShownMetric("sigma", "sigma", 1),
     ShownMetric("phi", "phi", 1),
     ShownMetric("effective_share", "ESS %", 100),
@@ -142,7 +142,7 @@ class TrainLog(ProgressDisplay):
     def _status(self, metrics: dict[str, float]) -> list[str]:
         """Return one text per shown metric."""
         parts = []
-        for shown in SHOWN:
+        for shown in SHOWN_METRICS:
             values = []
             for skill in range(self._skills):
                 name = f"{shown.name}/{skill}"

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from solo_doi.algorithm.training import Training
+from solo_doi.algorithm.training_data import NO_ACTIONS
 from solo_doi.algorithm.training_output import TrainingLog
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
 from solo_doi.common.lock import check_absent, exclusive, new_directory
 
+from .network_memory import check_networks
 from .provenance import write_provenance
 from .run import Run
-from .run_config import RunConfig
-from .run_data import RunData, check_same_data, read_data
+from .run_config import RunConfig, read_run_config
+from .run_data import RunData, check_same_data, coverage_path, read_data
 from .run_files import RunFiles
 from .run_store import RunStore
 
@@ -49,6 +51,7 @@ def train_new(
     """
     check_absent(run)
     config.check()
+    check_networks(config)
     # Refuses data that do not fit before anything is written.
     training, record = _prepare(config, run, data)
     with new_directory(run):
@@ -72,7 +75,7 @@ def resume_run(
     if not files.config.is_file():
         raise SoloError(f"{run}: not a run of solo-train, it has no {files.config.name}.")
     with exclusive(run, WAIT):
-        config = settings.read(RunConfig, files.config)
+        config = read_run_config(files.config)
         config.check()
         training, record = _prepare(config, run, data)
         return _train(training, run, record, make_log, announce)
@@ -82,6 +85,8 @@ def _prepare(config: RunConfig, run: Path, data: RunData | None) -> tuple[Traini
     """Read the data, make tensors of them and describe them; only the tensors stay in memory."""
     if data is None:
         data = read_data(config)
+        if data.coverage.actions is None:
+            raise SoloError(f"{coverage_path(config)}: {NO_ACTIONS}")
     check_same_data(run, data.fingerprints())
     return Training(config, data.coverage, data.expert, RunStore(run)), data.record()
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from .constants import ACTION_SCALE, Array, ControlSetup
-from .limits import TRAINING
+from .limits import TRAINING_LIMITS
 from .state import JointCommand
 
 
 def joint_target(action: Array, setup: ControlSetup) -> Array:
     """Convert a policy output to joint positions within the training limits, (..., 12) [rad]."""
     return np.clip(
-        setup.default_pose + ACTION_SCALE * action, -TRAINING.position, TRAINING.position
+        setup.default_pose + ACTION_SCALE * action,
+        -TRAINING_LIMITS.position,
+        TRAINING_LIMITS.position,
     )
 
 
@@ -20,7 +22,7 @@ def joint_torque(
     command: JointCommand,
     joint_position: Array,
     joint_velocity: Array,
-    limit: float = TRAINING.torque,
+    limit: float = TRAINING_LIMITS.torque,
 ) -> Array:
     """Torque of the joint controller, clipped to the torque limit, (..., 12) [N m]."""
     torque = command.kp * (command.position - joint_position) - command.kd * joint_velocity

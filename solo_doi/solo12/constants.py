@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import pi
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +43,8 @@ BODY_NAMES = (
     *(f"{leg}_{link}" for leg in LEG_NAMES for link in ("SHOULDER", "UPPER_LEG", "LOWER_LEG")),
 )
 """Bodies other than feet, in the order of contact arrays."""
+CONTACT_BODIES = (*FOOT_NAMES, *BODY_NAMES)
+"""All bodies that may touch something, feet first."""
 
 
 def check_joint_names(names: Iterable[str], where: str) -> None:
@@ -80,6 +81,8 @@ DOMINIC_ANKLE_Y = 0.009
 # --- Inertia [DOMiNiC] ---------------------------------------------------------------------------
 TOTAL_MASS = 2.529048
 GRAVITY = 9.81
+UP_W = constant([0.0, 0.0, GRAVITY])
+"""Acceleration that an accelerometer at rest measures, in the world frame [m/s^2]."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def _reflected(
 def link_inertias() -> dict[str, Inertia]:
     """Return the inertia of every link, by name.
 
-    Centres of mass are where DOMiNiC's file has them at zero pose, expressed in ERD's frames.
+    Centres of mass are those of DOMiNiC's file at zero pose, expressed in ERD's frames.
     """
     links = {
         BASE_NAME: Inertia(
@@ -184,8 +187,10 @@ CONTROL_SETUPS = {
     "locomotion": ControlSetup(
         symmetric_pose(0.05, 0.6, -1.4), kp=5.0, kd=0.1, standing_height=0.256
     ),
+    # DOMiNiC's position task has kp 2.5 and HFE pi/4, KFE -pi/2. Ours has the values of locomotion:
+    # its policies start from the walking expert, and a robot climbed with these gains.
     "navigation": ControlSetup(
-        symmetric_pose(0.0, pi / 4, -pi / 2), kp=2.5, kd=0.1, standing_height=0.242
+        symmetric_pose(0.05, 0.6, -1.4), kp=5.0, kd=0.1, standing_height=0.256
     ),
 }
-"""Poses, gains and heights of the two tasks [DOMiNiC: velocity task, position task]."""
+"""Poses, gains and heights of the two tasks [locomotion: DOMiNiC's velocity task]."""

@@ -19,15 +19,15 @@ from .constants import FOOT_RADIUS, GRAVITY, NUM_LEGS, Array
 from .single_leg import SingleLeg, Vector, cross
 
 MAX_POSITION = 100.0
-"""Largest joint position that is believed [rad]."""
+"""Joint positions are clipped to +- this [rad]."""
 MAX_JOINT_VELOCITY = 100.0
-"""Largest joint velocity that is believed [rad/s]."""
+"""Joint velocities are clipped to +- this [rad/s]."""
 MAX_TORQUE = 10.0
-"""Largest joint torque that is believed [N m]."""
+"""Joint torques are clipped to +- this [N m]."""
 MAX_ANGULAR_VELOCITY = 50.0
-"""Largest turning rate of the base that is believed [rad/s]."""
+"""Angular velocities of the base are clipped to +- this [rad/s]."""
 MAX_ACCELERATION = 400.0
-"""Largest acceleration of the base that is believed [m/s^2]."""
+"""Accelerations of the base are clipped to +- this [m/s^2]."""
 LEVEL: Vector = (0.0, 0.0, -1.0)
 """Direction of gravity in a level base."""
 LEG_JOINTS = tuple((number, slice(3 * number, 3 * number + 3)) for number in range(NUM_LEGS))
@@ -49,10 +49,10 @@ class EstimatorConfig:
     sure_force: float = 12.0
     """A foot that carries more counts fully: half the robot's weight [N]."""
     rest_force: float = 3.0
-    """While no joint turns, feet count from this force on, and fully from `lift_force` [N].
-    Each of four feet that share the weight carries no more than a swinging one seems to."""
+    """While no joint turns, feet count from this force on, and fully from `lift_force` [N]. Each of
+    four feet that share the weight carries no more than the apparent force on a swinging foot."""
     rest_rate: float = 0.5
-    """Joints below this velocity do not turn: far above encoder noise, far below a walk [rad/s]."""
+    """Velocity below which joints count as at rest: above encoder noise, below a walk [rad/s]."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Estimator:
         dt: float,
     ) -> Estimate:
         """Process a measurement taken `dt` seconds after the previous one."""
-        # Clip: one garbled number must not spoil the estimate for good.
+        # Clip: one corrupt number must not spoil the estimate permanently.
         angles = clipped(joint_position, MAX_POSITION)
         rates = clipped(joint_velocity, MAX_JOINT_VELOCITY)
         torques = clipped(joint_torque, MAX_TORQUE)

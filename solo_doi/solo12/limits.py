@@ -41,13 +41,13 @@ def _per_leg(haa: float, hfe: float, kfe: float) -> Array:
     return constant(np.tile([haa, hfe, kfe], NUM_LEGS))
 
 
-TRAINING = Limits(_per_leg(0.80, 1.35, 2.60), velocity=30.0, torque=2.5)
+TRAINING_LIMITS = Limits(_per_leg(0.80, 1.35, 2.60), velocity=30.0, torque=2.5)
 """Clamp of joint targets, and torque limit of every simulator; 2.5 N m is 11.1 A [DOMiNiC]."""
 
-SAFETY = Limits(_per_leg(0.85, 1.43, 2.70), velocity=50.0, torque=2.6)
+SAFETY_LIMITS = Limits(_per_leg(0.85, 1.43, 2.70), velocity=50.0, torque=2.6)
 """The controller damps the motors when one of these is crossed."""
 
-DRIVER = Limits(_per_leg(0.90, 1.45, 2.80), velocity=80.0, torque=2.7)
+DRIVER_LIMITS = Limits(_per_leg(0.90, 1.45, 2.80), velocity=80.0, torque=2.7)
 """Limits of the motor driver: as in the vendor's file [ODRI], but 12 A for its 8 A (2.7 N m)."""
 
 LARGEST_KP = 10.0

@@ -193,3 +193,11 @@ LAYOUTS = {
     ),
 }
 """Observations of the two tasks: 48 and 171 numbers [DOMiNiC]."""
+
+
+def layout_of_size(size: int) -> Layout | None:
+    """Return the layout with this many numbers; None if no task has one."""
+    for layout in LAYOUTS.values():
+        if layout.size == size:
+            return layout
+    return None

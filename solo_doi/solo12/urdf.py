@@ -29,7 +29,7 @@ from .constants import (
     Inertia,
     link_inertias,
 )
-from .limits import MECHANICAL_POSITION, TRAINING
+from .limits import MECHANICAL_POSITION, TRAINING_LIMITS
 
 PACKAGE = "example-robot-data"
 MESH_PREFIX = f"package://{PACKAGE}/"
@@ -141,6 +141,6 @@ def _set_limits(joint: ET.Element) -> None:
     limit.attrib.update(
         lower=repr(float(-end)),
         upper=repr(float(end)),
-        effort=repr(TRAINING.torque),
-        velocity=repr(TRAINING.velocity),
+        effort=repr(TRAINING_LIMITS.torque),
+        velocity=repr(TRAINING_LIMITS.velocity),
     )

@@ -16,7 +16,7 @@ class SoloTrain(Command):
     """Runs `solo-train` in this process."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        """Take over arguments and output."""
+        """Take pytest's fixtures for arguments and output."""
         super().__init__("solo-train", train_main, monkeypatch, capsys)
 
     def run(self, *arguments: object, out: str = "run") -> Path:
@@ -27,6 +27,6 @@ class SoloTrain(Command):
 
 
 def with_this_project() -> str:
-    """A PYTHONPATH with this project on it, wherever a command is started."""
+    """Return a PYTHONPATH with this project, for any working directory."""
     root = str(Path(__file__).parents[2])
     return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))

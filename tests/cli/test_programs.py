@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import os
+import subprocess
+import sys
 import textwrap
 import typing
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ import pytest
 import collect.cli.collect
 import collect.cli.pretrain
 import deploy.cli.deploy
+import deploy.cli.doctor
 import solo_doi.cli.evaluate
 import solo_doi.cli.export
 import solo_doi.cli.sweep
@@ -29,6 +33,7 @@ PROGRAMS: dict[str, Program] = {
         collect.cli.collect,
         collect.cli.pretrain,
         deploy.cli.deploy,
+        deploy.cli.doctor,
         solo_doi.cli.evaluate,
         solo_doi.cli.export,
         solo_doi.cli.sweep,
@@ -38,7 +43,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def commands() -> Iterator[tuple[str, type]]:
-    """Every command and sub-command with the dataclass of its settings."""
+    """Return every command and sub-command with the dataclass of its settings."""
     for name, program in PROGRAMS.items():
         yield name, program.load().kind
         for verb in program.verbs:
@@ -49,7 +54,7 @@ COMMANDS = dict(commands())
 
 
 def described(kind: type) -> set[str]:
-    """Names of fields with a string literal under them, in a class and its parents."""
+    """Return the names of fields with a string literal under them, in a class and its parents."""
     found: set[str] = set()
     for base in kind.__mro__:
         if not dataclasses.is_dataclass(base):
@@ -65,7 +70,7 @@ def described(kind: type) -> set[str]:
 
 
 def without_help(kind: type, prefix: str = "") -> list[str]:
-    """Settings without a help text; a nested dataclass is described by its docstring."""
+    """Return settings without a help text; a nested dataclass is described by its docstring."""
     missing = []
     hints = typing.get_type_hints(kind)
     texts = described(kind)
@@ -105,17 +110,31 @@ def test_every_command_prints_help_and_version(
     assert "{True,False}" not in text
 
 
+@pytest.mark.parametrize("name", ["solo-pretrain", "solo-export"])
+def test_help_may_be_cut_by_its_reader(name: str) -> None:
+    """`solo-train --help | head` ends without a traceback."""
+    code = f"from {entry_point(name).__module__} import main; main()"
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_misspelt_flags_and_sub_commands_are_corrected(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line."""
+    """The error is one line with the nearest name."""
     command = Command(name, entry_point(name), monkeypatch, capsys)
     needed = ["run"] if name == "solo-export" else []
     code, _, errors = command(*needed, "--otu", "somewhere")
     assert code == 2
     assert errors.count("\n") == 1
     assert "--otu" in errors
+    assert "Did you mean --out?" in errors
     for verb in PROGRAMS[name].verbs:
         misspelt = verb.name[:-1]
         found = command.error(misspelt)
@@ -126,7 +145,7 @@ def test_misspelt_flags_and_sub_commands_are_corrected(
 def test_shells_can_complete_commands(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Flags and sub-commands are in the script."""
+    """The completion script contains flags and sub-commands."""
     command = Command(name, entry_point(name), monkeypatch, capsys)
     script = command.good("--tyro-print-completion", "bash")
     assert "--out" in script

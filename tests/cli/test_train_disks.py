@@ -11,7 +11,7 @@ from .solo_train import SoloTrain
 
 
 def test_a_full_disk_ends_the_run_with_one_line_and_it_continues(command: SoloTrain) -> None:
-    """No matter which file no longer fits."""
+    """Each of several files is the one that no longer fits."""
     unbroken = command.run(out="unbroken")
     for size, name in ((4_000, "expert.pt"), (12_000, "state.pt")):
         with no_file_above(size):
@@ -27,7 +27,7 @@ def test_a_full_disk_ends_the_run_with_one_line_and_it_continues(command: SoloTr
 
 
 def test_metrics_that_no_longer_fit_end_the_run_with_one_line(command: SoloTrain) -> None:
-    """They grow while everything else stays small."""
+    """Only the metrics grow during the run."""
     flags = (*FLAGS, "--outer", "40", "--save-every", "100", "--checkpoints", "0", "--out", "run")
     with no_file_above(8_000):
         code, _, errors = command(*flags)
@@ -40,7 +40,7 @@ def test_metrics_that_no_longer_fit_end_the_run_with_one_line(command: SoloTrain
 
 
 def test_a_read_only_place_is_one_line(command: SoloTrain) -> None:
-    """With the system's reason."""
+    """The line contains the reason of the operating system."""
     Path("shelf").mkdir()
     with read_only(Path("shelf").resolve()):
         code, _, errors = command(*FLAGS, "--out", "shelf/run")

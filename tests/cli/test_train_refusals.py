@@ -1,4 +1,4 @@
-"""solo-train: what cannot be trained is one line, and leaves nothing."""
+"""solo-train refuses invalid settings and data with one line and writes no files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .solo_train import SoloTrain
 
 
 def foreign(path: Path, **changes: object) -> Path:
-    """A D4RL file with some arrays changed, or without them."""
+    """Write a D4RL file with some arrays changed or removed."""
     write_d4rl(path, made_up_transitions((30, 40, 20)))
     with h5py.File(path, "a") as file:
         for name, value in changes.items():
@@ -37,7 +37,7 @@ def foreign(path: Path, **changes: object) -> Path:
         ("--expert nowhere", "nowhere: no such file or directory."),
         (
             "--data datasets/locomotion/demonstrations",
-            "coverage data have no actions to learn from",
+            "coverage data have no actions, which training needs",
         ),
         ("--task gym", "datasets/gym/coverage: no such directory. Name data with --data."),
         (
@@ -61,7 +61,7 @@ def foreign(path: Path, **changes: object) -> Path:
         ),
         (
             "--objective smodise",
-            "'smodise': expected --objective doi, smodice or unconstrained:0.5.",
+            "'smodise': expected --objective doi, smodice, clusters or unconstrained:0.5.",
         ),
         ("--objective unconstrained:much", "'unconstrained:much': expected --objective"),
         (
@@ -82,21 +82,25 @@ def foreign(path: Path, **changes: object) -> Path:
             "policy.entropy is True: expected off unless policy.squashed is on.",
         ),
         ("--data-pull 0 --multipliers fixed:0", "data_pull 0 with sigma 0"),
-        ("--preset papr", "Unknown preset 'papr'. Did you mean 'paper'? Known: default, paper."),
+        (
+            "--preset papr",
+            "Unknown preset 'papr'. Did you mean 'paper'? Known: 0.1, default, gym-exact, paper.",
+        ),
         ("--preset=papr", "Unknown preset 'papr'. Did you mean 'paper'?"),
         (
             "--task lokomotion",
-            "Unknown task 'lokomotion'. Did you mean 'locomotion'? Known: gym, locomotion.",
+            "Unknown task 'lokomotion'. Did you mean 'locomotion'? Known: gym, locomotion, "
+            "navigation.",
         ),
         ("--device gpu", "device 'gpu': expected cpu, cuda or auto."),
         ("--device cuda", "device cuda: PyTorch finds no CUDA device here. Use --device cpu."),
         ("--config nowhere.yaml", "nowhere.yaml: No such file or directory. Expected a YAML file."),
     ],
 )
-def test_what_cannot_be_trained_is_one_line_and_leaves_nothing(
+def test_invalid_runs_are_refused_in_one_line(
     command: SoloTrain, here: Path, monkeypatch: pytest.MonkeyPatch, words: str, message: str
 ) -> None:
-    """What was found, what was expected, and no half-made run."""
+    """The line contains the value found and the values expected; no run directory is left."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert message in command.error(*FLAGS, "--out", "run", *words.split())
     assert [path.name for path in here.iterdir()] == ["datasets"]
@@ -108,7 +112,7 @@ def test_what_cannot_be_trained_is_one_line_and_leaves_nothing(
         ("outre: 3", "settings.yaml: Unknown setting 'outre'. Did you mean 'outer'?"),
         ("value: {updates: many}", "settings.yaml: value: updates: expected int, found 'many'"),
         ("preset: papr", "Unknown preset 'papr'. Did you mean 'paper'?"),
-        ("task: hopper", "Unknown task 'hopper'. Known: gym, locomotion."),
+        ("task: hopper", "Unknown task 'hopper'. Known: gym, locomotion, navigation."),
         (
             "divergence: chi",
             "settings.yaml: divergence: expected typing.Literal['kl', 'chi2'], found 'chi'",
@@ -118,7 +122,7 @@ def test_what_cannot_be_trained_is_one_line_and_leaves_nothing(
     ],
 )
 def test_a_bad_file_is_refused(command: SoloTrain, content: str, message: str) -> None:
-    """A typing error must not train for an hour with the default."""
+    """Misspelt settings must not fall back to their defaults."""
     Path("settings.yaml").write_text(content)
     code, _, errors = command(*FLAGS, "--config", "settings.yaml", "--out", "run")
     assert (code, "Traceback" in errors) == (1, False)
@@ -127,7 +131,7 @@ def test_a_bad_file_is_refused(command: SoloTrain, content: str, message: str) -
 
 
 def test_data_that_are_not_numbers_are_refused(command: SoloTrain) -> None:
-    """NaN in states or actions, of coverage or expert."""
+    """NaN and infinity are found in states and actions, of coverage and expert data."""
     good = foreign(Path("good.h5"))
     states = arrays_of(good)["observations"]
     states[5, 1] = np.nan
@@ -137,7 +141,7 @@ def test_data_that_are_not_numbers_are_refused(command: SoloTrain) -> None:
         (bad, good, "bad.h5: observations of transition 5 are not finite."),
         (good, bad, "bad.h5: observations of transition 5 are not finite."),
         (actions, good, "actions.h5: actions of transition 0 are not finite."),
-        (foreign(Path("none.h5"), actions=None), good, "none.h5: lacks ['actions']"),
+        (foreign(Path("none.h5"), actions=None), good, "none.h5: The coverage data have no"),
         (good, foreign(Path("cut.h5"), timeouts=None), "cut.h5: has no 'timeouts'"),
     ):
         flags = (*FLAGS, "--task", "gym", "--data", data, "--expert", expert, "--out", "run")
@@ -145,10 +149,10 @@ def test_data_that_are_not_numbers_are_refused(command: SoloTrain) -> None:
         assert not Path("run").exists()
 
 
-def test_without_data_it_says_how_to_get_some(
+def test_missing_data_are_reported_with_the_command_that_makes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No flags at all, in an empty folder: the first thing a user tries."""
+    """A first call without flags in an empty folder names the command that makes datasets."""
     monkeypatch.chdir(tmp_path)
     assert SoloTrain(monkeypatch, capsys).error() == (
         "datasets/locomotion/coverage: no such directory. Run `solo-collect --task locomotion` "
@@ -159,7 +163,7 @@ def test_without_data_it_says_how_to_get_some(
 
 
 def test_expert_data_of_another_robot_are_refused(command: SoloTrain) -> None:
-    """A term of the same name with fewer numbers."""
+    """A term has the same name but fewer numbers."""
     write_made_up(Path("other"), terms=EXPERT_TERMS | {"linear_velocity": 2}, actions=False)
     message = command.error(
         *FLAGS, "--projection", "linear_velocity", "--expert", "other", "--out", "run"
@@ -169,7 +173,7 @@ def test_expert_data_of_another_robot_are_refused(command: SoloTrain) -> None:
 
 
 def test_a_wrong_flag_or_value_stops_the_command(command: SoloTrain) -> None:
-    """Exit code 2, as of any command, and nothing is begun."""
+    """The exit code is 2, as for other commands, and no run directory is left."""
     for words in (("--epz", "1"), ("--eps", "much"), ("--divergence", "chi")):
         code, _, errors = command(*FLAGS, *words, "--out", "run")
         assert code == 2
@@ -178,7 +182,7 @@ def test_a_wrong_flag_or_value_stops_the_command(command: SoloTrain) -> None:
 
 
 def test_a_directory_that_exists_is_not_trained_into(command: SoloTrain) -> None:
-    """Its run would be lost."""
+    """The existing run would be lost."""
     run = command.run()
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
     assert command.error(*FLAGS, "--out", "run") == (

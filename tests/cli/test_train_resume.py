@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import json
 import multiprocessing
@@ -11,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
@@ -27,13 +25,14 @@ from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.runs.run_config import TrainCommand
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, assert_same_run, summary_of, write_made_up
 from tests.command import run_silently
+from tests.own_signals import Moment, signal_at
 
 from .solo_train import SoloTrain, with_this_project
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 OUTER = 24
-LONG = ("--outer", str(OUTER), "--save-every", "5", "--checkpoints", "3", "--policy.updates", "200")
-"""Long enough to be killed in the middle."""
+LONG = ("--outer", str(OUTER), "--save-every", "5", "--checkpoints", "3")
+"""Options of a run with steps before, between and after its saves."""
 
 
 # --- Kills ---------------------------------------------------------------------------------------
@@ -41,7 +40,7 @@ LONG = ("--outer", str(OUTER), "--save-every", "5", "--checkpoints", "3", "--pol
 
 @pytest.fixture(scope="module")
 def unbroken(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of `LONG` that nothing disturbed."""
+    """A run of `LONG` without interruption."""
     run, data = tmp_path_factory.mktemp("runs") / "unbroken", task / "datasets" / "locomotion"
     command = command_line.parse(TrainCommand, "solo-train", [*FLAGS, *LONG])
     return train(replace(command, out=run, data=data / "coverage", expert=data / "demonstrations"))
@@ -52,43 +51,37 @@ Start = Callable[..., ForkServerProcess]
 
 @pytest.fixture
 def start(here: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """Start the command in a process of its own, forked from one that has imported all it needs."""
+    """Start the command in a process forked from one that has imported its modules."""
     monkeypatch.setenv("PYTHONWARNINGS", "ignore:resource_tracker")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "tyro"])
 
-    def start(*arguments: str) -> ForkServerProcess:
-        process = context.Process(
-            target=run_silently, args=("solo-train", train_main, list(arguments), here)
-        )
+    def start(moment: Moment, *arguments: str) -> ForkServerProcess:
+        process = context.Process(target=train_until, args=(moment, arguments, here))
         process.start()
         return process
 
     return start
 
 
-def kill_when(process: ForkServerProcess, condition: Callable[[], bool]) -> None:
-    """`kill -9` to that process alone once something holds; it must not have ended before."""
-    deadline = time.monotonic() + PATIENCE
-    while process.exitcode is None and not condition() and time.monotonic() < deadline:
-        process.join(0.002)
-    process.kill()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
+def train_until(moment: Moment, arguments: tuple[str, ...], folder: Path) -> None:
+    """Run the command in a process that gets `kill -9` at a moment of its run."""
+    signal_at(moment, Path("run"))
+    run_silently("solo-train", train_main, list(arguments), folder)
 
 
 def lines(run: Path) -> int:
-    """How many outer steps are logged."""
+    """Return the number of logged outer steps."""
     path = run / METRICS_FILE
     return path.read_text().count("\n") if path.exists() else 0
 
 
-MOMENTS: dict[str, Callable[[Path], bool]] = {
-    "expert": lambda run: (run / "provenance.json").exists(),
-    "before the first save": lambda run: lines(run) >= 1,
-    "between saves": lambda run: lines(run) >= 8,
-    "near the end": lambda run: lines(run) >= 19,
-    "cloning": lambda run: (run / "ratios.h5").exists(),
+MOMENTS = {
+    "expert": Moment("provenance.json"),
+    "before the first save": Moment(lines=1),
+    "between saves": Moment(lines=8),
+    "near the end": Moment(lines=19),
+    "cloning": Moment("ratios.h5"),
 }
 
 
@@ -96,11 +89,13 @@ MOMENTS: dict[str, Callable[[Path], bool]] = {
 def test_killed_at_any_moment_a_run_continues_to_the_same_bytes(
     command: SoloTrain, start: Start, unbroken: Path, moments: list[str]
 ) -> None:
-    """Before its first save, between saves, while policies are cloned; once, or again and again."""
+    """The run is killed before its first save, between saves, during cloning or several times."""
     run = Path("run")
     for name in moments:
         arguments = ("--resume", "run") if run.exists() else (*FLAGS, *LONG, "--out", "run")
-        kill_when(start(*arguments), functools.partial(MOMENTS[name], run))
+        process = start(MOMENTS[name], *arguments)
+        process.join(PATIENCE)
+        assert process.exitcode == -signal.SIGKILL
         assert not (run / "policy.h5").exists()
         assert (lines(run) < OUTER) == (name != "cloning")
     assert command("--resume", run)[0] == 0
@@ -108,36 +103,38 @@ def test_killed_at_any_moment_a_run_continues_to_the_same_bytes(
     assert summary_of(unbroken) == summary_of(run)
 
 
-def test_an_interrupt_is_one_line_that_says_how_to_go_on(
+INTERRUPTED = """
+import signal
+from pathlib import Path
+from solo_doi.cli.train import train_main
+from tests.own_signals import Moment, signal_at
+signal_at(Moment(lines=7), Path("run"), signal.SIGINT)
+train_main()
+"""
+
+
+def test_an_interrupt_is_one_line_with_the_command_to_continue(
     command: SoloTrain, here: Path, unbroken: Path
 ) -> None:
-    """Ctrl-C: exit code 130, no traceback; the run continues to the same bytes."""
-    program = "from solo_doi.cli.train import train_main; train_main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, *FLAGS, *LONG, "--out", "run"],
-        cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": with_this_project()},
+    """Ctrl-C gives exit code 130 without a traceback; the run continues to the same bytes."""
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, *FLAGS, *LONG, "--out", "run"],
+        cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+        timeout=PATIENCE, env={**os.environ, "PYTHONPATH": with_this_project()},
     )  # fmt: skip
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while process.poll() is None and lines(here / "run") < 7 and time.monotonic() < deadline:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert "Traceback" not in errors
-    assert errors.splitlines()[-1] == "solo-train: stopped. Continue with --resume run."
+    assert ended.returncode == 130
+    assert "Traceback" not in ended.stderr
+    assert lines(here / "run") == 7
+    assert ended.stderr.splitlines()[-1] == "solo-train: stopped. Continue with --resume run."
     assert command("--resume", "run")[0] == 0
     assert_same_run(unbroken, here / "run")
 
 
-# --- What is continued ---------------------------------------------------------------------------
+# --- State of a continued run --------------------------------------------------------------------
 
 
 def test_metrics_cut_in_the_middle_of_a_line_are_mended(command: SoloTrain) -> None:
-    """As a power cut leaves them."""
+    """A power cut can leave half a line."""
     unbroken = command.run(out="unbroken")
     run = Path("cut")
     run.mkdir()
@@ -149,8 +146,8 @@ def test_metrics_cut_in_the_middle_of_a_line_are_mended(command: SoloTrain) -> N
     assert_same_run(unbroken, run)
 
 
-def test_flags_beside_resume_change_nothing(command: SoloTrain) -> None:
-    """The run's own configuration counts."""
+def test_flags_beside_resume_have_no_effect(command: SoloTrain) -> None:
+    """The run's stored configuration has priority over flags."""
     run = command.run()
     before = yaml.safe_load((run / "config.yaml").read_text())
     policy = (run / "policy.h5").read_bytes()
@@ -160,7 +157,7 @@ def test_flags_beside_resume_change_nothing(command: SoloTrain) -> None:
 
 
 def test_only_runs_can_be_continued(command: SoloTrain) -> None:
-    """Neither nothing nor any other folder."""
+    """Other folders and missing ones are refused."""
     assert (
         command.error("--resume", "datasets")
         == "datasets: not a run of solo-train, it has no config.yaml."
@@ -170,8 +167,8 @@ def test_only_runs_can_be_continued(command: SoloTrain) -> None:
     assert not Path("nowhere").exists()
 
 
-def test_a_state_that_is_refused_changes_nothing(command: SoloTrain) -> None:
-    """Not even what the refusal points to: the software that the run began with."""
+def test_a_refused_state_leaves_the_run_unchanged(command: SoloTrain) -> None:
+    """The record of the run's original software stays the same."""
     run = command.run()
     state = torch.load(run / "state.pt", weights_only=True)
     torch.save(state | {"version": 1}, run / "state.pt")
@@ -180,8 +177,8 @@ def test_a_state_that_is_refused_changes_nothing(command: SoloTrain) -> None:
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-def test_a_continued_run_tells_what_it_began_with(command: SoloTrain) -> None:
-    """And what it went on with."""
+def test_a_continued_run_records_its_original_software(command: SoloTrain) -> None:
+    """The provenance contains the software at the start and at the continuation."""
     run = command.run()
     path = run / "provenance.json"
     began = json.loads(path.read_text())["software"] | {"torch": "1.0"}
@@ -193,7 +190,7 @@ def test_a_continued_run_tells_what_it_began_with(command: SoloTrain) -> None:
 
 
 def test_a_run_is_not_continued_with_other_data(command: SoloTrain, here: Path, task: Path) -> None:
-    """Other states, other actions or another expert; what the run was stays as it was."""
+    """Other states, other actions or another expert are refused; the run stays unchanged."""
     run = command.run()
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     (here / "datasets").unlink()

@@ -1,4 +1,4 @@
-"""solo-train: what a run leaves, and that every flag reaches it."""
+"""solo-train: files of a run, and the effect of flags."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .solo_train import SoloTrain
 
 
 def test_a_run_leaves_its_directory_and_shows_its_skills(command: SoloTrain) -> None:
-    """Everything that continuing, evaluating or repeating it needs."""
+    """The files suffice to continue, evaluate and repeat the run."""
     code, text, progress = command(*FLAGS, "--out", "some/run")
     run = Path("some/run")
     assert code == 0
@@ -43,7 +43,7 @@ def test_a_run_leaves_its_directory_and_shows_its_skills(command: SoloTrain) -> 
 
 
 def test_the_resolved_configuration_repeats_the_run(command: SoloTrain) -> None:
-    """It is the whole of it, and can be given as --config."""
+    """The file contains all settings and can be passed as `--config`."""
     run = command.run("--eps", "1.5")
     config = settings.read(RunConfig, run / "config.yaml")
     assert {
@@ -53,8 +53,8 @@ def test_the_resolved_configuration_repeats_the_run(command: SoloTrain) -> None:
     assert_same_run(run, Path("again"))
 
 
-def test_provenance_says_what_the_run_was_made_from(command: SoloTrain) -> None:
-    """Sizes and checksums of both datasets, and software."""
+def test_provenance_lists_data_and_software(command: SoloTrain) -> None:
+    """The file contains sizes and checksums of both datasets, and software versions."""
     content = json.loads((command.run() / "provenance.json").read_text())
     assert content["data"].keys() == {"transitions", "trajectories", "crc32", "crc32_actions"}
     assert (content["data"]["transitions"], content["data"]["trajectories"]) == (300, 11)
@@ -62,8 +62,8 @@ def test_provenance_says_what_the_run_was_made_from(command: SoloTrain) -> None:
     assert content["software"]["torch"] == torch.__version__
 
 
-def test_without_a_place_the_run_names_its_own(command: SoloTrain) -> None:
-    """By date and time, below runs/."""
+def test_the_default_output_directory_is_named_by_time(command: SoloTrain) -> None:
+    """The default name is the date and time, below `runs/`."""
     code, text, _ = command(*FLAGS)
     (run,) = Path("runs").iterdir()
     assert code == 0
@@ -72,7 +72,7 @@ def test_without_a_place_the_run_names_its_own(command: SoloTrain) -> None:
 
 
 def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
-    """D4RL files and the gym task; weights repeat with the seed."""
+    """The data are D4RL files with the gym task; the same seed gives the same weights."""
     write_d4rl(Path("data.h5"), made_up_transitions((30, 40, 20, 60, 50)))
     flags = (
         "--task",
@@ -83,6 +83,8 @@ def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
         "data.h5",
         "--classifier.average",
         "1",
+        "--discriminator.swing-terms",
+        "observation",
     )
     run = command.run(*flags)
     assert SkillPolicy.read(run / "policy.h5").observation_size == 4
@@ -93,7 +95,7 @@ def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
 
 
 def test_flags_may_be_written_either_way(command: SoloTrain) -> None:
-    """--x=y or --x y, before and after --config, which may have one too."""
+    """`--x=y` and `--x y` are valid, before and after `--config`, which accepts both forms, too."""
     Path("settings.yaml").write_text("preset: paper\nseed: 5\neps: 1\n")
     code, _, _ = command(
         "--eps=3",
@@ -117,9 +119,12 @@ def test_flags_may_be_written_either_way(command: SoloTrain) -> None:
 def test_the_paper_preset_shrunk_by_flags_runs_through(
     command: SoloTrain, words: tuple[str, ...]
 ) -> None:
-    """What flags do not set is as printed; the last of two presets counts."""
+    """Settings without a flag are as printed; the last of two presets has priority."""
     run = command.run(*words)
-    config, printed = settings.read(RunConfig, run / "config.yaml"), preset("paper", "locomotion")
+    config, printed = (
+        settings.read(RunConfig, run / "config.yaml"),
+        preset("paper", "locomotion", {}),
+    )
     assert config.policy == replace(printed.policy, updates=5, expert_updates=5, hidden=8, batch=32)
     assert config.projection == printed.projection
     assert config.diversity_weight == printed.diversity_weight != tiny().diversity_weight
@@ -128,7 +133,7 @@ def test_the_paper_preset_shrunk_by_flags_runs_through(
 
 
 def test_options_of_the_command_line_reach_training(command: SoloTrain) -> None:
-    """Each shows in what the run leaves."""
+    """Each option is visible in the files of the run."""
     assert summary_of(command.run("--multipliers", "fixed:0.5", out="fixed"))["sigma"] == [0.5] * 3
     assert len(summary_of(command.run("--objective", "smodice", out="smodice"))["phi"]) == 1
     assert (
@@ -141,7 +146,7 @@ def test_options_of_the_command_line_reach_training(command: SoloTrain) -> None:
 
 
 def test_help_lists_every_field(command: SoloTrain) -> None:
-    """Of the run and of all its parts."""
+    """The list includes nested settings."""
     code, text, _ = command("--help")
     assert code == 0
 

@@ -1,4 +1,4 @@
-"""Two processes on one run directory: the second is refused, the first loses nothing."""
+"""Two processes on one run directory: the second is refused, the first is not disturbed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def paused(program: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def refusal(*arguments: str) -> str:
-    """Run solo-train in a process of its own; return the only line of its refusal."""
+    """Run solo-train in a process of its own; return the only line of its error output."""
     process = subprocess.run(
         [sys.executable, "-c", TRAIN, *arguments],
         capture_output=True, text=True, check=False,
@@ -71,7 +71,7 @@ def refusal(*arguments: str) -> str:
 
 
 def test_a_run_in_training_refuses_other_processes(command: SoloTrain) -> None:
-    """Neither the same --out nor --resume disturbs it."""
+    """A second process with the same `--out` or with `--resume` has no effect on the run."""
     unbroken = command.run(out="unbroken")
     with paused(PAUSED_IN_TRAINING, *FLAGS, "--out", "run") as first:
         assert refusal(*FLAGS, "--out", "run").startswith("solo-train: run: exists already.")
@@ -84,10 +84,10 @@ def test_a_run_in_training_refuses_other_processes(command: SoloTrain) -> None:
 
 
 def test_a_resumed_run_refuses_a_second_resume(command: SoloTrain) -> None:
-    """Both would append to the same metrics."""
+    """Both would append to the same metrics file."""
     unbroken = command.run(out="unbroken")
     with paused(PAUSED_IN_TRAINING, *FLAGS, "--out", "run"):
-        pass  # killed at its pause
+        pass  # killed during its pause
     with paused(PAUSED_IN_TRAINING, "--resume", "run") as first:
         assert "another process is writing to it" in refusal("--resume", "run")
         _, errors = first.communicate("\n")
@@ -95,8 +95,8 @@ def test_a_resumed_run_refuses_a_second_resume(command: SoloTrain) -> None:
     assert_same_run(unbroken, Path("run"))
 
 
-def test_of_two_that_start_at_once_one_makes_the_directory(command: SoloTrain) -> None:
-    """The other had found the place free, and is refused before its first write."""
+def test_only_one_of_two_simultaneous_runs_starts(command: SoloTrain) -> None:
+    """The other found no directory at first, and is refused before it writes a file."""
     with paused(PAUSED_BEFORE_WRITING, *FLAGS, "--seed", "9", "--out", "run") as second:
         run = command.run()
         before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}

@@ -58,5 +58,5 @@ def _mounted(*arguments: str) -> bool:
         return not subprocess.run(
             ["mount", *arguments], capture_output=True, check=False
         ).returncode
-    except OSError:  # no such program
+    except OSError:  # the program does not exist
         return False

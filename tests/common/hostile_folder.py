@@ -1,4 +1,4 @@
-"""A folder full of files with the names of modules, each of which records that it was run."""
+"""A folder of files with module names, each of which records its execution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGES = (
     "usercustomize",
     "yaml",
 )
-"""Hostile names beside those of the standard library."""
+"""Names of hostile files in addition to those of the standard library."""
 PROGRAM = """
 with open({record!r}, "a") as file:
     file.write({name!r} + "\\n")
@@ -29,7 +29,7 @@ raise ImportError("{name}: hostile file in the current directory")
 
 
 class HostileFolder:
-    """A folder to stand in when a child process is started."""
+    """A working directory for child processes under test."""
 
     def __init__(self, folder: Path) -> None:
         """Write one file per module."""

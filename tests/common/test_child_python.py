@@ -1,4 +1,4 @@
-"""Python child processes import nothing from the current directory."""
+"""Python child processes do not import from the current directory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hostile(tmp_path: Path) -> HostileFolder:
 
 @pytest.fixture
 def without_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of newer Pythons that a robot's Python 3.10 does not know."""
+    """Unset the protection of newer Pythons, which Python 3.10 on the robot lacks."""
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
 
 
@@ -51,7 +51,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.usefixtures("without_help")
 def test_hostile_files_are_run_by_plain_commands(hostile: HostileFolder) -> None:
-    """The tests below can fail: `-m` and `-c` do import from the current directory."""
+    """This shows that the tests below can fail: `-m` and `-c` import from the current directory."""
     run([sys.executable, "-m", "deploy.robots.process"], hostile.path)
     assert hostile.executed()
     run([sys.executable, "-c", "import random"], hostile.path)
@@ -61,7 +61,7 @@ def test_hostile_files_are_run_by_plain_commands(hostile: HostileFolder) -> None
 @pytest.mark.usefixtures("without_help")
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_runs_without_the_current_directory(module: str, hostile: HostileFolder) -> None:
-    """Each kind of process gets as far as its arguments."""
+    """Each kind of process reaches the parsing of its arguments."""
     ran = run(module_command(module, "--help"), hostile.path)
     assert hostile.executed() == set(), ran.stderr
     assert "No module named" not in ran.stderr
@@ -69,7 +69,7 @@ def test_a_module_runs_without_the_current_directory(module: str, hostile: Hosti
 
 @pytest.mark.usefixtures("without_help")
 def test_a_program_runs_without_the_current_directory(hostile: HostileFolder) -> None:
-    """The training that a sweep starts."""
+    """The program is the training that a sweep starts."""
     ran = run(program_command(TRAIN, "--help"), hostile.path)
     assert ran.returncode == 0, ran.stderr
     assert "usage" in ran.stdout.lower()
@@ -77,7 +77,7 @@ def test_a_program_runs_without_the_current_directory(hostile: HostileFolder) ->
 
 
 def test_arguments_and_names_are_those_of_python_m(tmp_path: Path) -> None:
-    """A module sees its own file and arguments, and is called `__main__`."""
+    """A module gets its own file and arguments, and the name `__main__`."""
     (tmp_path / "shown.py").write_text("import sys; print(__name__, sys.argv)\n")
     command = module_command("shown", "--first", "a b")
     environment = {**child_environment(), "PYTHONPATH": str(tmp_path)}
@@ -86,7 +86,7 @@ def test_arguments_and_names_are_those_of_python_m(tmp_path: Path) -> None:
 
 
 def test_exit_codes_pass(tmp_path: Path) -> None:
-    """Also those of a module that ends by `sys.exit`."""
+    """Modules may end by `sys.exit`."""
     (tmp_path / "ending.py").write_text("raise SystemExit(7)\n")
     environment = {**child_environment(), "PYTHONPATH": str(tmp_path)}
     assert subprocess.run(module_command("ending"), env=environment).returncode == 7
@@ -95,7 +95,10 @@ def test_exit_codes_pass(tmp_path: Path) -> None:
 def test_empty_entries_of_the_path_are_dropped(
     hostile: HostileFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`PYTHONPATH=/opt/lib:$PYTHONPATH` leaves one, which Python reads as the current directory."""
+    """`PYTHONPATH=/opt/lib:$PYTHONPATH` leaves an empty entry.
+
+    Python reads it as current directory.
+    """
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(("", "/opt/lib", "", "/opt/other", "")))
     assert child_environment()["PYTHONPATH"] == os.pathsep.join(("/opt/lib", "/opt/other"))
     ran = run(program_command("import random"), hostile.path)
@@ -109,7 +112,7 @@ def test_empty_entries_of_the_path_are_dropped(
 def test_the_isaac_worker_starts_in_a_hostile_folder(
     isaac_slow_start: IsaacConfig, hostile: HostileFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has an interpreter of its own, here one with a double of Isaac Gym."""
+    """The worker has its own interpreter, here one with a double of Isaac Gym."""
     monkeypatch.chdir(hostile.path)
     with make_simulator("isaacgym", SimConfig(isaac=isaac_slow_start)):
         pass
@@ -119,9 +122,9 @@ def test_the_isaac_worker_starts_in_a_hostile_folder(
 def test_workers_of_a_collection_start_in_a_hostile_folder(
     hostile: HostileFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python itself starts these, with `-c`."""
+    """Python starts these workers with `-c`."""
     for name in ("PYTHONSAFEPATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(name, os.environ.get(name, ""))  # put back after the test
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # restored after the test
     monkeypatch.chdir(hostile.path)
     with _executor(1, ray=False) as submit:
         failure = submit(None, Path("nowhere")).exception()  # type: ignore[arg-type]
@@ -130,7 +133,7 @@ def test_workers_of_a_collection_start_in_a_hostile_folder(
 
 
 def test_no_other_module_starts_python_by_itself() -> None:
-    """The flags that run a module or a program stand in one helper."""
+    """The flags that run a module or a program are in one helper."""
     found = set()
     for package in ("solo_doi", "collect", "deploy"):
         for path in (ROOT / package).rglob("*.py"):

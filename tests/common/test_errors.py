@@ -1,4 +1,4 @@
-"""Errors that the user can mend."""
+"""Errors that the user can correct."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from solo_doi.data.shard import DataError
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_travels_between_processes_as_what_it_is(error: SoloError) -> None:
-    """A worker's error must reach the user with kind and message.
+def test_an_error_keeps_its_type_between_processes(error: SoloError) -> None:
+    """A worker's error must reach the user with its type and message.
 
-    One that cannot be unpickled breaks the pool.
+    An exception that cannot be unpickled breaks the pool.
     """
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
@@ -33,7 +33,7 @@ def test_an_error_travels_between_processes_as_what_it_is(error: SoloError) -> N
 
 
 def test_an_unknown_name_comes_with_the_nearest_and_all_others() -> None:
-    """A typing error is mended without looking anything up."""
+    """The message corrects a misspelt name."""
     assert str(UnknownNameError("task", "walc", ["walk", "run"])) == (
         "Unknown task 'walc'. Did you mean 'walk'? Known: run, walk."
     )
@@ -54,7 +54,7 @@ def test_an_unknown_name_comes_with_the_nearest_and_all_others() -> None:
 def test_a_command_ends_with_one_line(
     error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture
 ) -> None:
-    """Errors of the user have no traceback; errors of the program keep it."""
+    """User errors have no traceback; program errors keep it."""
     with pytest.raises(SystemExit) as exit_, one_line("solo-x", "Go on later."):
         raise error
     assert exit_.value.code == code

@@ -21,7 +21,7 @@ from tests.common.disks import no_file_above, read_only
 
 
 def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
-    """Until then there is only what lies beside it, under another name."""
+    """During the block only a temporary file exists beside it."""
     path = tmp_path / "file.txt"
     with replacing(path) as partial:
         partial.write_text("new")
@@ -32,7 +32,7 @@ def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
 
 
 def test_an_old_file_is_there_until_the_new_one_is_whole(tmp_path: Path) -> None:
-    """A reader in between sees the old one."""
+    """A reader in between gets the old content."""
     path = tmp_path / "file.txt"
     write_text(path, "old")
     with replacing(path) as partial:
@@ -43,16 +43,16 @@ def test_an_old_file_is_there_until_the_new_one_is_whole(tmp_path: Path) -> None
 
 
 def test_folders_are_made(tmp_path: Path) -> None:
-    """As many as are missing."""
+    """All missing folders are created."""
     write_text(tmp_path / "one" / "two" / "file.txt", "text")
     assert (tmp_path / "one" / "two" / "file.txt").read_text() == "text"
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_inside_keeps_the_old_file_and_leaves_nothing_else(
+def test_an_error_inside_keeps_only_the_old_file(
     error: type[BaseException], tmp_path: Path
 ) -> None:
-    """It passes as it is: a mistake, or a key, is no full disk."""
+    """The error passes unchanged, because only system errors mean a full disk."""
     path = tmp_path / "file.txt"
     write_text(path, "old")
 
@@ -68,7 +68,7 @@ def test_an_error_inside_keeps_the_old_file_and_leaves_nothing_else(
 
 
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
-    """One line with the reason; nothing half is left to fill it further."""
+    """The error is one line with the reason; no partial file is left."""
     path = tmp_path / "file.txt"
     write_text(path, "old")
     with (
@@ -81,7 +81,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
 
 
 def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
-    """Also when cleaning up cannot work."""
+    """The error stays clear even if cleaning up fails."""
     folder = tmp_path / "folder"
     folder.mkdir()
     with (
@@ -91,14 +91,14 @@ def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
         write_text(folder / "file.txt", "text")
 
 
-def test_a_block_that_writes_nothing_is_an_error(tmp_path: Path) -> None:
-    """Instead of a file that is not there."""
+def test_a_block_without_a_write_is_an_error(tmp_path: Path) -> None:
+    """An error is raised because the file is missing."""
     with pytest.raises(WriteError, match="No such file"), replacing(tmp_path / "file.txt"):
         pass
 
 
 def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
-    """It is not replaced, and nothing is left beside it."""
+    """The folder stays, and no partial file is left."""
     (tmp_path / "taken").mkdir()
     with pytest.raises(WriteError, match=r"taken: cannot be written"):
         write_text(tmp_path / "taken", "text")
@@ -124,12 +124,12 @@ def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_reasons_are_a_few_words(error: Exception, expected: str) -> None:
-    """The system's own, one hidden in HDF5's text, a first line, or at least the kind."""
+    """The reason is the system's, one hidden in HDF5's text, a first line, or the type of error."""
     assert reason(error) == expected
 
 
 def test_any_content_is_saved_as_torch_saves_it(tmp_path: Path) -> None:
-    """`write_torch` is `torch.save` with a net."""
+    """`write_torch` is `torch.save` with an atomic replacement."""
     content = {"numbers": [1, 2.5], "tensor": torch.arange(3), "none": None}
     write_torch(tmp_path / "any.pt", content)
     loaded = torch.load(tmp_path / "any.pt", weights_only=True)
@@ -138,7 +138,7 @@ def test_any_content_is_saved_as_torch_saves_it(tmp_path: Path) -> None:
     assert torch.equal(loaded["tensor"], torch.arange(3))
 
 
-def test_a_place_is_tried_without_a_trace(tmp_path: Path) -> None:
+def test_check_writable_leaves_no_file(tmp_path: Path) -> None:
     """The old file stays, and no temporary file remains."""
     path = tmp_path / "file.txt"
     write_text(path, "old")
@@ -148,6 +148,6 @@ def test_a_place_is_tried_without_a_trace(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work() -> None:
-    """Also for root, which ignores permissions."""
+    """This includes root, which ignores permissions."""
     with pytest.raises(WriteError, match=r"/proc/file.txt: cannot be written"):
         check_writable(Path("/proc/file.txt"))

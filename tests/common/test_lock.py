@@ -1,4 +1,4 @@
-"""The lock of a run directory: held by one process, released however that process ends."""
+"""The lock of a run directory: held by one process, released at any end of that process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ with exclusive(Path(sys.argv[1]), ""):
 
 
 def test_a_second_holder_is_refused_until_the_first_releases(tmp_path: Path) -> None:
-    """Also within one process."""
+    """Two holders in one process are refused as well."""
     refused = pytest.raises(InUseError, match=r"another process is writing to it\. Wait\.$")
     with exclusive(tmp_path, "Wait."), refused, exclusive(tmp_path, "Wait."):
         pass
@@ -34,7 +34,7 @@ def test_a_second_holder_is_refused_until_the_first_releases(tmp_path: Path) -> 
 
 
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
-    """SIGKILL runs no clean-up; the system releases the lock."""
+    """SIGKILL allows no clean-up; the operating system releases the lock."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -51,7 +51,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
 
 
 def test_a_new_directory_must_not_exist(tmp_path: Path) -> None:
-    """Neither before the work nor when the directory is made."""
+    """The check is made before the work and when the directory is created."""
     run = tmp_path / "some" / "run"
     check_absent(run)
     with new_directory(run):
@@ -64,7 +64,7 @@ def test_a_new_directory_must_not_exist(tmp_path: Path) -> None:
 
 
 def test_a_new_directory_without_files_is_removed_after_an_error(tmp_path: Path) -> None:
-    """With a file in it, it stays."""
+    """A directory with a file stays."""
     with pytest.raises(KeyError), new_directory(tmp_path / "empty"):
         raise KeyError
     assert not (tmp_path / "empty").exists()
@@ -74,7 +74,7 @@ def test_a_new_directory_without_files_is_removed_after_an_error(tmp_path: Path)
 
 
 def test_a_read_only_directory_is_one_line(tmp_path: Path) -> None:
-    """New or existing."""
+    """This holds for new and existing directories."""
     with read_only(tmp_path):
         with pytest.raises(WriteError, match="cannot be written"), new_directory(tmp_path / "run"):
             pass

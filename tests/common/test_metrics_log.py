@@ -1,4 +1,4 @@
-"""Metrics of a run: JSON lines and TensorBoard events that agree, also after a kill."""
+"""Metrics of a run: consistent JSON lines and TensorBoard events, even after a kill."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def write(run: Path, first: int, numbers: list[int], value: float = 0.0) -> None
 
 
 def lines(run: Path) -> list[dict[str, float]]:
-    """Metrics as a program reads them."""
+    """Return the metrics of the JSON lines."""
     return [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
 
 
 def events(run: Path, name: str) -> list[tuple[int, float]]:
-    """Metrics as TensorBoard shows them."""
+    """Return the metrics of the TensorBoard events."""
     found = EventAccumulator(str(run / "tensorboard"))
     found.Reload()
     return [(event.step, event.value) for event in found.Scalars(name)]
 
 
 def test_every_step_is_a_line_and_an_event(tmp_path: Path) -> None:
-    """In a folder that was not there."""
+    """The folder is created."""
     run = tmp_path / "run"
     write(run, 0, [1, 2])
     assert lines(run) == [
@@ -52,15 +52,18 @@ def test_every_step_is_a_line_and_an_event(tmp_path: Path) -> None:
 
 
 def test_a_line_is_there_before_the_log_is_closed(tmp_path: Path) -> None:
-    """A run that is killed loses no finished step."""
+    """A killed run loses no finished step."""
     log = MetricsLog(tmp_path, "outer", 0)
     log.write(1, {"phi/0": 0.25})
     assert lines(tmp_path) == [{"outer": 1, "phi/0": 0.25}]
     log.close()
 
 
-def test_a_continued_run_drops_what_it_does_again(tmp_path: Path) -> None:
-    """Saved at 2, killed after 4, continued: steps 3 and 4 appear once, with new values."""
+def test_a_continued_run_drops_repeated_steps(tmp_path: Path) -> None:
+    """The run is saved at 2, killed after 4 and continued.
+
+    Steps 3 and 4 appear once, with new values.
+    """
     write(tmp_path, 0, [1, 2, 3, 4], value=1.0)
     write(tmp_path, 2, [3, 4, 5], value=2.0)
     expected = [(1, 1.0), (2, 1.0), (3, 2.0), (4, 2.0), (5, 2.0)]
@@ -70,7 +73,7 @@ def test_a_continued_run_drops_what_it_does_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rest", ['{"outer": 3, "lo', '{"outer": 3}'])
 def test_a_line_that_a_kill_cut_is_dropped(rest: str, tmp_path: Path) -> None:
-    """Without the end of a line it may be half, also if it looks whole."""
+    """A line without a line break may be cut, even if it looks complete."""
     write(tmp_path, 0, [1, 2])
     with (tmp_path / METRICS_FILE).open("a") as file:
         file.write(rest)
@@ -78,8 +81,8 @@ def test_a_line_that_a_kill_cut_is_dropped(rest: str, tmp_path: Path) -> None:
     assert [line["outer"] for line in lines(tmp_path)] == [1, 2, 4]
 
 
-def test_a_run_begun_again_forgets_the_old_one(tmp_path: Path) -> None:
-    """Nothing was saved: all steps are done again."""
+def test_a_restarted_run_drops_old_metrics(tmp_path: Path) -> None:
+    """Without a saved state, all steps are repeated."""
     write(tmp_path, 0, [1, 2, 3], value=1.0)
     write(tmp_path, 0, [1], value=2.0)
     assert [(line["outer"], line["phi/0"]) for line in lines(tmp_path)] == [(1, 2.0)]
@@ -95,7 +98,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
     ):
         log.write(2, {f"phi/{skill}": 0.5 for skill in range(1000)})
     log.close()
-    write(tmp_path, 1, [2])  # the half line does not disturb the run that continues
+    write(tmp_path, 1, [2])  # the partial line does not disturb the continued run
     assert [line["outer"] for line in lines(tmp_path)] == [1, 2]
     assert events(tmp_path, "phi/0") == [(1, 0.5), (2, 0.0)]
 
@@ -135,7 +138,7 @@ for number in range(100):
 
 
 def test_an_interrupt_at_any_moment_does_not_hang(tmp_path: Path) -> None:
-    """Ctrl-C in the middle of writing, a hundred times: every log is closed and can be read."""
+    """Ctrl-C interrupts the writing a hundred times; every log is closed and can be read."""
     subprocess.run(
         [sys.executable, "-c", INTERRUPTED, str(tmp_path)],
         check=True,
@@ -147,8 +150,8 @@ def test_an_interrupt_at_any_moment_does_not_hang(tmp_path: Path) -> None:
         assert steps == list(range(1, len(steps) + 1))
 
 
-def test_what_was_logged_is_read_but_for_a_line_cut_by_a_kill(tmp_path: Path) -> None:
-    """Nothing where nothing was logged."""
+def test_metrics_are_read_except_for_a_cut_line(tmp_path: Path) -> None:
+    """The result is empty if the file is missing."""
     assert read_metrics(tmp_path) == []
     write(tmp_path, 0, [1, 2])
     whole = lines(tmp_path)
@@ -169,7 +172,7 @@ def test_what_was_logged_is_read_but_for_a_line_cut_by_a_kill(tmp_path: Path) ->
     ],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, found: str) -> None:
-    """By readers, and by a run that would continue the file."""
+    """Both the reader and a run that would continue the file name the line."""
     (tmp_path / METRICS_FILE).write_bytes(b'{"outer": 1}\n' + line + b'\n{"outer": 3}\n')
     with pytest.raises(SoloError, match=found):
         read_metrics(tmp_path)

@@ -13,7 +13,7 @@ from solo_doi.common import provenance
 
 
 def test_versions_are_those_that_are_installed() -> None:
-    """Versions of Python, this project and the packages that affect results."""
+    """The list has Python, this project and the packages that affect results."""
     found = provenance.software()
     assert found["python"] == platform.python_version()
     assert found["solo-doi"] == __version__
@@ -27,7 +27,7 @@ def test_a_package_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyP
 
 
 def test_outside_of_git_the_commit_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package has no history, a small machine perhaps no git."""
+    """An installed package has no history; a small machine may have no git."""
     monkeypatch.setenv("GIT_DIR", os.devnull)
     assert provenance.commit() == "unknown"
     monkeypatch.setenv("PATH", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ LAYOUT = (
 def made_up_arrays(
     rng: np.random.Generator, lengths: Sequence[int], fields: Sequence[Field] = FIELDS
 ) -> dict[str, np.ndarray]:
-    """Fields of a shard with trajectories of these lengths, every number different."""
+    """Return the fields of a shard with trajectories of these lengths, every number different."""
     ends = np.cumsum(lengths)
     arrays = {
         field.name: rng.normal(
@@ -54,7 +55,7 @@ def made_up_arrays(
 def made_up_manifest(
     shards: Sequence[ShardEntry] = (), fields: Sequence[Field] = FIELDS
 ) -> Manifest:
-    """What a manifest says of shards of `made_up_arrays`."""
+    """Return the manifest of shards of `made_up_arrays`."""
     return Manifest(
         name="offline",
         task="locomotion",
@@ -93,9 +94,9 @@ def write_dataset(
 def made_up_transitions(
     lengths: Sequence[int] = (3, 1, 4), *, terminal: Sequence[int] = (1,)
 ) -> Transitions:
-    """Trajectories of these lengths.
+    """Return trajectories of these lengths.
 
-    Those numbered in `terminal` end by a terminal, the others are cut.
+    Those listed in `terminal` end by a terminal, the others by a time-out.
     """
     rng, ends = np.random.default_rng(0), np.cumsum(lengths) - 1
     rows = int(ends[-1]) + 1
@@ -118,16 +119,10 @@ def made_up_transitions(
 
 
 def assert_same(one: Transitions, other: Transitions) -> None:
-    """Every array equal to the last bit, and of the same type."""
-    for name in (
-        "observations",
-        "next_observations",
-        "actions",
-        "rewards",
-        "terminals",
-        "timeouts",
-        "starts",
-    ):
+    """Check that all arrays have the same type and are equal to the last bit."""
+    names = {field.name for field in fields(Transitions)}
+    arrays = sorted(names - {"terms", "joint_names"})
+    for name in arrays:
         first, second = getattr(one, name), getattr(other, name)
         np.testing.assert_array_equal(first, second, err_msg=name)
         assert first.dtype == second.dtype, name

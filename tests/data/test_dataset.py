@@ -40,18 +40,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def dataset(folder: Path) -> Dataset:
-    """The same, opened."""
+    """The dataset of `folder`, opened."""
     return Dataset(folder)
 
 
 def test_its_length_is_the_number_of_transitions(dataset: Dataset) -> None:
-    """9 + 2 + 8."""
     assert len(dataset) == ROWS
 
 
 @given(rows=st.lists(st.integers(0, ROWS - 1), max_size=60))
 def test_a_batch_equals_plain_indexing(dataset: Dataset, rows: list[int]) -> None:
-    """Any rows in any order, doubled or none, across the borders of shards."""
+    """Rows may be in any order, repeated or absent, and in several shards."""
     names = [field.name for field in FIELDS if not field.per_trajectory]
     batch = dataset.batch(np.array(rows, dtype=np.int64), names)
     for name in names:
@@ -63,7 +62,7 @@ def test_a_batch_equals_plain_indexing(dataset: Dataset, rows: list[int]) -> Non
 
 
 def test_a_batch_is_a_copy_of_the_three_fields_that_training_needs(dataset: Dataset) -> None:
-    """By default; it may be written to, the files may not."""
+    """By default the batch has three fields; writing to it does not change the files."""
     batch = dataset.batch(np.array([8, 9, 11]))
     assert tuple(batch) == BATCH_FIELDS
     batch["observations"][:] = 0.0
@@ -72,20 +71,20 @@ def test_a_batch_is_a_copy_of_the_three_fields_that_training_needs(dataset: Data
 
 @pytest.mark.parametrize("row", [-1, ROWS, 10**9])
 def test_rows_that_do_not_exist_are_refused(dataset: Dataset, row: int) -> None:
-    """Uninitialised memory must never pass for data."""
+    """Uninitialised memory must never count as data."""
     with pytest.raises(DataError, match=f"has transitions 0 to {ROWS - 1}, not"):
         dataset.batch(np.array([0, row]))
 
 
 @pytest.mark.parametrize("name", ["observation", "episodes/skill"])
 def test_a_batch_of_an_unknown_field_is_refused(dataset: Dataset, name: str) -> None:
-    """A label has one entry per trajectory, so that a transition's number means nothing there."""
+    """A label has one entry per trajectory, so a transition's number is not valid for it."""
     with pytest.raises(DataError, match=f"Unknown field '{name}'"):
         dataset.batch(np.array([0]), [name])
 
 
 def test_a_column_is_all_shards_one_after_another(folder: Path, dataset: Dataset) -> None:
-    """Labels too; loaded, so that the files may go."""
+    """This includes labels; the arrays are loaded and do not need the files."""
     for field in FIELDS:
         column = dataset.column(field.name)
         assert type(column) is np.ndarray
@@ -99,12 +98,12 @@ def test_a_column_is_all_shards_one_after_another(folder: Path, dataset: Dataset
 
 
 def test_starts_count_through_the_shards(dataset: Dataset) -> None:
-    """A shard's own count begins at zero each time."""
+    """Starts count over the whole dataset, not per shard."""
     assert dataset.starts().tolist() == [0, 3, 4, 9, 11, 15]
 
 
 def test_training_sees_transitions_and_terms_but_no_labels(dataset: Dataset) -> None:
-    """Skill, checkpoint and source stay behind; terms lie where the layout says."""
+    """Skill, checkpoint and source are absent; terms are at the positions of the layout."""
     transitions = dataset.transitions()
     assert len(transitions) == ROWS
     assert transitions.starts.tolist() == [0, 3, 4, 9, 11, 15]
@@ -114,7 +113,7 @@ def test_training_sees_transitions_and_terms_but_no_labels(dataset: Dataset) -> 
 
 
 def test_a_set_of_states_has_no_actions_to_give(tmp_path: Path) -> None:
-    """Asking for them names what there is."""
+    """The error lists the existing fields."""
     write_dataset(tmp_path, SHARDS, fields=STATE_FIELDS)
     dataset = Dataset(tmp_path)
     assert dataset.transitions().actions is None
@@ -124,8 +123,8 @@ def test_a_set_of_states_has_no_actions_to_give(tmp_path: Path) -> None:
     assert dataset.batch(np.array([0]), ("observations",))["observations"].shape == (1, 4)
 
 
-def test_a_dataset_that_was_only_begun_says_so(tmp_path: Path) -> None:
-    """Before the first shard is there."""
+def test_a_dataset_without_shards_is_refused(tmp_path: Path) -> None:
+    """The dataset has no shard yet."""
     made_up_manifest().write(tmp_path)
     with pytest.raises(
         DataError,
@@ -135,10 +134,8 @@ def test_a_dataset_that_was_only_begun_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["transitions", "trajectories"])
-def test_a_shard_of_another_size_than_the_manifest_says_is_refused(
-    tmp_path: Path, name: str
-) -> None:
-    """A file of another collection under the same name."""
+def test_a_shard_of_another_size_than_in_the_manifest_is_refused(tmp_path: Path, name: str) -> None:
+    """A file of another collection has the same name."""
     write_dataset(tmp_path, SHARDS)
     content = json.loads((tmp_path / MANIFEST_FILE).read_text())
     content["shards"][1][name] += 1
@@ -150,7 +147,7 @@ def test_a_shard_of_another_size_than_the_manifest_says_is_refused(
 
 
 def test_not_finite_observations_are_refused_with_their_place(tmp_path: Path) -> None:
-    """Training on them would give weights of NaN hours later."""
+    """Training on them would give NaN weights hours later."""
     (arrays,) = write_dataset(tmp_path, ((3, 2),))
     arrays["next_observations"][4, 2] = np.nan
     write_shard(tmp_path / "shard-00000.h5", arrays)
@@ -161,7 +158,7 @@ def test_not_finite_observations_are_refused_with_their_place(tmp_path: Path) ->
 
 
 def test_each_kind_of_dataset_is_recognised(tmp_path: Path) -> None:
-    """Ours, a D4RL file, a Minari directory: training does not ask which."""
+    """A dataset of this project, a D4RL file and a Minari directory are read by one function."""
     data = made_up_transitions()
     write_d4rl(tmp_path / "d4rl.hdf5", data)
     write_minari(tmp_path / "minari", data, "made-up-v0")
@@ -173,12 +170,13 @@ def test_each_kind_of_dataset_is_recognised(tmp_path: Path) -> None:
         DataError, match=r"no such file or directory. Expected a dataset directory, a D4RL file or"
     ):
         read_transitions(tmp_path / "absent")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"no manifest\.json"):
-        read_transitions(tmp_path)
+        read_transitions(tmp_path / "empty")
 
 
 def test_the_length_of_an_episode_is_passed_on_to_d4rl_files(tmp_path: Path) -> None:
-    """Some of them do not say where trajectories were cut."""
+    """Some D4RL files do not mark where trajectories were cut."""
     data = made_up_transitions((4, 4), terminal=())
     write_d4rl(tmp_path / "d4rl.hdf5", data)
     with h5py.File(tmp_path / "d4rl.hdf5", "r+") as file:
@@ -187,7 +185,7 @@ def test_the_length_of_an_episode_is_passed_on_to_d4rl_files(tmp_path: Path) -> 
 
 
 def test_a_shard_is_a_d4rl_file(folder: Path, dataset: Dataset) -> None:
-    """Any D4RL tool can read it: ours does."""
+    """D4RL tools can read it, here our own reader."""
     transitions = read_d4rl(folder / "shard-00000.h5")
     np.testing.assert_array_equal(transitions.observations, dataset.shards[0]["observations"])
     assert transitions.starts.tolist() == [0, 3, 4]

@@ -1,4 +1,4 @@
-"""Manifests: what a dataset says of itself."""
+"""Manifests: the description of a dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from solo_doi.common.files import WriteError
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
-from solo_doi.data.schema import VERSION
+from solo_doi.data.schema import DATASET_VERSION
 from solo_doi.data.shard import DataError
 from tests.common.disks import no_file_above, read_only
 
@@ -25,33 +25,33 @@ MANIFEST = made_up_manifest(
 
 
 def change(folder: Path, how: Callable[[dict[str, Any]], object]) -> None:
-    """Edit a manifest by hand."""
+    """Change a manifest."""
     content = json.loads((folder / MANIFEST_FILE).read_text())
     how(content)
     (folder / MANIFEST_FILE).write_text(json.dumps(content))
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    """Equal in every field, tuples included."""
+    """All fields are equal, including tuples."""
     MANIFEST.write(tmp_path)
     assert Manifest.read(tmp_path) == MANIFEST
 
 
 def test_it_is_plain_json_with_format_and_version_first(tmp_path: Path) -> None:
-    """A person who opens the file sees at once what it is."""
+    """The first lines identify the file for human readers."""
     MANIFEST.write(tmp_path)
     content = json.loads((tmp_path / MANIFEST_FILE).read_text())
     assert list(content)[:2] == ["format", "version"]
-    assert content["version"] == VERSION
+    assert content["version"] == DATASET_VERSION
 
 
 def test_sizes_are_sums_over_shards() -> None:
-    """3 + 2 trajectories."""
+    """The shards have 3 + 2 trajectories."""
     assert MANIFEST.num_trajectories == 5
 
 
 def test_differences_are_named_by_place_and_both_values() -> None:
-    """The user reads which setting is not the same; shards that are not there yet do not count."""
+    """The list names the settings that differ; missing shards do not count."""
     other = replace(
         MANIFEST,
         seed=2,
@@ -67,19 +67,19 @@ def test_differences_are_named_by_place_and_both_values() -> None:
 
 
 def test_a_setting_that_only_one_has_is_a_difference() -> None:
-    """A field added by a newer program."""
+    """A newer program added the field."""
     other = replace(MANIFEST, origin={**MANIFEST.origin, "cluster": "big"})
     assert MANIFEST.differences(other) == ["origin.cluster was None, is 'big'"]
 
 
 def test_a_file_and_its_reading_have_no_differences(tmp_path: Path) -> None:
-    """Tuples become lists in JSON: that is not another setting."""
+    """Tuples become lists in JSON, which is not a difference."""
     MANIFEST.write(tmp_path)
     assert Manifest.read(tmp_path).differences(MANIFEST) == []
 
 
 def test_a_failed_write_keeps_the_old_manifest(tmp_path: Path) -> None:
-    """On a full disk the dataset stays as readable as it was."""
+    """On a full disk the old dataset stays readable."""
     MANIFEST.write(tmp_path)
     with (
         no_file_above(50),
@@ -91,7 +91,7 @@ def test_a_failed_write_keeps_the_old_manifest(tmp_path: Path) -> None:
 
 
 def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
-    """And the manifest in it can be read."""
+    """The existing manifest can be read."""
     MANIFEST.write(tmp_path)
     with read_only(tmp_path):
         with pytest.raises(
@@ -102,7 +102,7 @@ def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
-    """The message says what was expected."""
+    """The message names the expected content."""
     with pytest.raises(
         DataError, match=r"no manifest\.json in it\. Expected a dataset made by solo-collect"
     ):
@@ -113,7 +113,7 @@ def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
     "content", [b"", b'{"format": "solo-doi', b"\xff\xfe\x00"], ids=["empty", "cut", "bytes"]
 )
 def test_a_damaged_manifest_is_refused_with_the_remedy(tmp_path: Path, content: bytes) -> None:
-    """The remedy works: the collector keeps shards that are there."""
+    """The remedy works, because the collector keeps existing shards."""
     (tmp_path / MANIFEST_FILE).write_bytes(content)
     with pytest.raises(
         DataError,
@@ -124,19 +124,20 @@ def test_a_damaged_manifest_is_refused_with_the_remedy(tmp_path: Path, content: 
 
 @pytest.mark.parametrize("content", ["[]", "7", '{"dataset_id": "x"}', '{"format": "lerobot"}'])
 def test_the_manifest_of_another_program_is_refused(tmp_path: Path, content: str) -> None:
-    """Valid JSON is not enough."""
+    """Valid JSON is not sufficient."""
     (tmp_path / MANIFEST_FILE).write_text(content)
     with pytest.raises(DataError, match="not the manifest of a solo-doi dataset"):
         Manifest.read(tmp_path)
 
 
-@pytest.mark.parametrize("version", [VERSION + 1, None, "1"])
-def test_a_newer_version_is_refused_with_what_to_do(tmp_path: Path, version: object) -> None:
-    """An old program must not guess what a new one meant."""
+@pytest.mark.parametrize("version", [DATASET_VERSION + 1, None, "1"])
+def test_a_newer_version_is_refused_with_the_remedy(tmp_path: Path, version: object) -> None:
+    """The message names the remedy."""
     MANIFEST.write(tmp_path)
     change(tmp_path, lambda content: content.update(version=version))
     with pytest.raises(
-        DataError, match=rf"version {version!r}, this program reads version {VERSION}\. Update"
+        DataError,
+        match=rf"version {version!r}, this program reads version {DATASET_VERSION}\. Update",
     ):
         Manifest.read(tmp_path)
 
@@ -155,7 +156,7 @@ def test_a_newer_version_is_refused_with_what_to_do(tmp_path: Path, version: obj
 def test_an_incomplete_manifest_is_refused(
     tmp_path: Path, damage: Callable[[dict[str, Any]], object]
 ) -> None:
-    """Edited by hand, and wrongly."""
+    """The file was edited by hand."""
     MANIFEST.write(tmp_path)
     change(tmp_path, damage)
     with pytest.raises(DataError, match=r"manifest\.json: incomplete, or of another program"):

@@ -1,4 +1,4 @@
-"""Minari directories, in and out."""
+"""Reading and writing of Minari directories."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .datasets import assert_same, made_up_transitions
 
 
 def write_package_like(path: Path, steps: tuple[int, ...] = (3, 2)) -> Path:
-    """A dataset as minari 0.5.4 writes it.
+    """Write a dataset like minari 0.5.4.
 
-    Chunked arrays that can grow, an `infos` group, float64 rewards.
+    It has chunked arrays that can grow, an `infos` group and float64 rewards.
     """
     folder = path / "data"
     folder.mkdir(parents=True)
@@ -50,7 +50,7 @@ def write_package_like(path: Path, steps: tuple[int, ...] = (3, 2)) -> Path:
 
 
 def edit(path: Path, how: Callable[[h5py.File], object]) -> None:
-    """Change the data of a dataset by hand."""
+    """Change the data of a dataset."""
     with h5py.File(path / "data" / DATA_FILE, "r+") as file:
         how(file)
 
@@ -77,7 +77,7 @@ def test_episodes_are_read_by_number_not_by_name(tmp_path: Path) -> None:
 
 
 def test_the_data_folder_itself_may_be_named(tmp_path: Path) -> None:
-    """Both paths are natural to give."""
+    """Both paths are accepted."""
     path = write_package_like(tmp_path / "y-v0")
     assert is_minari(path)
     assert is_minari(path / "data")
@@ -85,10 +85,10 @@ def test_the_data_folder_itself_may_be_named(tmp_path: Path) -> None:
     assert not is_minari(tmp_path)
 
 
-def test_an_episode_that_was_cut_without_saying_so_is_cut(tmp_path: Path) -> None:
+def test_an_episode_without_a_final_flag_is_a_time_out(tmp_path: Path) -> None:
     """A collector that was stopped in the middle sets no flag.
 
-    The next episode is another trajectory all the same.
+    The next episode is still another trajectory.
     """
     path = write_package_like(tmp_path / "y-v0")
     edit(path, lambda file: file["episode_0/truncations"].write_direct(np.zeros(3, dtype=bool)))
@@ -98,16 +98,16 @@ def test_an_episode_that_was_cut_without_saying_so_is_cut(tmp_path: Path) -> Non
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    """Every array, terminals and time-outs told apart."""
+    """All arrays are equal; terminals and time-outs stay distinct."""
     data = made_up_transitions((3, 1, 4), terminal=(1,))
     write_minari(tmp_path / "solo12" / "made-up-v0", data, "solo12/made-up-v0")
     assert_same(read_minari(tmp_path / "solo12" / "made-up-v0"), data)
 
 
 def test_it_is_written_as_the_package_expects(tmp_path: Path) -> None:
-    """The documented layout.
+    """The layout is the documented one.
 
-    Groups with attributes, an `infos` group, spaces as JSON inside JSON.
+    It has groups with attributes, an `infos` group, and spaces as JSON inside JSON.
     """
     write_minari(tmp_path / "made-up-v0", made_up_transitions((3, 1)), "made-up-v0")
     metadata = json.loads((tmp_path / "made-up-v0" / "data" / METADATA_FILE).read_text())
@@ -129,7 +129,7 @@ def test_it_is_written_as_the_package_expects(tmp_path: Path) -> None:
 
 
 def test_states_alone_cannot_be_written(tmp_path: Path) -> None:
-    """Minari requires actions; nothing may be made up."""
+    """Minari requires actions, and none are invented."""
     with pytest.raises(DataError, match="without actions cannot be written as Minari"):
         write_minari(tmp_path / "x-v0", replace(made_up_transitions(), actions=None), "x-v0")
     assert not list(tmp_path.iterdir())
@@ -137,7 +137,7 @@ def test_states_alone_cannot_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["made-up", "", "../x-v0", "x-v", "solo 12/x-v0"])
 def test_a_name_that_the_package_would_not_load_is_refused(tmp_path: Path, name: str) -> None:
-    """Found when it is written, not when a colleague opens it."""
+    """The error comes at writing, not at reading on another machine."""
     with pytest.raises(
         DataError, match=r"is no name of a Minari dataset: expected one such as solo12/offline-v0"
     ):
@@ -145,7 +145,7 @@ def test_a_name_that_the_package_would_not_load_is_refused(tmp_path: Path, name:
 
 
 def test_an_existing_dataset_is_not_overwritten(tmp_path: Path) -> None:
-    """Somebody's work may be in it."""
+    """The dataset may contain results."""
     path = write_package_like(tmp_path / "y-v0")
     before = (path / "data" / DATA_FILE).read_bytes()
     with pytest.raises(DataError, match=r"exists already. Delete it or choose another place"):
@@ -153,8 +153,8 @@ def test_an_existing_dataset_is_not_overwritten(tmp_path: Path) -> None:
     assert (path / "data" / DATA_FILE).read_bytes() == before
 
 
-def test_a_full_disk_leaves_nothing_that_looks_like_a_dataset(tmp_path: Path) -> None:
-    """A second attempt with space works."""
+def test_a_full_disk_leaves_no_partial_dataset(tmp_path: Path) -> None:
+    """A second attempt with enough space succeeds."""
     path = tmp_path / "x-v0"
     with (
         no_file_above(3000),
@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_nothing_that_looks_like_a_dataset(tmp_path: Path) ->
 
 
 def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
-    """No traceback out of the operating system."""
+    """There is no traceback."""
     with (
         read_only(tmp_path),
         pytest.raises(DataError, match=r"x-v0: cannot be written \((Read-only|Permission denied)"),
@@ -229,10 +229,10 @@ def _nest(file: h5py.File) -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_reason(
+def test_unreadable_episodes_are_refused_with_the_reason(
     tmp_path: Path, damage: Callable[[h5py.File], object], message: str
 ) -> None:
-    """Each with the episode it was found in."""
+    """Each error names its episode."""
     path = write_package_like(tmp_path / "y-v0")
     edit(path, damage)
     with pytest.raises(DataError, match=message):
@@ -240,7 +240,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(
 
 
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
-    """Half a download."""
+    """Most of the file is missing."""
     path = write_package_like(tmp_path / "y-v0")
     file = path / "data" / DATA_FILE
     file.write_bytes(file.read_bytes()[:1000])
@@ -249,6 +249,6 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
-    """The message says what was expected."""
+    """The message names the expected content."""
     with pytest.raises(DataError, match=r"no main_data\.hdf5 in it or in its data folder"):
         read_minari(tmp_path)

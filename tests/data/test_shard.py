@@ -1,4 +1,4 @@
-"""Shards: one HDF5 file, whole or not there."""
+"""Shards: HDF5 files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def arrays() -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def shard(tmp_path: Path, arrays: dict[str, np.ndarray]) -> Path:
-    """The same in a file."""
+    """The same trajectories in a file."""
     path = tmp_path / "shard.h5"
     write_shard(path, arrays)
     return path
@@ -36,7 +36,7 @@ def shard(tmp_path: Path, arrays: dict[str, np.ndarray]) -> Path:
 def test_what_is_written_is_read_back_to_the_last_bit(
     shard: Path, arrays: dict[str, np.ndarray]
 ) -> None:
-    """Every field, with its type."""
+    """All fields and types are equal."""
     mapped = map_shard(shard, FIELDS)
     assert list(mapped) == [field.name for field in FIELDS]
     for name, array in arrays.items():
@@ -44,10 +44,10 @@ def test_what_is_written_is_read_back_to_the_last_bit(
         assert mapped[name].dtype == array.dtype
 
 
-def test_arrays_are_views_into_the_file_at_the_place_hdf5_says(shard: Path) -> None:
-    """One memory map behind all of them, read-only and aligned.
+def test_arrays_are_views_into_the_file_at_the_offsets_of_hdf5(shard: Path) -> None:
+    """All arrays share one memory map, read-only and aligned.
 
-    Nothing is loaded before it is looked at.
+    Data are loaded on first access.
     """
     mapped = map_shard(shard, FIELDS)
     whole = mapped["observations"].base
@@ -63,7 +63,10 @@ def test_arrays_are_views_into_the_file_at_the_place_hdf5_says(shard: Path) -> N
 
 
 def test_a_mapped_shard_keeps_one_file_open(shard: Path) -> None:
-    """A process may open about a thousand files: forty shards with a map per field would be all."""
+    """A process may open about a thousand files.
+
+    A map per field would use them up with forty shards.
+    """
     before = len(os.listdir("/proc/self/fd"))
     mapped = map_shard(shard, FIELDS)
     assert len(os.listdir("/proc/self/fd")) <= before + 1
@@ -71,7 +74,7 @@ def test_a_mapped_shard_keeps_one_file_open(shard: Path) -> None:
 
 
 def test_the_same_arrays_give_the_same_bytes(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """No time of day, no uninitialised space: checksums of datasets can be compared."""
+    """Files contain no time stamp or uninitialised space, so their checksums can be compared."""
     for name in ("one.h5", "two.h5"):
         write_shard(tmp_path / name, arrays)
     assert (tmp_path / "one.h5").read_bytes() == (tmp_path / "two.h5").read_bytes()
@@ -79,14 +82,14 @@ def test_the_same_arrays_give_the_same_bytes(tmp_path: Path, arrays: dict[str, n
 
 
 def test_an_empty_field_is_read_as_empty(tmp_path: Path) -> None:
-    """It has no place in the file that could be mapped."""
+    """An empty field has no position in the file to map."""
     write_shard(tmp_path / "empty.h5", {"observations": np.zeros((0, 4), dtype=np.float32)})
     mapped = map_shard(tmp_path / "empty.h5", FIELDS[:1])
     assert mapped["observations"].shape == (0, 4)
 
 
 def test_a_chunked_field_of_another_program_is_read_all_the_same(tmp_path: Path) -> None:
-    """Repacked by a tool that compresses: slower, not wrong."""
+    """A tool repacked it with compression; reading is slower but correct."""
     values = np.arange(40, dtype=np.float32).reshape(10, 4)
     with h5py.File(tmp_path / "gzip.h5", "w") as file:
         file.create_dataset("observations", data=values, compression="gzip")
@@ -95,15 +98,14 @@ def test_a_chunked_field_of_another_program_is_read_all_the_same(tmp_path: Path)
     )
 
 
-# Writing at once or not at all.
+# Atomic writing.
 
 
 def test_a_finished_write_leaves_one_file(shard: Path) -> None:
-    """No partial file beside it."""
     assert os.listdir(shard.parent) == [shard.name]
 
 
-def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(
+def test_a_failed_write_keeps_only_the_old_file(
     shard: Path, arrays: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here the last step before the replacement fails."""
@@ -120,7 +122,7 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(
 
 
 def test_a_mistake_in_the_program_is_not_reported_as_a_full_disk(tmp_path: Path) -> None:
-    """What is no error of the system passes, and leaves nothing behind."""
+    """An error that is not the system's passes unchanged; no file is left."""
 
     def stumble() -> None:
         with replacing(tmp_path / "file") as partial:
@@ -136,9 +138,9 @@ def test_a_mistake_in_the_program_is_not_reported_as_a_full_disk(tmp_path: Path)
 def test_a_file_that_cannot_grow_is_one_clear_line(
     tmp_path: Path, size: int, arrays: dict[str, np.ndarray]
 ) -> None:
-    """Wherever in the file the space ends.
+    """The space may end anywhere in the file, or while HDF5 closes it.
 
-    Also while HDF5 closes it, the old file stays as it was.
+    The old file stays unchanged.
     """
     path = tmp_path / "shard.h5"
     path.write_text("old")
@@ -152,12 +154,12 @@ def test_a_file_that_cannot_grow_is_one_clear_line(
     assert os.listdir(tmp_path) == ["shard.h5"]
 
 
-def test_a_full_disk_is_one_clear_line_and_what_was_written_stays_readable(
+def test_a_full_disk_is_one_clear_line_and_keeps_written_files(
     tmp_path: Path, arrays: dict[str, np.ndarray]
 ) -> None:
-    """A real one of 64 kB.
+    """On a real disk of 64 kB, the second file does not fit.
 
-    The second file does not fit, the first is whole, and no space is lost to a remainder.
+    The first stays intact, and no partial file takes up space.
     """
     large = {name: np.repeat(array, 60, axis=0) for name, array in arrays.items()}
     with small_disk(tmp_path, "64k"):
@@ -175,7 +177,7 @@ def test_a_full_disk_is_one_clear_line_and_what_was_written_stays_readable(
 
 
 def test_a_read_only_folder_is_one_clear_line(shard: Path, arrays: dict[str, np.ndarray]) -> None:
-    """And what lies there can be read."""
+    """The existing file can be read."""
     with read_only(shard.parent):
         with pytest.raises(
             WriteError, match=r"cannot be written \((Read-only file system|Permission denied)\)"
@@ -188,7 +190,7 @@ def test_a_read_only_folder_is_one_clear_line(shard: Path, arrays: dict[str, np.
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """With the system's reason."""
+    """The error contains the reason of the operating system."""
     with pytest.raises(
         DataError, match=r"absent\.h5: not a readable HDF5 file \(.*[Nn]o such file"
     ):
@@ -196,8 +198,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_refused_with_what_to_do(shard: Path, share: float) -> None:
-    """However much is left of it."""
+def test_a_truncated_file_is_refused_with_the_remedy(shard: Path, share: float) -> None:
+    """This holds for any length of the rest."""
     content = shard.read_bytes()
     shard.write_bytes(content[: int(share * len(content))])
     with pytest.raises(
@@ -207,7 +209,7 @@ def test_a_truncated_file_is_refused_with_what_to_do(shard: Path, share: float) 
 
 
 def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
-    """A picture with the wrong name."""
+    """The file is a picture with the wrong name."""
     (tmp_path / "picture.h5").write_bytes(b"\x89PNG\r\n" + bytes(1000))
     with pytest.raises(DataError, match=r"picture\.h5: not a readable HDF5 file \(.*signature"):
         map_shard(tmp_path / "picture.h5", FIELDS)
@@ -216,7 +218,7 @@ def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
 def test_a_missing_field_is_named_with_what_was_found(
     tmp_path: Path, arrays: dict[str, np.ndarray]
 ) -> None:
-    """An HDF5 file, but not of this dataset."""
+    """The file is HDF5, but not of this dataset."""
     del arrays["infos/fallen"], arrays["actions"]
     write_shard(tmp_path / "other.h5", arrays)
     with pytest.raises(
@@ -229,9 +231,9 @@ def test_a_missing_field_is_named_with_what_was_found(
 def test_a_field_of_another_type_is_refused(
     tmp_path: Path, arrays: dict[str, np.ndarray], dtype: str
 ) -> None:
-    """A memory map would show nonsense.
+    """A memory map would give wrong numbers.
 
-    The other byte order has the same size and would not even fail.
+    The other byte order has the same size and would raise no error.
     """
     arrays["rewards"] = arrays["rewards"].astype(dtype)
     write_shard(tmp_path / "other.h5", arrays)
@@ -247,7 +249,7 @@ def test_a_field_of_another_type_is_refused(
 def test_a_field_of_another_shape_is_refused(
     tmp_path: Path, arrays: dict[str, np.ndarray], value: np.ndarray
 ) -> None:
-    """Observations of another task, or a single number."""
+    """Observations are those of another task, or a single number."""
     arrays["observations"] = value
     write_shard(tmp_path / "other.h5", arrays)
     with pytest.raises(
@@ -257,7 +259,7 @@ def test_a_field_of_another_shape_is_refused(
 
 
 def test_a_group_in_place_of_a_field_is_refused(tmp_path: Path) -> None:
-    """Minari's nested spaces look like that."""
+    """Minari's nested spaces have this form."""
     with h5py.File(tmp_path / "nested.h5", "w") as file:
         file.create_group("observations")
     with pytest.raises(DataError, match="has no 'observations'"):
@@ -268,7 +270,7 @@ def test_a_group_in_place_of_a_field_is_refused(tmp_path: Path) -> None:
 def test_fields_of_unequal_length_are_refused(
     tmp_path: Path, arrays: dict[str, np.ndarray], name: str
 ) -> None:
-    """Rows would belong to other rows."""
+    """Rows of different fields would not match."""
     arrays[name] = arrays[name][:-1]
     write_shard(tmp_path / "short.h5", arrays)
     with pytest.raises(
@@ -278,9 +280,9 @@ def test_fields_of_unequal_length_are_refused(
 
 
 def test_damage_anywhere_is_refused_or_leaves_the_shapes_alone(shard: Path) -> None:
-    """Single bytes flipped all over the file.
+    """Single bytes are flipped all over the file.
 
-    A clear error or arrays of the right shape, never anything else.
+    The result is a clear error or arrays of the right shape.
     """
     content, rng = shard.read_bytes(), np.random.default_rng(0)
     shapes = {name: array.shape for name, array in map_shard(shard, FIELDS).items()}
@@ -302,7 +304,7 @@ def test_damage_anywhere_is_refused_or_leaves_the_shapes_alone(shard: Path) -> N
 def test_a_checksum_sees_every_byte_of_its_trajectory_and_no_other(
     arrays: dict[str, np.ndarray],
 ) -> None:
-    """Transitions as well as labels; a change shows in exactly the trajectory it was made in."""
+    """A change of a transition or label changes the checksum of its trajectory alone."""
     start, length = arrays["episodes/start"], arrays["episodes/length"]
     before = checksums(arrays, start, length)
     for field in FIELDS:
@@ -316,7 +318,7 @@ def test_a_checksum_sees_every_byte_of_its_trajectory_and_no_other(
 
 
 def test_a_checksum_moves_with_its_trajectory(arrays: dict[str, np.ndarray]) -> None:
-    """The same trajectory elsewhere in a file has the same one: copies can be checked."""
+    """The same trajectory has the same checksum at another position, so copies can be checked."""
     start, length = arrays["episodes/start"], arrays["episodes/length"]
     alone = {
         field.name: arrays[field.name][1:2]
@@ -328,7 +330,7 @@ def test_a_checksum_moves_with_its_trajectory(arrays: dict[str, np.ndarray]) -> 
 
 
 def test_a_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
-    """SHA-256 of nothing and of 'abc', from the standard (FIPS 180-2)."""
+    """The reference is SHA-256 of an empty file and of 'abc', from the standard (FIPS 180-2)."""
     (tmp_path / "file").write_bytes(b"")
     assert file_hash(tmp_path / "file").startswith("e3b0c44298fc1c14")
     (tmp_path / "file").write_bytes(b"abc")

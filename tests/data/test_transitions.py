@@ -1,4 +1,4 @@
-"""Transitions in memory: what is refused, and where trajectories lie."""
+"""Transitions in memory: validation, and the boundaries of trajectories."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .datasets import made_up_transitions
 DATA = made_up_transitions((3, 1, 4))
 
 
-def test_trajectories_are_told_apart() -> None:
-    """Three, one and four transitions."""
+def test_trajectories_are_numbered() -> None:
+    """The trajectories have three, one and four transitions."""
     assert DATA.trajectory.tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
 
 
 def test_flags_end_trajectories_and_the_end_of_the_data_does_too() -> None:
-    """A terminal at 2, a time-out at 3, the last fragment without a flag."""
+    """There are a terminal at 2, a time-out at 3 and a last fragment without a flag."""
     flags = {"terminals": np.arange(8) == 2, "timeouts": np.arange(8) == 3}
     others = {
         name: getattr(DATA, name)
@@ -32,7 +32,7 @@ def test_flags_end_trajectories_and_the_end_of_the_data_does_too() -> None:
 
 
 def test_a_flag_on_the_last_row_starts_no_empty_trajectory() -> None:
-    """There is nothing after it."""
+    """No rows follow it."""
     flags = {"terminals": np.zeros(8, dtype=bool), "timeouts": np.arange(8) == 7}
     others = {
         name: getattr(DATA, name)
@@ -45,7 +45,7 @@ def test_a_flag_on_the_last_row_starts_no_empty_trajectory() -> None:
     "name", ["next_observations", "actions", "rewards", "terminals", "timeouts"]
 )
 def test_an_array_of_another_length_is_refused(name: str) -> None:
-    """Rows would belong to other rows."""
+    """Rows of different arrays would not match."""
     with pytest.raises(DataError, match=f"{name} has 7 rows, observations have 8"):
         replace(DATA, **{name: getattr(DATA, name)[:-1]})
 
@@ -53,7 +53,7 @@ def test_an_array_of_another_length_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["observations", "next_observations", "actions"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_number_that_is_not_finite_is_refused_with_its_place(name: str, value: float) -> None:
-    """One of them makes every weight of a network NaN."""
+    """A single one makes every weight of a network NaN."""
     array = getattr(DATA, name).copy()
     array[5, 1] = value
     with pytest.raises(DataError, match=f"{name} of transition 5 are not finite"):
@@ -61,13 +61,12 @@ def test_a_number_that_is_not_finite_is_refused_with_its_place(name: str, value:
 
 
 def test_a_successor_of_another_size_is_refused() -> None:
-    """It could not be an observation."""
     with pytest.raises(DataError, match="next_observations have 3 numbers, observations 4"):
         replace(DATA, next_observations=DATA.next_observations[:, :3])
 
 
 def test_observations_must_be_rows_of_numbers() -> None:
-    """Discrete observations of another task."""
+    """Discrete observations of another task are refused."""
     with pytest.raises(
         DataError,
         match=r"observations has shape \(8,\), expected one row of numbers per transition",
@@ -77,13 +76,13 @@ def test_observations_must_be_rows_of_numbers() -> None:
 
 @pytest.mark.parametrize("starts", [[], [1, 4], [0, 4, 4], [0, 5, 3], [0, 8]])
 def test_trajectories_must_follow_one_another(starts: list[int]) -> None:
-    """From the first row on, none empty, none beyond the end."""
+    """They must begin with the first row; empty ones and ones beyond the end are refused."""
     with pytest.raises(DataError, match="Trajectories must start at 0 and follow one another"):
         replace(DATA, starts=np.array(starts, dtype=np.int64))
 
 
 def test_no_transitions_are_no_data() -> None:
-    """An empty file is an error here, not a division by zero in training."""
+    """An empty file is an error here instead of a division by zero in training."""
     with pytest.raises(DataError, match="There is no whole transition"):
         replace(
             DATA,
@@ -95,5 +94,5 @@ def test_no_transitions_are_no_data() -> None:
 
 
 def test_actions_may_be_missing() -> None:
-    """Of the expert only states are known."""
+    """Only states are known of the expert."""
     assert replace(DATA, actions=None).actions is None

@@ -22,7 +22,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def plain_run(tmp_path: Path) -> Path:
-    """A policy and the configuration it was trained with, and nothing else."""
+    """A run with only a policy and the configuration of its training."""
     run = tmp_path / "my-run"
     skill_policy().write(run / "policy.h5")
     (run / "config.yaml").write_text(CONFIG)
@@ -47,7 +47,7 @@ def bundle(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def same_software(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Name the same software in all contracts, although the commit changes while tests run."""
+    """Fix the software in all contracts, because the commit may change while tests run."""
     monkeypatch.setattr(
         "solo_doi.export.contract_builder.software", lambda: {"commit": "0123456789ab"}
     )

@@ -37,7 +37,7 @@ PROVENANCE = {"data": {"crc32": 123}, "expert": {"crc32": 456}, "software": {"to
 
 
 def evaluated_as_it_is(run: Path) -> None:
-    """Let the evaluation, if it is one, be about the policy that is there."""
+    """Make the evaluation, if there is one, refer to the present policy."""
     path, policy = run / "evaluation" / "metrics.json", run / "policy.h5"
     with contextlib.suppress(ValueError):
         metrics = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""The command solo-export: what it writes, shows and compares."""
+"""The command solo-export: files, output and comparison."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_run_is_exported_beside_its_policy(command: Command, plain_run: Path) -> None:
-    """With a line of what was written; nothing is known of its skills or data."""
+    """One line names the written file; the bundle has no data about skills or training."""
     output = command.good(plain_run)
     path = plain_run / "skills.onnx"
     assert output.startswith(f"{path}: 3 skills, ")
-    assert output.count("\n") == 1
+    assert output.splitlines()[1:] == [
+        f"next: solo-deploy --bundle {path} --robot pybullet --headless --fast"
+    ]
     found, policy = Bundle(path), skill_policy()
     assert (found.contract.skills, set(found.contract.made_from)) == ((), {"run", "exported_with"})
     assert found.contract.made_from["run"] == "my-run"
@@ -45,10 +47,10 @@ def test_a_run_is_exported_beside_its_policy(command: Command, plain_run: Path) 
     ]
 
 
-def test_what_is_known_of_a_run_goes_into_its_bundle(
+def test_the_bundle_contains_evaluation_and_provenance(
     command: Command, evaluated_run: Path, tmp_path: Path
 ) -> None:
-    """Skills with their selection, data, and software of training, in the requested file."""
+    """The bundle contains skills with their selection, the data and the training software."""
     out = tmp_path / "new" / "robot.onnx"
     command.good(evaluated_run, "--out", out)
     contract = Bundle(out).contract
@@ -59,10 +61,8 @@ def test_what_is_known_of_a_run_goes_into_its_bundle(
     assert not (evaluated_run / "skills.onnx").exists()
 
 
-def test_without_a_transfer_nothing_is_selected_or_rejected(
-    command: Command, evaluated_run: Path
-) -> None:
-    """Not looked at is not the same as not chosen."""
+def test_without_a_transfer_the_selection_is_unknown(command: Command, evaluated_run: Path) -> None:
+    """Without a transfer test, the selection is None, not False."""
     without = {"skills": METRICS["skills"]}
     (evaluated_run / "evaluation" / "metrics.json").write_text(json.dumps(without))
     evaluated_as_it_is(evaluated_run)
@@ -82,7 +82,7 @@ def test_the_run_is_named_also_from_within(
 
 
 def test_a_checkpoint_is_exported_beside_itself(command: Command, tmp_path: Path) -> None:
-    """With the skills of its masks."""
+    """The bundle has the skills of the checkpoint's masks."""
     path = tmp_path / "model_7.pt"
     write_policy(path, masked_policy())
     command.good(path, "--task", "locomotion")
@@ -96,13 +96,13 @@ def test_a_checkpoint_is_exported_beside_itself(command: Command, tmp_path: Path
 
 
 def test_a_bundle_is_shown_as_json(command: Command, bundle: Path) -> None:
-    """All of its contract."""
+    """The output is the whole contract."""
     shown = json.loads(command.good("show", bundle))
     assert Contract.parse(json.dumps(shown), "shown") == Bundle(bundle).contract
 
 
 def test_bundles_are_verified(command: Command, bundle: Path, tmp_path: Path) -> None:
-    """One line for each good one; a damaged one among them is an error."""
+    """Each good bundle has one line; a damaged one among them is an error."""
     other = Path(shutil.copy(bundle, tmp_path / "other.onnx"))
     lines = command.good("verify", bundle, other).splitlines()
     assert lines == [f"{path}: {Bundle(bundle).hash[:12]} good" for path in (bundle, other)]
@@ -116,13 +116,13 @@ def test_bundles_are_verified(command: Command, bundle: Path, tmp_path: Path) ->
 
 
 def test_equal_contracts_do_not_differ(command: Command, bundle: Path) -> None:
-    """Nothing is printed."""
+    """The output is empty."""
     assert command.good("diff", bundle, bundle) == ""
 
 
 @pytest.mark.usefixtures("same_software")
 def test_differences_are_printed_with_both_values(command: Command, tmp_path: Path) -> None:
-    """And nothing else."""
+    """The output contains only the differences."""
     bundle, other = (
         write(tmp_path / "one.onnx"),
         write(tmp_path / "other.onnx", skill_policy(skills=5)),
@@ -130,8 +130,8 @@ def test_differences_are_printed_with_both_values(command: Command, tmp_path: Pa
     assert command.good("diff", bundle, other) == "num_skills:\n  3\n  5\n"
 
 
-def test_a_card_tells_of_every_skill(command: Command, evaluated_run: Path) -> None:
-    """With what model hubs read, the hash, and a table that has as many cells in every line."""
+def test_a_card_lists_every_skill(command: Command, evaluated_run: Path) -> None:
+    """The card has the header of model hubs, the hash and a complete table."""
     command.good(evaluated_run)
     path = evaluated_run / "skills.md"
     assert command.good("card", evaluated_run / "skills.onnx") == f"{path}\n"
@@ -149,7 +149,7 @@ def test_a_card_tells_of_every_skill(command: Command, evaluated_run: Path) -> N
 
 
 def test_a_card_quotes_the_rule_of_selection(command: Command, evaluated_run: Path) -> None:
-    """The rule of solo-eval, through the bundle; without a selection there is none."""
+    """The card repeats the rule of solo-eval; without a selection there is none."""
     metrics = METRICS | {
         "selection": {"rule": "at least 90% of rollouts, in each of 8 conditions: mujoco (30)"}
     }
@@ -163,8 +163,8 @@ def test_a_card_quotes_the_rule_of_selection(command: Command, evaluated_run: Pa
     )
 
 
-def test_a_card_says_that_skills_were_not_evaluated(command: Command, plain_run: Path) -> None:
-    """Instead of a table."""
+def test_a_card_states_that_skills_were_not_evaluated(command: Command, plain_run: Path) -> None:
+    """The card has this sentence instead of a table."""
     command.good(plain_run)
     command.good("card", plain_run / "skills.onnx")
     text = (plain_run / "skills.md").read_text()
@@ -175,7 +175,7 @@ def test_a_card_says_that_skills_were_not_evaluated(command: Command, plain_run:
 def test_bundles_of_the_package_are_known_by_name(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in solo-deploy; a card of one is written here, not into the package."""
+    """Names work as in solo-deploy; the card is written to the working directory."""
     monkeypatch.chdir(tmp_path)
     assert command.good("verify", "locomotion") == f"locomotion: {Bundle(SHIPPED).hash[:12]} good\n"
     assert json.loads(command.good("show", "locomotion"))["task"] == "locomotion"
@@ -191,7 +191,7 @@ def test_bundles_of_the_package_are_known_by_name(
     "words", [["--help"], ["-h"], ["show", "--help"], ["runs/some", "--help"], ["verify", "-h"]]
 )
 def test_help_is_no_error(command: Command, words: list[str]) -> None:
-    """At any position; the help lists every sub-command."""
+    """`--help` works at any position; the help lists every sub-command."""
     output = command.good(*words)
     verb = words[0] if words[0] in ("show", "verify") else ""
     assert output.startswith(f"usage: solo-export {verb}".strip() + " [-h]")
@@ -200,14 +200,14 @@ def test_help_is_no_error(command: Command, words: list[str]) -> None:
 
 
 def test_no_words_are_answered_with_help_and_a_failure(command: Command) -> None:
-    """Nothing was exported."""
+    """The exit code is 1, because no bundle was written."""
     code, output, errors = command()
     assert (code, errors) == (1, "")
     assert output == command.good("--help")
 
 
 def test_the_command_works_as_a_program(bundle: Path, tmp_path: Path) -> None:
-    """Exit codes and streams as a shell sees them, without a traceback."""
+    """Exit codes and streams are those of a shell command, without a traceback."""
     start = [sys.executable, "-c", "from solo_doi.cli.export import main; main()"]
     good = subprocess.run(
         [*start, "verify", str(bundle)], cwd=ROOT, capture_output=True, text=True, check=False

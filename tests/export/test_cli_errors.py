@@ -1,4 +1,4 @@
-"""The command solo-export: one line about anything it cannot use."""
+"""The command solo-export: one-line errors for invalid input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .runs import METRICS, evaluated_as_it_is
 def test_a_wrong_number_of_files_is_refused(
     command: Command, bundle: Path, action: str, count: int
 ) -> None:
-    """In one line: the missing file is described, the surplus one is named."""
+    """The line describes the missing file or names the surplus one."""
     code, output, errors = command(action, *[bundle] * count)
     assert (code, output, errors.count("\n")) == (2, "", 1)
     few = count == 0 or (action, count) == ("diff", 1)
@@ -38,7 +38,7 @@ def test_a_wrong_number_of_files_is_refused(
 
 @pytest.mark.parametrize("words", [["verify"], ["sign", "some.key"]])
 def test_no_files_are_refused(command: Command, words: list[str]) -> None:
-    """There is nothing to check or to sign."""
+    """At least one bundle is needed for checking and signing."""
     expected = f"{words[0]} takes one or more bundles, found none; see --help."
     assert command.error(*words) == expected
 
@@ -49,7 +49,7 @@ def test_no_files_are_refused(command: Command, words: list[str]) -> None:
 def test_files_that_are_no_bundles_are_refused(
     command: Command, tmp_path: Path, action: str, count: int
 ) -> None:
-    """Missing, a directory, something else; no card is written of them."""
+    """The file is missing, a directory or of another kind; no card is written."""
     path = tmp_path / "some.onnx"
     for kind in ("missing", "directory", "text"):
         if kind == "directory":
@@ -96,7 +96,7 @@ def of_another_task(run: Path) -> None:
 
 
 def with_text(name: str, text: str) -> Callable[[Path], object]:
-    """Puts a text in the place of a file of the run."""
+    """Return a function that replaces a file of the run by a text."""
     return lambda run: (run / name).write_text(text)
 
 
@@ -161,7 +161,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_run_is_refused(command: Command, evaluated_run: Path, name: str) -> None:
-    """With one line, and without a bundle."""
+    """The error is one line, and no bundle is written."""
     damage, reason = DAMAGE[name]
     damage(evaluated_run)
     evaluated_as_it_is(evaluated_run)
@@ -174,7 +174,7 @@ def test_a_damaged_run_is_refused(command: Command, evaluated_run: Path, name: s
 def test_a_policy_with_a_damaged_byte_is_refused_or_exported(
     command: Command, plain_run: Path
 ) -> None:
-    """HDF5 has no checksum and many errors; the command has one."""
+    """HDF5 has no checksum and raises many errors; the command raises one kind."""
     rng, path = np.random.default_rng(10), plain_run / "policy.h5"
     content, codes = path.read_bytes(), []
     for _ in range(60):
@@ -191,7 +191,7 @@ def test_a_policy_with_a_damaged_byte_is_refused_or_exported(
 def test_a_checkpoint_that_does_not_serve_is_refused(
     command: Command, tmp_path: Path, kind: str
 ) -> None:
-    """With one line, and without a bundle."""
+    """The error is one line, and no bundle is written."""
     path = tmp_path / "model.pt"
     if kind == "text":
         path.write_text("weights")
@@ -207,7 +207,7 @@ def test_a_checkpoint_that_does_not_serve_is_refused(
 
 
 def test_a_run_that_does_not_exist_is_refused(command: Command, tmp_path: Path) -> None:
-    """As is a file that is none."""
+    """A file in its place is refused as well."""
     (tmp_path / "file").write_text("")
     for name, found in (("absent", "no such directory"), ("file", "not a directory")):
         expected = f"{tmp_path / name}: {found}. Expected a run of solo-train or a .pt checkpoint."
@@ -217,7 +217,7 @@ def test_a_run_that_does_not_exist_is_refused(command: Command, tmp_path: Path) 
 def test_a_place_that_cannot_be_written_is_refused(
     command: Command, plain_run: Path, tmp_path: Path
 ) -> None:
-    """A directory of that name, or a file where a directory must be."""
+    """The path is a directory, or a file is in the place of a folder."""
     (tmp_path / "file").write_text("")
     for out in (plain_run, tmp_path / "file" / "skills.onnx"):
         assert command.error(plain_run, "--out", out).startswith(f"{out}: cannot be written (")

@@ -20,7 +20,7 @@ EXPERT = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion" / 
 
 
 def with_commands(mean: tuple[float, ...], std: tuple[float, ...]) -> SkillPolicy:
-    """A policy that was trained on commands with these statistics."""
+    """Return a policy that was trained on commands with these statistics."""
     policy = skill_policy()
     means, stds = policy.state_mean.copy(), policy.state_std.copy()
     means[-3:], stds[-3:] = mean, std
@@ -29,7 +29,7 @@ def with_commands(mean: tuple[float, ...], std: tuple[float, ...]) -> SkillPolic
 
 @pytest.mark.parametrize("std", [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (1e-4, 0.0, 1.0)])
 def test_skills_of_one_command_have_a_range_without_width(std: tuple[float, ...]) -> None:
-    """A deviation of 0, or of exactly 1, which training writes instead of 0."""
+    """The deviation is 0, or exactly 1, which training stores instead of 0."""
     contract = make_contract(with_commands((1.0, 0.0, 0.25), std), "locomotion", {}, ())
     assert (
         contract.command_range["low"]
@@ -40,7 +40,7 @@ def test_skills_of_one_command_have_a_range_without_width(std: tuple[float, ...]
 
 
 def test_steerable_skills_have_the_range_that_training_drew_from() -> None:
-    """The deviation of a uniform draw is half its width over the square root of three."""
+    """The deviation of a uniform distribution is half its width over the square root of three."""
     std = tuple((np.array([1.5, 0.5, 1.0]) / np.sqrt(3)).astype(np.float32).tolist())
     contract = make_contract(with_commands((0.5, 0.0, -0.25), std), "locomotion", {}, ())
     np.testing.assert_allclose(contract.command_range["low"], [-1.0, -0.5, -1.25], atol=1e-6)
@@ -49,14 +49,14 @@ def test_steerable_skills_have_the_range_that_training_drew_from() -> None:
 
 
 def test_each_command_is_steerable_or_not_by_itself() -> None:
-    """For example forward only."""
+    """Here only the forward velocity is steerable."""
     contract = make_contract(with_commands((0.5, 0.0, 0.0), (0.5, 0.0, 1.0)), "locomotion", {}, ())
     width = np.subtract(contract.command_range["high"], contract.command_range["low"])
     np.testing.assert_allclose(width, [np.sqrt(3.0), 0, 0], rtol=1e-6)
 
 
 def run_of(folder: Path, episode: str) -> Path:
-    """A checkpoint in a run of solo-pretrain with these settings."""
+    """Return a checkpoint in a run of solo-pretrain with these settings."""
     path = folder / "checkpoints" / "model_0.pt"
     path.parent.mkdir(parents=True)
     (folder / "config.yaml").write_text(f"task: locomotion\nepisode:\n{episode}")
@@ -65,7 +65,7 @@ def run_of(folder: Path, episode: str) -> Path:
 
 
 def test_a_checkpoint_in_its_run_has_the_range_that_the_run_drew_from(tmp_path: Path) -> None:
-    """The configuration counts, not the statistics, since commands grow during training."""
+    """The configuration has priority over the statistics, since commands grow during training."""
     episode = (
         "  forward_share: 0.15\n  command_vx: [0.0, 1.0]\n"
         "  command_vy: [0.0, 0.0]\n  command_yaw: [-0.8, 0.8]\n"
@@ -77,18 +77,18 @@ def test_a_checkpoint_in_its_run_has_the_range_that_the_run_drew_from(tmp_path: 
 
 
 def test_a_run_that_went_straight_ahead_has_one_command(tmp_path: Path) -> None:
-    """Although its ranges, which it never drew from, are there."""
+    """The unused ranges of the configuration have no effect."""
     contract = export_bundle(run_of(tmp_path, "  forward_share: 1.0\n")).contract
     assert contract.command_range["low"] == contract.command_range["high"] == (1.0, 0.0, 0.0)
 
 
 def test_a_run_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None:
-    """A guess in the place of what stands there would be another robot's range."""
+    """A guess could give the range of another robot."""
     with pytest.raises(SoloError, match=r"config\.yaml: episode: .*command_wx"):
         export_bundle(run_of(tmp_path, "  command_wx: [0.0, 1.0]\n"))
 
 
 def test_navigation_has_no_velocity_command() -> None:
-    """It has a target in its place."""
+    """The observation has a target instead."""
     contract = make_contract(masked_policy(size=LAYOUTS["navigation"].size), "navigation", {}, ())
     assert contract.command_range == {"low": (0.0, 0.0, 0.0), "high": (0.0, 0.0, 0.0)}

@@ -38,7 +38,7 @@ class Numbers:
         self._rng = np.random.default_rng(seed)
 
     def normal(self, *shape: int) -> np.ndarray:
-        """Numbers that keep what a layer puts out about as large as what it takes."""
+        """Return numbers that keep outputs of a layer about as large as its inputs."""
         return (self._rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
 
     def positive(self, *shape: int) -> np.ndarray:
@@ -54,7 +54,7 @@ def skill_policy(
     joints: int = NUM_JOINTS,
     reach: float = 1.0,
 ) -> SkillPolicy:
-    """A policy as training makes it, of few units; raw actions reach about this far."""
+    """Return a small policy like those of training; raw actions reach about this far."""
     numbers = Numbers(0)
     return SkillPolicy(
         state_mean=numbers.normal(size),
@@ -72,7 +72,7 @@ def skill_policy(
 
 
 def masked_policy(*, size: int = 48, skills: int = SKILLS) -> MaskedPolicy:
-    """A policy as checkpoints hold it, of few units; no two layers are equally large."""
+    """Return a small policy like those of checkpoints, with layers of different sizes."""
     numbers, first, second = Numbers(1), HIDDEN, HIDDEN - 2
     return MaskedPolicy(
         mean=numbers.normal(size),
@@ -95,13 +95,14 @@ POLICIES: dict[str, tuple[str, Callable[[], SkillPolicy | MaskedPolicy]]] = {
     "of one skill": ("locomotion", lambda: masked_policy(skills=1)),
     "of forty skills": ("locomotion", lambda: skill_policy(skills=40)),
     "masked, navigation": ("navigation", lambda: masked_policy(size=LAYOUTS["navigation"].size)),
+    "clipped inputs": ("locomotion", lambda: replace(skill_policy(), input_clip=1.5)),
     "clipped, navigation": ("navigation", lambda: skill_policy(size=LAYOUTS["navigation"].size)),
 }
 """Every kind of policy, with its task."""
 
 
 def contract(**changes: Any) -> Contract:  # any field
-    """A contract as export makes it, with changes.
+    """Return a contract like those of export, with changes.
 
     It does not name the software, which may change.
     """
@@ -114,7 +115,7 @@ def _contract() -> Contract:
 
 
 def write(path: Path, policy: SkillPolicy | MaskedPolicy | None = None) -> Path:
-    """A good bundle."""
+    """Write a good bundle."""
     policy = policy or skill_policy()
     task = next(name for name, layout in LAYOUTS.items() if layout.size == policy.observation_size)
     write_bundle(policy, task, path, MADE_FROM, EVALUATED)
@@ -122,12 +123,12 @@ def write(path: Path, policy: SkillPolicy | MaskedPolicy | None = None) -> Path:
 
 
 def metadata(path: Path) -> dict[str, str]:
-    """Metadata of a file."""
+    """Return the metadata of a file."""
     return {entry.key: entry.value for entry in onnx.load(path).metadata_props}
 
 
 def spoiled(path: Path, spoil: Callable[[onnx.ModelProto], None]) -> Path:
-    """The bundle with a change, sealed again, in the place of the good one."""
+    """Replace the bundle by one with a change, sealed again."""
     model = onnx.load(path)
     spoil(model)
     path.write_bytes(seal(model.SerializeToString()))
@@ -135,7 +136,7 @@ def spoiled(path: Path, spoil: Callable[[onnx.ModelProto], None]) -> Path:
 
 
 def with_texts(path: Path, **texts: str) -> Path:
-    """The bundle with these entries replaced ("contract" is solo12.contract), sealed again."""
+    """Replace these entries of the bundle ("contract" is solo12.contract) and seal it again."""
 
     def spoil(model: onnx.ModelProto) -> None:
         for entry in model.metadata_props:
@@ -145,7 +146,7 @@ def with_texts(path: Path, **texts: str) -> Path:
 
 
 def extremes(bundle_or_policy: Bundle | SkillPolicy | MaskedPolicy) -> np.ndarray:
-    """Observations of all magnitudes up to the clip, and zeros."""
+    """Return observations of all magnitudes up to the clip, and zeros."""
     rng, size = np.random.default_rng(5), bundle_or_policy.observation_size
     rows = [scale * rng.standard_normal((40, size)) for scale in (0.0, 1e-30, 1.0, 10.0, 100.0)]
     corners = rng.choice([-100.0, 100.0], (20, size))
@@ -153,7 +154,7 @@ def extremes(bundle_or_policy: Bundle | SkillPolicy | MaskedPolicy) -> np.ndarra
 
 
 def refusal(path: Path) -> str:
-    """The message with which a file is refused; it begins with the path and is one line."""
+    """Return the error message for a file; it begins with the path and is one line."""
     with pytest.raises(BundleError) as error:
         Bundle(path)
     assert str(error.value).startswith(f"{path}: ")
@@ -162,6 +163,6 @@ def refusal(path: Path) -> str:
 
 
 def assert_unsealed(path: Path, content: bytes) -> None:
-    """A file of this content is refused by its hash."""
+    """Check that a file of this content is refused by its hash."""
     path.write_bytes(content)
     assert "not a bundle of solo-export, or changed after it was written" in refusal(path)

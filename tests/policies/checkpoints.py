@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Source:
         self._generator = torch.Generator().manual_seed(seed)
 
     def normal(self, *shape: int) -> Tensor:
-        """Numbers of a size that keeps networks tame."""
+        """Return numbers of a size that keeps networks stable."""
         return 0.2 * torch.randn(*shape, generator=self._generator)
 
     def positive(self, *shape: int) -> Tensor:
@@ -49,7 +50,7 @@ class Source:
 
 
 def policy_state(sizes: Sizes, source: Source) -> dict[str, Tensor]:
-    """The nine entries of `policy_state_dict`, in the official order.
+    """Return the nine entries of `policy_state_dict`, in the official order.
 
     Masks are real numbers, as trained on a GPU.
     """
@@ -68,7 +69,7 @@ def policy_state(sizes: Sizes, source: Source) -> dict[str, Tensor]:
 
 
 def value_state(sizes: Sizes, outputs: int, source: Source) -> dict[str, Tensor]:
-    """Entries of a value's or the successor features' state."""
+    """Return the state of a value or of the successor features."""
     first, second = sizes.hidden
     shapes = {0: (first, sizes.observations), 2: (second, first), 4: (outputs, second)}
     layers = {
@@ -84,13 +85,13 @@ def value_state(sizes: Sizes, outputs: int, source: Source) -> dict[str, Tensor]
 
 
 def normaliser_state(size: int, source: Source) -> dict[str, Tensor]:
-    """Mean, variance and deviation in rows of one; there is no count."""
+    """Return mean, variance and deviation in rows of one; there is no count."""
     std = source.positive(1, size)
     return {"_mean": source.normal(1, size), "_var": std.square(), "_std": std}
 
 
 def adam_state(parameters: list[Tensor]) -> dict[str, Any]:
-    """State of an Adam optimiser that has made a step."""
+    """Return the state of an Adam optimiser after one step."""
     leaves = [nn.Parameter(tensor.clone()) for tensor in parameters]
     optimiser = torch.optim.Adam(leaves, lr=1e-3)
     for leaf in leaves:
@@ -100,7 +101,7 @@ def adam_state(parameters: list[Tensor]) -> dict[str, Any]:
 
 
 def position_checkpoint(sizes: Sizes = POSITION, seed: int = 0) -> dict[str, Any]:
-    """Everything an official `model_<iteration>.pt` of the position task holds."""
+    """Return the content of an official `model_<iteration>.pt` of the position task."""
     source = Source(seed)
     values = {
         f"{name}_state_dict": value_state(sizes, 1, source)
@@ -132,7 +133,7 @@ def position_checkpoint(sizes: Sizes = POSITION, seed: int = 0) -> dict[str, Any
 
 
 def velocity_checkpoint(sizes: Sizes = VELOCITY, seed: int = 0) -> dict[str, Any]:
-    """A checkpoint of the older velocity task: one optimiser, no multipliers, no iteration."""
+    """Return a checkpoint of the older velocity task, without multipliers and iteration."""
     source = Source(seed)
     policy = policy_state(sizes, source)
     return {
@@ -149,7 +150,7 @@ def velocity_checkpoint(sizes: Sizes = VELOCITY, seed: int = 0) -> dict[str, Any
 
 
 def our_checkpoint(sizes: Sizes = OURS, seed: int = 0) -> dict[str, Any]:
-    """A checkpoint as this project's runs write it."""
+    """Return a checkpoint like those of this project."""
     source = Source(seed)
     return {
         "policy_state_dict": policy_state(sizes, source),
@@ -166,11 +167,22 @@ LAYOUTS = {
 }
 
 SMALL = Sizes(observations=5, hidden=(6, 4), skills=3, features=2, groups=1)
-"""For what does not depend on the sizes."""
+"""Sizes for tests that do not depend on them."""
+
+
+def small_checkpoint() -> dict[str, Any]:
+    """Return a good small checkpoint, to be spoiled."""
+    return our_checkpoint(SMALL)
+
+
+def written(path: Path, content: object) -> Path:
+    """Write a file with `torch.save`."""
+    torch.save(content, path)
+    return path
 
 
 def small_policy(seed: int = 0) -> MaskedPolicy:
-    """A policy of a few numbers."""
+    """Return a policy of a few numbers."""
     source = Source(seed)
 
     def array(*shape: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The policy in numpy, by hand and against its own recipe."""
+"""The policy in numpy, against hand-computed numbers and its own recipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .checkpoints import small_policy
 
 
 def one_number_policy() -> MaskedPolicy:
-    """One input, one unit per layer, one action, two skills: computable by hand."""
+    """Return a policy that can be computed by hand: one input, unit and action, two skills."""
 
     def array(value: object) -> np.ndarray:
         return np.array(value, dtype=np.float32)
@@ -31,7 +31,7 @@ def one_number_policy() -> MaskedPolicy:
 
 
 def test_elu_is_the_identity_above_zero_and_exponential_below() -> None:
-    """exp(-1) - 1 at -1; far below it is -1 and does not overflow far above."""
+    """The value is exp(-1) - 1 at -1, and -1 far below; there is no overflow far above."""
     np.testing.assert_allclose(
         elu(np.array([2.0, 0.0, -1.0, -1000.0, 1000.0])), [2, 0, exp(-1) - 1, -1, 1000]
     )
@@ -65,7 +65,7 @@ def test_sampled_action_is_the_mean_plus_noise_times_the_deviation() -> None:
 
 
 def test_every_robot_may_have_its_own_skill() -> None:
-    """An array of skills gives what one skill at a time gives."""
+    """An array of skills gives the same actions as single skills."""
     policy = small_policy()
     observation = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
     skills = np.array([2, 0, 1, 2])
@@ -78,7 +78,7 @@ def test_every_robot_may_have_its_own_skill() -> None:
 
 
 def test_actions_are_single_precision() -> None:
-    """As in training and on the robot."""
+    """Training and the robot use single precision as well."""
     policy, observation = small_policy(), np.zeros((2, 5), dtype=np.float32)
     assert policy.mean_action(observation, 0).dtype == np.float32
     doubles = np.zeros((2, 12))  # as numpy draws them
@@ -93,13 +93,13 @@ def test_a_constant_input_does_not_divide_by_zero() -> None:
 
 @pytest.mark.parametrize("size", [0, 4, 6, 171])
 def test_an_observation_of_another_task_is_refused(size: int) -> None:
-    """Both sizes are named."""
+    """The error contains both sizes."""
     with pytest.raises(SoloError, match=f"observations of 5 numbers, found {size}"):
         small_policy().mean_action(np.zeros(size, dtype=np.float32), 0)
 
 
 @pytest.mark.parametrize("skill", [-1, 3, np.array([0, 3]), np.array([-1, 0])])
 def test_a_skill_that_does_not_exist_is_refused(skill: int | np.ndarray) -> None:
-    """Also a negative one, which an index would take from the end."""
+    """Negative skills are refused as well, which an index would count from the end."""
     with pytest.raises(SoloError, match="skills 0 to 2"):
         small_policy().mean_action(np.zeros((2, 5), dtype=np.float32), skill)

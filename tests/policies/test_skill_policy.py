@@ -1,4 +1,4 @@
-"""Skill policies in numpy: by hand, against the network they come from, in a file and back."""
+"""Skill policies in numpy: against hand-computed numbers, against their network, and in files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from solo_doi.algorithm.networks import SkillNetwork
+from solo_doi.algorithm.numerics.networks import SkillNetwork
 from solo_doi.common.errors import SoloError
 from solo_doi.policies.skill_policy import SkillPolicy
 
@@ -22,12 +22,12 @@ OBSERVATIONS, HIDDEN, ACTIONS, SKILLS = 5, 8, 3, 4
 
 
 def array(*numbers: object) -> np.ndarray:
-    """Numbers in single precision."""
+    """Return numbers in single precision."""
     return np.array(numbers, dtype=np.float32)
 
 
 def one_number_policy(**changes: object) -> SkillPolicy:
-    """One input, one unit per layer, one action, two skills: computable by hand."""
+    """Return a policy that can be computed by hand: one input, unit and action, two skills."""
     policy = SkillPolicy(
         state_mean=array(1),
         state_std=array(0.5),
@@ -44,7 +44,7 @@ def one_number_policy(**changes: object) -> SkillPolicy:
 
 
 def random_network() -> SkillNetwork:
-    """A network as training makes it, with biases."""
+    """Return a network like those of training, with biases."""
     network = SkillNetwork(OBSERVATIONS, HIDDEN, ACTIONS, SKILLS, torch.Generator().manual_seed(0))
     with torch.no_grad():
         network.second_bias.normal_(generator=torch.Generator().manual_seed(1))
@@ -53,7 +53,7 @@ def random_network() -> SkillNetwork:
 
 
 def random_policy(*, squashed: bool = False) -> SkillPolicy:
-    """The same network as a policy of raw numbers."""
+    """Return the same network as a policy of raw numbers."""
     rng = np.random.default_rng(0)
     weights = {name: value.detach().numpy() for name, value in random_network().named_parameters()}
     return SkillPolicy(
@@ -67,14 +67,14 @@ def random_policy(*, squashed: bool = False) -> SkillPolicy:
 
 
 def observations(count: int) -> np.ndarray:
-    """Raw observations."""
+    """Return raw observations."""
     return np.random.default_rng(3).normal(size=(count, OBSERVATIONS)).astype(np.float32)
 
 
 def test_mean_action_by_hand() -> None:
     """Input (3 - 1) / 0.5 = 4; first layer 9, second 2.5, output 0.75: 4 x 0.75 + 10.
 
-    Skill 1: 3, none, 0.125.
+    For skill 1, the first layer is 3, the second 0, the output 0.125.
     """
     np.testing.assert_allclose(one_number_policy().mean_action(array(3), 0), [13])
     np.testing.assert_allclose(one_number_policy().mean_action(array(3), 1), [10.5])
@@ -88,7 +88,7 @@ def test_units_below_zero_are_off() -> None:
 def test_outputs_stay_in_the_range_of_the_data() -> None:
     """An output of 5.125 is clipped to 1: 14; one of -4.875 to -1: 6.
 
-    With tanh it is almost there.
+    With tanh, the output comes close to the limit.
     """
     np.testing.assert_allclose(one_number_policy(head=array([2])).mean_action(array(3), 0), [14])
     np.testing.assert_allclose(one_number_policy(head=array([-2])).mean_action(array(3), 0), [6])
@@ -97,8 +97,8 @@ def test_outputs_stay_in_the_range_of_the_data() -> None:
 
 
 @pytest.mark.parametrize("squashed", [True, False])
-def test_a_policy_does_what_its_network_does(squashed: bool) -> None:
-    """For every skill; scaled before and after as training scales the data."""
+def test_a_policy_equals_its_network(squashed: bool) -> None:
+    """All skills agree, with the scales of training before and after."""
     policy, x = random_policy(squashed=squashed), observations(6)
     with torch.no_grad():
         output = random_network()(torch.from_numpy((x - policy.state_mean) / policy.state_std))
@@ -109,7 +109,7 @@ def test_a_policy_does_what_its_network_does(squashed: bool) -> None:
 
 
 def test_every_robot_may_have_its_own_skill() -> None:
-    """An array of skills gives what one skill at a time gives.
+    """An array of skills gives the same actions as single skills.
 
     A single observation needs no batch.
     """
@@ -122,14 +122,14 @@ def test_every_robot_may_have_its_own_skill() -> None:
 
 @pytest.mark.parametrize("size", [0, 4, 6])
 def test_an_observation_of_another_task_is_refused(size: int) -> None:
-    """Both sizes are named."""
+    """The error contains both sizes."""
     with pytest.raises(SoloError, match=f"takes 5 numbers, found {size}"):
         random_policy().mean_action(np.zeros(size, dtype=np.float32), 0)
 
 
 @pytest.mark.parametrize("skill", [-1, 4, np.array([0, 4]), np.array([-1, 0])])
 def test_a_skill_that_does_not_exist_is_refused(skill: int | np.ndarray) -> None:
-    """Also a negative one, which an index would take from the end."""
+    """Negative skills are refused as well, which an index would count from the end."""
     with pytest.raises(SoloError, match="the policy has skills 0 to 3"):
         random_policy().mean_action(observations(2), skill)
 
@@ -139,7 +139,7 @@ def test_a_skill_that_does_not_exist_is_refused(skill: int | np.ndarray) -> None
 
 @pytest.mark.parametrize("squashed", [True, False])
 def test_a_file_brings_back_every_number(squashed: bool, tmp_path: Path) -> None:
-    """To the last bit, with its type; and the same actions."""
+    """Numbers and types are equal to the last bit, and so are the actions."""
     policy, path = random_policy(squashed=squashed), tmp_path / "run" / "policy.h5"
     policy.write(path)
     back = SkillPolicy.read(path)
@@ -155,18 +155,18 @@ def test_a_file_brings_back_every_number(squashed: bool, tmp_path: Path) -> None
 
 
 def test_a_newer_file_is_refused_by_its_version(tmp_path: Path) -> None:
-    """Both versions are named."""
+    """The error contains both versions."""
     path = tmp_path / "policy.h5"
     random_policy().write(path)
     with h5py.File(path, "r+") as file:
-        file.attrs["version"] = 2
-    with pytest.raises(SoloError, match=r"policy\.h5: version 2, this program reads 1"):
+        file.attrs["version"] = 3
+    with pytest.raises(SoloError, match=r"policy\.h5: version 3, this program reads 1 and 2"):
         SkillPolicy.read(path)
 
 
 @pytest.mark.parametrize("kind", ["missing", "text", "cut", "field"])
-def test_what_is_no_policy_is_one_clear_line(kind: str, tmp_path: Path) -> None:
-    """No file, another kind of file, a damaged one, one without a layer."""
+def test_an_invalid_policy_file_is_one_clear_line(kind: str, tmp_path: Path) -> None:
+    """The file is missing, of another kind, damaged or without a layer."""
     path = tmp_path / "policy.h5"
     if kind != "missing":
         random_policy().write(path)
@@ -185,7 +185,7 @@ def test_what_is_no_policy_is_one_clear_line(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_keeps_the_old_policy(tmp_path: Path) -> None:
-    """One line and no crash; in a separate process, since HDF5 can crash here."""
+    """The error is one line; the test runs in a separate process, since HDF5 may crash here."""
     path = tmp_path / "policy.h5"
     random_policy().write(path)
     old = path.read_bytes()
@@ -205,3 +205,15 @@ def test_a_full_disk_keeps_the_old_policy(tmp_path: Path) -> None:
     assert "policy.h5: cannot be written (File too large)" in found.stdout
     assert path.read_bytes() == old
     assert os.listdir(tmp_path) == ["policy.h5"]
+
+
+def test_inputs_beyond_the_clip_count_as_the_clip(tmp_path: Path) -> None:
+    """The input of 3 is 4 deviations out; with a clip at 3 it acts as 2.5, which is 3 out."""
+    clipped = one_number_policy(input_clip=3.0)
+    free = one_number_policy()
+    np.testing.assert_array_equal(clipped.mean_action(array(3), 0), free.mean_action(array(2.5), 0))
+    assert (clipped.mean_action(array(3), 0) != free.mean_action(array(3), 0)).all()
+    clipped.write(tmp_path / "policy.h5")
+    assert SkillPolicy.read(tmp_path / "policy.h5").input_clip == 3.0
+    free.write(tmp_path / "free.h5")
+    assert SkillPolicy.read(tmp_path / "free.h5").input_clip == 0.0

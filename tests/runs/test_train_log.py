@@ -1,4 +1,4 @@
-"""What solo-train shows: bars that fit a terminal, plain lines in a file."""
+"""Output of solo-train: progress bars in a terminal, plain lines in a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METRICS = {
 
 
 def show(run: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Lines that a run prints; what came later is last."""
+    """Return the lines that a run prints, in order."""
     with TrainLog(run, SKILLS, first=0) as log:
         for name, steps in STAGES.items():
             log.stage(name, steps)
@@ -40,7 +40,7 @@ def show(run: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_a_terminal_of_80_columns_shows_stages_counts_and_skills_in_full(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is cut off to make room for something else."""
+    """No text is cut off."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
@@ -57,7 +57,7 @@ def test_a_terminal_of_80_columns_shows_stages_counts_and_skills_in_full(
 def test_a_file_gets_a_plain_line_every_tenth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No bars, no codes for colours, no line broken."""
+    """The lines have no bars, colour codes or line breaks."""
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     lines = show(tmp_path, capsys)
@@ -68,7 +68,7 @@ def test_a_file_gets_a_plain_line_every_tenth(
         ]
     assert lines[10] == (
         "warning: expert took long, " + "very " * 30 + "long."
-    )  # after the ten lines of its stage, and whole
+    )  # after the ten lines of its stage, complete
     assert lines[11] == (
         "skills 3/30 · sigma .25 .25 .25 .25 .25 · phi .25 .25 .25 .25 .25 · ESS % 25.00 25.00 "
         "25.00 25.00 25.00"
@@ -79,7 +79,7 @@ def test_a_file_gets_a_plain_line_every_tenth(
 def test_every_outer_step_is_in_the_metrics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not only those that were shown."""
+    """The metrics also contain the steps that were not shown."""
     show(tmp_path, capsys)
     assert metrics_of(tmp_path) == [
         {"outer": number, **METRICS} for number in range(1, STAGES["skills"] + 1)
@@ -89,9 +89,9 @@ def test_every_outer_step_is_in_the_metrics(
 def test_losses_of_updates_become_a_curve_of_each_stage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A hundred means; outer steps are in the metrics already.
+    """Each curve has a hundred means; outer steps are in the metrics already.
 
-    A stage that is run again has its curve once.
+    A repeated stage has one curve.
     """
     for _ in range(2):
         show(tmp_path, capsys)
@@ -113,7 +113,7 @@ def test_losses_of_updates_become_a_curve_of_each_stage(
 
 
 def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
-    """And names that come and go: the classifier's loss ends before that of the values begins."""
+    """Names of losses may change: the classifier's loss ends before that of the values begins."""
     with TrainLog(tmp_path, SKILLS, first=0) as log:
         log.stage("expert", 3)
         for losses in (
@@ -130,8 +130,8 @@ def test_a_stage_of_few_updates_has_a_point_for_each(tmp_path: Path) -> None:
     assert points[2:] == [{"update": 3, "loss/expert_value": 3.0}]
 
 
-def test_a_curve_that_has_no_place_is_an_error_in_one_line(tmp_path: Path) -> None:
-    """A disk that is full by then, or a file in its way: what to do is said, as for all metrics."""
+def test_a_curve_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
+    """The disk is full or a file blocks the folder; the message names the remedy."""
     (tmp_path / "updates").write_text("in the way")
     with TrainLog(tmp_path, SKILLS, first=0) as log:
         log.stage("policies", 3)

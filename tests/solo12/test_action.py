@@ -1,4 +1,4 @@
-"""From policy output to joint target to torque."""
+"""Conversion from policy output to joint target to torque."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from solo_doi.solo12.action import joint_target, joint_torque
 from solo_doi.solo12.constants import CONTROL_SETUPS, ControlSetup
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from solo_doi.solo12.state import JointCommand
 
 LOCOMOTION = CONTROL_SETUPS["locomotion"]
@@ -29,9 +29,9 @@ def test_a_unit_of_action_is_a_quarter_radian() -> None:
 
 
 def test_targets_are_clamped_to_the_training_limits_joint_by_joint() -> None:
-    """Policies put out anything; what reaches the motors is +-0.8, +-1.35, +-2.6 rad."""
+    """Any output of a policy is clamped to +-0.8, +-1.35, +-2.6 rad."""
     np.testing.assert_array_equal(
-        joint_target(np.full((2, 12), 1e3), LOCOMOTION), np.tile(TRAINING.position, (2, 1))
+        joint_target(np.full((2, 12), 1e3), LOCOMOTION), np.tile(TRAINING_LIMITS.position, (2, 1))
     )
     np.testing.assert_array_equal(
         joint_target(np.full(12, -1e3), LOCOMOTION), np.tile([-0.80, -1.35, -2.60], 4)
@@ -39,13 +39,13 @@ def test_targets_are_clamped_to_the_training_limits_joint_by_joint() -> None:
 
 
 def test_torque_is_position_error_and_damping() -> None:
-    """By hand: 5 (0.3 - 0.1) - 0.1 x 2 = 0.8 N m."""
+    """5 (0.3 - 0.1) - 0.1 x 2 = 0.8 N m."""
     command = JointCommand(position=np.full(12, 0.3), kp=5.0, kd=0.1)
     np.testing.assert_allclose(joint_torque(command, np.full(12, 0.1), np.full(12, 2.0)), 0.8)
 
 
 def test_torque_is_limited_in_both_directions() -> None:
-    """5 x 1 rad asks for 5 N m; the motors give 2.5, or what the caller allows."""
+    """5 N m/rad x 1 rad would be 5 N m; the limit is 2.5 N m, or the caller's."""
     command = JointCommand(position=np.repeat([1.0, -1.0], 6), kp=5.0, kd=0.1)
     np.testing.assert_array_equal(
         joint_torque(command, np.zeros(12), np.zeros(12)), np.repeat([2.5, -2.5], 6)
@@ -56,6 +56,6 @@ def test_torque_is_limited_in_both_directions() -> None:
 
 
 def test_gains_may_differ_per_joint() -> None:
-    """The real robot's commands carry gains per joint."""
+    """Commands for the real robot have gains per joint."""
     command = JointCommand(position=np.ones(12), kp=np.arange(12) / 10, kd=0.0)
     np.testing.assert_allclose(joint_torque(command, np.zeros(12), np.ones(12)), np.arange(12) / 10)

@@ -1,4 +1,4 @@
-"""The numbers: masses and centres of mass, poses, and the one table of limits."""
+"""The numbers: masses and centres of mass, poses, and the table of limits."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from solo_doi.solo12.constants import (
 )
 from solo_doi.solo12.kinematics import foot_positions
 from solo_doi.solo12.limits import (
-    DRIVER,
+    DRIVER_LIMITS,
     MECHANICAL_POSITION,
-    SAFETY,
-    TRAINING,
+    SAFETY_LIMITS,
+    TRAINING_LIMITS,
     VENDOR_CURRENT,
     Limits,
 )
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE as PER_AMPERE
 
-# DOMiNiC's front-left leg: mass, where its file puts the frame in the base, centre of mass in that
-# frame.
+# DOMiNiC's front-left leg: mass, position of the frame in the base, centre of mass in that frame.
 DOMINIC_FRONT_LEFT = {
     "SHOULDER": (0.14196048, (0.2141, 0.0875, 0.0), (-0.09407251, -0.00438935, 0.00001384)),
     "UPPER_LEG": (
@@ -46,7 +45,7 @@ DOMINIC_FRONT_LEFT = {
     ),
     "FOOT": (0.00693606, (0.1946, 0.0875 + 0.014 + 0.03745 + 0.009, -0.32), (0.0, 0.0, 0.00035767)),
 }
-# Where the origins of our frames lie at zero pose, front left.
+# Origins of our frames at zero pose, front left.
 OUR_FRONT_LEFT = {
     "SHOULDER": (0.1946, 0.0875, 0.0),
     "UPPER_LEG": (0.1946, 0.0875 + 0.014, 0.0),
@@ -61,7 +60,7 @@ setups = pytest.mark.parametrize("setup", CONTROL_SETUPS.values(), ids=CONTROL_S
 
 
 def test_joints_are_in_the_order_of_the_hardware() -> None:
-    """Every array of 12 numbers means these joints in this order; recorded data depends on it."""
+    """Every array of 12 numbers has this order; recorded data depend on it."""
     assert (
         *("FL_HAA", "FL_HFE", "FL_KFE"),
         *("FR_HAA", "FR_HFE", "FR_KFE"),
@@ -84,15 +83,16 @@ def test_total_mass_is_that_of_dominic() -> None:
 @pytest.mark.parametrize("leg", LEGS)
 @pytest.mark.parametrize("part", DOMINIC_FRONT_LEFT)
 def test_centres_of_mass_stay_where_dominic_has_them(leg: str, part: str) -> None:
-    """The two files' hip frames differ by 19.5 mm: the mass must not move with the frame."""
+    """The hip frames of the two files differ by 19.5 mm; the mass must not move with the frame."""
     sx, sy = LEGS[leg]
     mass, frame, com = DOMINIC_FRONT_LEFT[part]
     expected = np.add(frame, com) * [sx, sy, 1]
-    if part == "SHOULDER":  # one part in four places, turned, not mirrored: 14 um of z change sign
+    # One part in four positions, rotated instead of mirrored: 14 um of z change sign.
+    if part == "SHOULDER":
         expected[2] = sx * sy * com[2]
     if (
         part == "UPPER_LEG"
-    ):  # thighs are left or right, the same in front and behind: so are 15 um of x
+    ):  # thighs are left or right, the same in front and behind, and so are 15 um of x
         expected[0] = sx * frame[0] + sy * com[0]
     link = link_inertias()[f"{leg}_{part}"]
     assert link.mass == mass
@@ -131,7 +131,7 @@ def test_every_link_has_a_possible_inertia() -> None:
 
 
 def test_contact_bodies_cover_every_link_once() -> None:
-    """A link missing here could touch the ground unseen."""
+    """Contacts of a missing link would not be detected."""
     assert sorted((*FOOT_NAMES, *BODY_NAMES)) == sorted(link_inertias())
 
 
@@ -146,7 +146,7 @@ def test_default_poses_are_symmetric(setup: ControlSetup) -> None:
 
 @setups
 def test_default_poses_put_the_feet_on_a_rectangle(setup: ControlSetup) -> None:
-    """The signs above are right only if the feet come out mirrored too."""
+    """This checks the signs of the poses."""
     feet = foot_positions(setup.default_pose)
     np.testing.assert_allclose(
         feet, feet[0] * [[1, 1, 1], [1, -1, 1], [-1, 1, 1], [-1, -1, 1]], atol=1e-12
@@ -154,23 +154,26 @@ def test_default_poses_put_the_feet_on_a_rectangle(setup: ControlSetup) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "height"), [("locomotion", 0.24025 + 0.016), ("navigation", 0.22627 + 0.016)]
+    ("task", "height"), [("locomotion", 0.24025 + 0.016), ("navigation", 0.24025 + 0.016)]
 )
 def test_standing_height_is_leg_height_plus_foot_radius(task: str, height: float) -> None:
-    """A robot placed higher drops, one placed lower is shot up by the contact."""
+    """A robot placed higher drops; one placed lower is pushed up by the contact."""
     setup = CONTROL_SETUPS[task]
     from_kinematics = FOOT_RADIUS - foot_positions(setup.default_pose)[:, 2].mean()
     assert from_kinematics == pytest.approx(height, abs=1e-5)
     assert setup.standing_height == round(from_kinematics, 3)
 
 
-def test_tasks_have_the_poses_and_gains_of_dominic() -> None:
-    """A policy trained with one stiffness does not walk with another."""
+def test_tasks_have_the_poses_and_gains_of_dominics_walk() -> None:
+    """A policy that was trained with one stiffness does not walk with another.
+
+    Navigation starts from the walking expert, so both have its values.
+    """
     locomotion, navigation = CONTROL_SETUPS["locomotion"], CONTROL_SETUPS["navigation"]
     np.testing.assert_array_equal(locomotion.default_pose, symmetric_pose(0.05, 0.6, -1.4))
-    np.testing.assert_array_equal(navigation.default_pose, symmetric_pose(0, np.pi / 4, -np.pi / 2))
+    np.testing.assert_array_equal(navigation.default_pose, locomotion.default_pose)
     assert (locomotion.kp, locomotion.kd) == (5.0, 0.1)
-    assert (navigation.kp, navigation.kd) == (2.5, 0.1)
+    assert (navigation.kp, navigation.kd) == (5.0, 0.1)
 
 
 def test_rates_fit_together() -> None:
@@ -180,13 +183,15 @@ def test_rates_fit_together() -> None:
 
 
 def test_shared_constants_cannot_be_changed() -> None:
-    """One `pose += noise` would otherwise change the robot for the whole process."""
+    """Otherwise `pose += noise` would change the robot for the whole process."""
     with pytest.raises(ValueError, match="read-only"):
         CONTROL_SETUPS["locomotion"].default_pose[0] = 1.0
 
 
 @pytest.mark.parametrize(
-    ("inner", "outer"), [(TRAINING, SAFETY), (SAFETY, DRIVER)], ids=["safety", "driver"]
+    ("inner", "outer"),
+    [(TRAINING_LIMITS, SAFETY_LIMITS), (SAFETY_LIMITS, DRIVER_LIMITS)],
+    ids=["safety", "driver"],
 )
 def test_limits_lie_inside_one_another(inner: Limits, outer: Limits) -> None:
     """Training limits are inside safety limits, and these inside driver limits."""
@@ -196,26 +201,26 @@ def test_limits_lie_inside_one_another(inner: Limits, outer: Limits) -> None:
     assert inner.current < outer.current
 
 
-def test_driver_stops_before_the_metal_does() -> None:
-    """The outermost limit that electronics know is within the joints' range, joint by joint."""
-    assert DRIVER.position.shape == MECHANICAL_POSITION.shape == (12,)
-    assert (DRIVER.position <= MECHANICAL_POSITION).all()
+def test_driver_limits_are_within_the_mechanical_limits() -> None:
+    """The outermost limit of the electronics is within the range of every joint."""
+    assert DRIVER_LIMITS.position.shape == MECHANICAL_POSITION.shape == (12,)
+    assert (DRIVER_LIMITS.position <= MECHANICAL_POSITION).all()
 
 
 def test_default_poses_are_inside_the_training_limits() -> None:
-    """Zero action must ask for the default pose, not for a clamped one."""
+    """Zero action must give the default pose, not a clamped one."""
     for setup in CONTROL_SETUPS.values():
-        assert (np.abs(setup.default_pose) < TRAINING.position).all()
+        assert (np.abs(setup.default_pose) < TRAINING_LIMITS.position).all()
 
 
 def test_currents_agree_with_torques() -> None:
-    """0.025 N m/A times gear 9.
+    """The joint has 0.025 N m/A times gear 9.
 
-    2.5 N m is 11.1 A, our driver limit 12 A, and the vendor's 8 A only 1.8 N m.
+    2.5 N m is 11.1 A, our driver limit is 12 A, and the vendor's 8 A gives only 1.8 N m.
     """
     assert pytest.approx(0.225) == PER_AMPERE
-    assert TRAINING.current == pytest.approx(2.5 / 0.225)
-    assert round(TRAINING.current, 1) == 11.1
-    assert DRIVER.current == pytest.approx(12.0)
+    assert TRAINING_LIMITS.current == pytest.approx(2.5 / 0.225)
+    assert round(TRAINING_LIMITS.current, 1) == 11.1
+    assert DRIVER_LIMITS.current == pytest.approx(12.0)
     assert pytest.approx(1.8) == VENDOR_CURRENT * PER_AMPERE
-    assert TRAINING.current > VENDOR_CURRENT
+    assert TRAINING_LIMITS.current > VENDOR_CURRENT

@@ -1,4 +1,4 @@
-"""The estimator, case by case as worked out by hand."""
+"""The estimator, against hand-computed cases."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ POSE = CONTROL_SETUPS["locomotion"].default_pose
 UP = np.array([0.0, 0.0, GRAVITY])
 DT = 0.001
 ONE_TURNS = np.eye(NUM_JOINTS)[5]
-"""Joint velocities of a robot that does not rest."""
+"""Joint velocities of a robot that is not at rest."""
 
 
 def carrying(position: Array, newtons: Array | float, gravity_b: Array | None = None) -> Array:
-    """Joint torques for a given force of each foot on the ground [N]."""
+    """Return joint torques for a given force of each foot on the ground [N]."""
     down = np.array([0.0, 0.0, -1.0]) if gravity_b is None else gravity_b
     force = -np.broadcast_to(newtons, 4)[:, None] * down  # of the ground on the foot
     torque: Array = -np.einsum("lij,li->lj", foot_jacobians(position), force).ravel()
@@ -47,7 +47,7 @@ class Measured:
     acceleration: Array = field(default_factory=lambda: UP.copy())
 
     def feed(self, estimator: Estimator, ticks: int = 1, dt: float = DT) -> Estimate:
-        """Show it for so many ticks; return the last estimate."""
+        """Feed the values for some ticks; return the last estimate."""
         for _ in range(ticks):
             estimate = estimator.update(
                 self.position, self.velocity, self.torque, self.gyro, self.acceleration, dt
@@ -56,9 +56,9 @@ class Measured:
 
 
 def settled(**changes: float) -> Estimator:
-    """An estimator that has seen a level robot at rest for hours.
+    """Return an estimator of a level robot that has been at rest for hours.
 
-    The average of the beginning moves no more.
+    Its initial average no longer changes.
     """
     estimator = Estimator(EstimatorConfig(**changes))
     Measured().feed(estimator, dt=1e4)
@@ -69,7 +69,7 @@ def settled(**changes: float) -> Estimator:
 
 
 def test_a_level_robot_at_rest_is_level_and_at_rest() -> None:
-    """From the first measurement on, and for ever."""
+    """This holds from the first measurement on."""
     estimator = Estimator()
     for _ in range(100):
         found = Measured().feed(estimator)
@@ -80,14 +80,14 @@ def test_a_level_robot_at_rest_is_level_and_at_rest() -> None:
 
 @pytest.mark.parametrize(("roll", "pitch"), [(0.3, 0.0), (0.0, -0.4), (-0.2, 0.5)])
 def test_the_first_measurement_gives_the_tilt(roll: float, pitch: float) -> None:
-    """A robot on a slope need not wait: the first one is believed at once."""
+    """The first measurement on a slope is used at once."""
     gravity = projected_gravity(from_rpy(roll, pitch, 1.0))
     found = Measured(acceleration=-GRAVITY * gravity).feed(Estimator())
     np.testing.assert_allclose(found.gravity_b, gravity, atol=1e-9)
 
 
 def test_first_measurements_are_averaged() -> None:
-    """After n measurements the tilt is their mean, while that is better than a slow correction."""
+    """After n measurements the tilt is their mean, until a slow correction is better."""
     rng, estimator = np.random.default_rng(0), Estimator()
     shown = UP + 0.1 * rng.standard_normal((300, 3))
     for acceleration in shown:
@@ -99,7 +99,7 @@ def test_first_measurements_are_averaged() -> None:
 def test_the_gyroscope_turns_gravity() -> None:
     """Half a turn per second about one axis for 0.1 s is a tenth of half a turn.
 
-    The accelerometer turns with it.
+    The accelerometer turns with the robot.
     """
     rate, estimator = np.pi, settled()
     for k in range(100):
@@ -112,13 +112,13 @@ def test_the_gyroscope_turns_gravity() -> None:
 
 
 def test_a_shaken_robot_keeps_its_tilt() -> None:
-    """A step's jolt of 1 g for 10 ms turns it by less than a degree once it has settled."""
+    """A shock of 1 g for 10 ms turns a settled tilt by less than a degree."""
     found = Measured(acceleration=np.array([GRAVITY, 0.0, GRAVITY])).feed(settled(), 10)
     assert np.degrees(np.arccos(-found.gravity_b[2])) < 1.0
 
 
 def test_a_wrong_tilt_is_pulled_right_at_its_rate() -> None:
-    """A tilted robot at rest: the error decays with 0.5 per second, to 1/e in two seconds."""
+    """The error of a tilted robot at rest decays with 0.5 per second, to 1/e in two seconds."""
     gravity = projected_gravity(from_rpy(0.05, 0, 0))
     found = Measured(acceleration=-GRAVITY * gravity).feed(
         settled(gyro_bias_rate=0.0), 200, dt=0.01
@@ -128,9 +128,9 @@ def test_a_wrong_tilt_is_pulled_right_at_its_rate() -> None:
 
 
 def test_the_gyroscope_s_bias_is_learned() -> None:
-    """A robot at rest with a biased gyroscope.
+    """The robot is at rest with a biased gyroscope.
 
-    After two minutes the bias is known, except in yaw, which is not observable.
+    After two minutes the bias is estimated, except in yaw, which is not observable.
     """
     estimator, bias = settled(), np.array([0.03, -0.02, 0.01])
     shown = Measured(gyro=bias)
@@ -148,8 +148,8 @@ def test_the_gyroscope_s_bias_is_learned() -> None:
 @pytest.mark.parametrize(
     ("newtons", "weight"), [(0.0, 0.0), (6.0, 0.0), (9.0, 0.5), (12.0, 1.0), (20.0, 1.0), (-9, 0)]
 )
-def test_legs_count_by_what_they_carry(newtons: float, weight: float) -> None:
-    """Nothing up to 6 N, all from 12 N on; what pulls at the ground is no leg that stands."""
+def test_legs_count_by_their_load(newtons: float, weight: float) -> None:
+    """The weight of a foot is 0 up to 6 N and 1 from 12 N on; a pulling foot does not count."""
     found = Measured(velocity=ONE_TURNS, torque=carrying(POSE, newtons)).feed(Estimator())
     np.testing.assert_allclose(found.foot_weight, weight, atol=1e-4)
 
@@ -158,15 +158,15 @@ def test_legs_count_by_what_they_carry(newtons: float, weight: float) -> None:
     ("newtons", "weight"), [(0.0, 0.0), (3.0, 0.0), (4.5, 0.5), (6.0, 1.0), (20.0, 1.0), (-9, 0)]
 )
 def test_while_no_joint_turns_lighter_feet_count(newtons: float, weight: float) -> None:
-    """Nothing up to 3 N, all from 6 N on: a quarter of the weight."""
+    """The weight of a foot is 0 up to 3 N and 1 from 6 N on, a quarter of the robot's weight."""
     found = Measured(velocity=0.4 * ONE_TURNS, torque=carrying(POSE, newtons)).feed(Estimator())
     np.testing.assert_allclose(found.foot_weight, weight, atol=1e-4)
 
 
-def test_a_robot_that_stands_knows_that_it_does_not_move() -> None:
-    """Though its accelerometer is off by 0.1 m/s^2.
+def test_a_standing_robot_has_no_velocity() -> None:
+    """The accelerometer has an error of 0.1 m/s^2.
 
-    Integrated for five seconds this would be half a metre a second.
+    Integrated for five seconds, this would be 0.5 m/s.
     """
     found = Measured(acceleration=UP + np.array([0.1, 0.0, 0.0])).feed(
         settled(tilt_rate=0.0, gyro_bias_rate=0.0), 5000
@@ -182,9 +182,9 @@ def test_each_leg_counts_for_itself() -> None:
 
 
 def moving_base(velocity_b: Array, rate_b: Array) -> tuple[Array, Array]:
-    """Joint velocities and shank rates of a level robot, with feet that roll on the ground."""
-    # Unknown joint rates of one leg: the foot's lowest point rests,
-    #   v + w x p + J q' = (w + s(q')) x (r up), with s the turning of the shank, linear in q'.
+    """Return joint velocities and shank rates of a level robot with rolling feet."""
+    # Unknown joint rates q' of one leg. The foot's lowest point rests: v + w x p + J q' = (w +
+    # s(q')) x (r up). Here s is the rotation of the shank, linear in q'.
     rates, jacobians, feet = np.zeros(NUM_JOINTS), foot_jacobians(POSE), foot_positions(POSE)
     up = np.array([0.0, 0.0, FOOT_RADIUS])
     for leg in range(4):
@@ -205,7 +205,7 @@ def test_standing_legs_give_the_base_velocity(
     """The base moves over feet that roll on the ground without slipping."""
     wanted, rate = np.array(velocity), np.array(turning)
     rates, gyro = moving_base(wanted, rate)
-    # What an accelerometer shows of a velocity that stays the same for the base: w x v.
+    # An accelerometer measures w x v for a velocity that is constant in the base.
     shown = Measured(
         velocity=rates,
         torque=carrying(POSE, 12.0),
@@ -216,18 +216,18 @@ def test_standing_legs_give_the_base_velocity(
     np.testing.assert_allclose(found.velocity_b, wanted, atol=2e-3)
 
 
-def test_a_foot_that_does_not_roll_would_tell_another_velocity() -> None:
-    """The ball under the shank makes up about a tenth.
+def test_rolling_feet_affect_the_velocity() -> None:
+    """Rolling of the foot's ball contributes about a tenth.
 
-    A base that moves at 1 m/s does not turn its legs that fast.
+    A base at 1 m/s turns its legs more slowly than without it.
     """
     rates, _ = moving_base(np.array([1.0, 0.0, 0.0]), np.zeros(3))
     feet_only = -np.einsum("lij,lj->li", foot_jacobians(POSE), rates.reshape(4, 3))[:, 0]
     assert (np.abs(feet_only - 1.0) > 0.03).all()
 
 
-def test_legs_in_the_air_tell_nothing() -> None:
-    """However fast they swing."""
+def test_legs_in_the_air_have_no_effect() -> None:
+    """Their speed has no effect."""
     shown = Measured(
         velocity=np.full(NUM_JOINTS, 5.0), torque=carrying(POSE, np.array([12.0, 0, 0, 0]))
     )
@@ -237,7 +237,7 @@ def test_legs_in_the_air_tell_nothing() -> None:
 
 
 def test_legs_pull_at_their_rate() -> None:
-    """20 per second with the weight on two or more legs, half as fast on one."""
+    """The rate is 20 per second with the weight on two or more legs, and half of it on one."""
     rates, _ = moving_base(np.array([1.0, 0.0, 0.0]), np.zeros(3))
     for newtons, rate in ((np.array([12.0, 0, 0, 12.0]), 20.0), (np.array([12.0, 0, 0, 0]), 10.0)):
         found = Measured(velocity=rates, torque=carrying(POSE, newtons)).feed(Estimator(), 50)
@@ -248,22 +248,22 @@ def test_legs_pull_at_their_rate() -> None:
 
 
 def test_without_a_leg_the_accelerometer_is_integrated() -> None:
-    """Forward by 2 m/s^2 for 0.1 s; level all the while."""
+    """The acceleration is 2 m/s^2 forward for 0.1 s, on level ground."""
     pushed = Measured(torque=np.zeros(NUM_JOINTS), acceleration=np.array([2.0, 0.0, GRAVITY]))
     np.testing.assert_allclose(
         pushed.feed(settled(tilt_rate=0.0), 100).velocity_b, [0.2, 0, 0], atol=2e-3
     )
 
 
-def test_free_fall_is_felt_as_nothing() -> None:
-    """An accelerometer that shows nothing is falling: 0.981 m/s after 0.1 s, still level."""
+def test_zero_acceleration_is_free_fall() -> None:
+    """An acceleration of zero means free fall: 0.981 m/s after 0.1 s, still level."""
     found = Measured(torque=np.zeros(NUM_JOINTS), acceleration=np.zeros(3)).feed(settled(), 100)
     np.testing.assert_allclose(found.velocity_b, [0, 0, -0.981], atol=1e-9)
     np.testing.assert_allclose(found.gravity_b, [0, 0, -1], atol=1e-9)
 
 
 def test_a_velocity_turns_against_the_base() -> None:
-    """A robot that flies on and yaws by a quarter turn flies sideways, seen from itself."""
+    """A robot in flight that yaws by a quarter turn moves sideways in its own frame."""
     estimator, air = settled(tilt_rate=0.0, gyro_bias_rate=0.0), np.zeros(NUM_JOINTS)
     Measured(torque=air, acceleration=np.array([10.0, 0.0, GRAVITY])).feed(estimator, 100)
     turning = Measured(torque=air, gyro=np.array([0, 0, np.pi / 2]))
@@ -277,7 +277,7 @@ ANY = st.floats(allow_nan=False, allow_infinity=False)
 
 @given(numbers=st.lists(ANY, min_size=42, max_size=42), dt=st.floats(0.0, 0.01))
 def test_the_estimate_is_finite_for_finite_measurements(numbers: list[float], dt: float) -> None:
-    """And gravity keeps its length, also afterwards."""
+    """Gravity keeps its length, also in later updates."""
     values, estimator = np.array(numbers), Estimator()
     parts = np.split(values, [12, 24, 36, 39])
     for _ in range(3):
@@ -289,8 +289,8 @@ def test_the_estimate_is_finite_for_finite_measurements(numbers: list[float], dt
     assert np.linalg.norm(found.gravity_b) == pytest.approx(1.0)
 
 
-def test_numbers_beyond_what_sensors_can_show_are_cut() -> None:
-    """As if the most that they can show had been measured."""
+def test_numbers_beyond_the_sensor_range_are_clipped() -> None:
+    """The result equals that of the largest possible measurement."""
     torque, gyro, acceleration = (
         np.full(NUM_JOINTS, 10.0),
         np.array([50.0, 0.0, -50.0]),

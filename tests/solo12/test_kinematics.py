@@ -19,7 +19,7 @@ NUM_POSES = 200
 
 
 def random_motion(seed: int, num_robots: int = NUM_POSES) -> Motion:
-    """Robots anywhere, turned and moving in every way, joints within their mechanical range."""
+    """Return robots at any pose and velocity, with joints within their mechanical range."""
     rng = np.random.default_rng(seed)
     quaternion = rng.standard_normal((num_robots, 4))
     return Motion(
@@ -44,7 +44,7 @@ def random_motion(seed: int, num_robots: int = NUM_POSES) -> Motion:
 def test_feet_are_where_the_published_table_has_them(
     pose: tuple[float, float, float], front_left: tuple[float, float, float]
 ) -> None:
-    """Positions computed from example-robot-data's file by others, to 0.01 mm."""
+    """The positions were computed independently from example-robot-data's file, to 0.01 mm."""
     expected = front_left * np.array([[1, 1, 1], [1, -1, 1], [-1, 1, 1], [-1, -1, 1]])
     np.testing.assert_allclose(foot_positions(symmetric_pose(*pose)), expected, atol=1e-5)
 
@@ -52,7 +52,7 @@ def test_feet_are_where_the_published_table_has_them(
 def test_hip_abduction_swings_the_leg_about_the_x_axis() -> None:
     """A quarter turn of HAA from zero pose.
 
-    (y, z) seen from the hip (0.05945, -0.32) become (0.32, 0.05945).
+    The foot's (y, z) relative to the hip changes from (0.05945, -0.32) to (0.32, 0.05945).
     """
     joints = np.zeros(12)
     joints[JOINT_NAMES.index("FL_HAA")] = np.pi / 2
@@ -61,7 +61,7 @@ def test_hip_abduction_swings_the_leg_about_the_x_axis() -> None:
 
 
 def test_joint_velocity_gives_the_derivative_of_foot_position() -> None:
-    """Central differences along the motion, for velocity and Jacobian alike."""
+    """Velocity and Jacobian agree with central differences along the motion."""
     motion, step = random_motion(0), 1e-6
     q, rates = motion.joint_position, motion.joint_velocity
     by_difference = (foot_positions(q + step * rates) - foot_positions(q - step * rates)) / (
@@ -77,7 +77,7 @@ def test_joint_velocity_gives_the_derivative_of_foot_position() -> None:
 def test_jacobian_columns_are_differences_by_single_joints() -> None:
     """Each column belongs to one joint.
 
-    A swap of columns would pass a test along random motions only by luck.
+    Random motions alone might not detect swapped columns.
     """
     q, step = random_motion(1).joint_position, 1e-6
     jacobian = foot_jacobians(q)
@@ -92,7 +92,7 @@ def test_jacobian_columns_are_differences_by_single_joints() -> None:
 
 
 def test_one_robot_equals_a_row_of_a_batch() -> None:
-    """The controller has one robot and no leading dimension, training has thousands."""
+    """The controller has one robot without a leading dimension, training has thousands."""
     motion = random_motion(2, num_robots=5)
     batch_position, batch_velocity = feet_in_world(motion)
     position, velocity = feet_in_world(motion[3])
@@ -104,7 +104,7 @@ def test_one_robot_equals_a_row_of_a_batch() -> None:
 
 
 def test_feet_and_mass_agree_with_mujoco() -> None:
-    """200 random states: the engine's own kinematics of the same file, positions and velocities."""
+    """The reference is the engine's kinematics of the same file, for 200 random states."""
     mujoco = pytest.importorskip("mujoco")
     from solo_doi.sim import SimConfig
     from solo_doi.sim.mujoco.mujoco_model import build_model

@@ -13,7 +13,7 @@ from solo_doi.solo12.observation import LAYOUTS, Inputs, Layout, scan_points
 from solo_doi.solo12.rotations import from_rpy, projected_gravity
 from solo_doi.solo12.state import Motion
 
-# Where each term lies and the amplitude of its noise in training, as published with DOMiNiC.
+# Position of each term and amplitude of its training noise, as published with DOMiNiC.
 PUBLISHED = {
     "locomotion": [
         ("linear_velocity", 0, 3, 0.2),
@@ -41,7 +41,7 @@ tasks = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
 def random_inputs(*leading: int, seed: int = 0) -> Inputs:
-    """Inputs of every term, of any leading dimensions, all numbers different."""
+    """Return inputs of every term with any leading dimensions, all numbers different."""
     rng = np.random.default_rng(seed)
 
     def draw(size: int) -> np.ndarray:
@@ -66,7 +66,7 @@ def random_inputs(*leading: int, seed: int = 0) -> Inputs:
 
 @pytest.mark.parametrize(("task", "size"), [("locomotion", 48), ("navigation", 171)])
 def test_terms_lie_where_published(task: str, size: int) -> None:
-    """Published checkpoints read these numbers at these places."""
+    """Published checkpoints expect these positions."""
     layout = LAYOUTS[task]
     assert [
         (term.name, layout.slices[term.name].start, layout.slices[term.name].stop, term.noise)
@@ -78,7 +78,7 @@ def test_terms_lie_where_published(task: str, size: int) -> None:
 
 @tasks
 def test_values_lie_in_their_slices(layout: Layout) -> None:
-    """Each number is the one its name says, unscaled, in the frame it says."""
+    """Each number has the meaning and frame of its name and is not scaled."""
     inputs = random_inputs(4)
     motion = inputs.motion
     assert inputs.scan_height is not None
@@ -104,7 +104,7 @@ def test_values_lie_in_their_slices(layout: Layout) -> None:
 
 @tasks
 def test_one_robot_equals_a_row_of_a_batch(layout: Layout) -> None:
-    """The controller builds with the code that training used."""
+    """The controller uses the same code as training."""
     inputs = random_inputs(5)
     single = Inputs(
         motion=inputs.motion[2],
@@ -115,9 +115,9 @@ def test_one_robot_equals_a_row_of_a_batch(layout: Layout) -> None:
 
 @tasks
 def test_noise_fills_its_published_range_and_no_more(layout: Layout) -> None:
-    """Uniform within +-n.
+    """The noise is uniform within +-n.
 
-    Over 20000 draws the extremes come within 1 % of n and the deviation is n / sqrt(3).
+    Over 20000 draws the extremes come within 1 % of n, and the deviation is n / sqrt(3).
     """
     clean = layout.build(random_inputs())
     inputs = random_inputs()
@@ -148,7 +148,7 @@ def test_noise_fills_its_published_range_and_no_more(layout: Layout) -> None:
 
 @tasks
 def test_noise_repeats_with_its_seed(layout: Layout) -> None:
-    """A trajectory is reproduced from its seed; another seed gives another."""
+    """The seed reproduces a trajectory; another seed gives another."""
     first, same, other = (
         layout.build(random_inputs(3), np.random.default_rng(seed)) for seed in (5, 5, 6)
     )
@@ -158,7 +158,7 @@ def test_noise_repeats_with_its_seed(layout: Layout) -> None:
 
 @tasks
 def test_noise_is_drawn_for_every_number_by_itself(layout: Layout) -> None:
-    """Noise shared by robots or joints would be a bias that policies learn to undo."""
+    """Noise that robots or joints share would be a bias that policies can learn."""
     noise = layout.build(random_inputs(2), np.random.default_rng(0)) - layout.build(
         random_inputs(2)
     )
@@ -168,7 +168,7 @@ def test_noise_is_drawn_for_every_number_by_itself(layout: Layout) -> None:
 
 @tasks
 def test_observations_are_clipped_after_noise(layout: Layout) -> None:
-    """300 rad/s of a falling robot become 100, and 99.9 with a noise of 1 at most 100."""
+    """300 rad/s of a falling robot become 100; 99.9 plus a noise of 1 stays at most 100."""
     inputs = random_inputs(500)
     fast = np.full((500, 12), 99.9)
     fast[:, 0], fast[:, 1] = 300.0, -300.0
@@ -186,7 +186,7 @@ def test_observations_are_clipped_after_noise(layout: Layout) -> None:
 def test_a_missing_input_is_named(field: str) -> None:
     """A forgotten input must not become zeros.
 
-    The error says which term, of which task, and where it belongs.
+    The error names the term, the task and the missing field.
     """
     task, term = {
         "command": ("locomotion", "command"),
@@ -200,7 +200,7 @@ def test_a_missing_input_is_named(field: str) -> None:
 
 
 def test_an_input_of_another_shape_is_named() -> None:
-    """One command for two robots would be broadcast silently by numpy."""
+    """Numpy would broadcast one command for two robots."""
     with pytest.raises(SoloError, match=r"'command' .* got shape \(3,\), expected shape \(2, 3\)"):
         LAYOUTS["locomotion"].build(replace(random_inputs(2), command=np.zeros(3)))
 
@@ -216,7 +216,7 @@ def test_scan_points_have_x_as_the_slow_index() -> None:
 
 
 def test_scan_turns_with_yaw_alone() -> None:
-    """Facing +y, the point 0.5 m ahead lies at +y; roll and pitch do not move the grid."""
+    """Facing +y, the point 0.5 m ahead is at +y; roll and pitch do not move the grid."""
     ahead = 10 * 11 + 5
     upright = scan_points(np.zeros(3), from_rpy(0, 0, np.pi / 2))
     np.testing.assert_allclose(upright[ahead], (0, 0.5), atol=1e-12)
@@ -226,9 +226,9 @@ def test_scan_turns_with_yaw_alone() -> None:
 
 
 def test_a_wall_ahead_lowers_the_clearance_of_the_points_ahead() -> None:
-    """Ground of 0.2 m from x = 0.25 on.
+    """The ground is 0.2 m high from x = 0.25 m on.
 
-    Rows ix = 8, 9, 10 read base height - 0.25 - 0.2, the others no wall.
+    Rows ix = 8, 9, 10 read base height - 0.25 - 0.2, the others are unchanged.
     """
     inputs = random_inputs()
     position = np.array([0.0, 0.0, 0.28])
@@ -244,7 +244,7 @@ def test_a_wall_ahead_lowers_the_clearance_of_the_points_ahead() -> None:
 
 
 def test_scan_is_limited_to_a_metre() -> None:
-    """A robot thrown into the air, or over a pit, sees +-1."""
+    """The limit applies to a robot high in the air or over a pit."""
     inputs = random_inputs()
     layout = LAYOUTS["navigation"]
     for ground, reading in ((-5.0, 1.0), (5.0, -1.0)):

@@ -30,11 +30,11 @@ quaternions = (
     .map(lambda q: q / np.linalg.norm(q))
 )
 angles = st.floats(-np.pi + 1e-6, np.pi - 1e-6)
-pitches = st.floats(-1.5, 1.5)  # roll and yaw cannot be told apart at a quarter turn
+pitches = st.floats(-1.5, 1.5)  # roll and yaw are ambiguous at a quarter turn
 
 
 def matrix(quaternion: Array) -> Array:
-    """Textbook rotation matrix of a unit quaternion, written out independently of `rotate`."""
+    """Return the textbook rotation matrix of a unit quaternion, independent of `rotate`."""
     w, x, y, z = quaternion
     return np.array(
         [
@@ -57,7 +57,7 @@ def matrix(quaternion: Array) -> Array:
 def test_positive_angles_turn_the_right_way(
     rpy: tuple[float, float, float], vector_b: tuple[float, ...], vector_w: tuple[float, ...]
 ) -> None:
-    """Signs by hand: all else follows from these three."""
+    """The signs of all other functions follow from these three."""
     np.testing.assert_allclose(
         rotate(from_rpy(*rpy), np.array(vector_b, float)), vector_w, atol=1e-12
     )
@@ -82,13 +82,13 @@ def test_order_of_turns_is_roll_then_pitch_then_yaw() -> None:
 
 @given(quaternion=quaternions, vector=vectors)
 def test_rotating_equals_the_rotation_matrix(quaternion: Array, vector: Array) -> None:
-    """The fast formula against the textbook's."""
+    """The reference is the textbook matrix."""
     np.testing.assert_allclose(rotate(quaternion, vector), matrix(quaternion) @ vector, atol=1e-12)
 
 
 @given(quaternion=quaternions, vector=vectors)
 def test_rotating_back_gives_the_vector(quaternion: Array, vector: Array) -> None:
-    """Base to world to base."""
+    """The vector is rotated from base to world and back."""
     np.testing.assert_allclose(
         rotate_inverse(quaternion, rotate(quaternion, vector)), vector, atol=1e-12
     )
@@ -103,19 +103,19 @@ def test_product_is_the_right_factor_first(first: Array, second: Array, vector: 
 
 @given(quaternion=quaternions)
 def test_conjugate_is_the_inverse(quaternion: Array) -> None:
-    """A rotation and its inverse leave nothing."""
+    """A rotation times its inverse is the identity."""
     np.testing.assert_allclose(multiply(quaternion, conjugate(quaternion)), IDENTITY, atol=1e-12)
 
 
 @given(roll=angles, pitch=pitches, yaw=angles)
 def test_angles_survive_the_round_trip(roll: float, pitch: float, yaw: float) -> None:
-    """The yaw that turns the height scan is the yaw that was set."""
+    """The yaw of the height scan equals the given yaw."""
     np.testing.assert_allclose(to_rpy(from_rpy(roll, pitch, yaw)), (roll, pitch, yaw), atol=1e-7)
 
 
 @given(quaternion=quaternions)
 def test_a_quaternion_and_its_negative_have_the_same_angles(quaternion: Array) -> None:
-    """Both describe the same attitude; engines flip the sign as they like."""
+    """Both describe the same attitude; engines may return either sign."""
     roll, pitch, yaw = to_rpy(quaternion)
     assert -np.pi <= roll <= np.pi
     assert -np.pi / 2 <= pitch <= np.pi / 2
@@ -125,13 +125,13 @@ def test_a_quaternion_and_its_negative_have_the_same_angles(quaternion: Array) -
 
 @given(quaternion=quaternions)
 def test_order_of_components_survives_the_round_trip(quaternion: Array) -> None:
-    """PyBullet's order and back."""
+    """The other order is that of PyBullet."""
     np.testing.assert_array_equal(from_xyzw(to_xyzw(quaternion)), quaternion)
 
 
 @given(a=vectors, b=vectors)
 def test_cross_product_equals_numpy(a: Array, b: Array) -> None:
-    """Written out for speed: the same numbers."""
+    """The formula is written out for speed."""
     np.testing.assert_allclose(cross(a, b), np.cross(a, b), atol=1e-12)
 
 
@@ -147,12 +147,12 @@ def test_cross_product_equals_numpy(a: Array, b: Array) -> None:
 def test_gravity_in_the_base_shows_attitude_but_not_yaw(
     rpy: tuple[float, float, float], gravity: tuple[float, ...]
 ) -> None:
-    """Gravity as measured by an accelerometer at rest, with the sign of the fall."""
+    """The sign is that of the fall, opposite to an accelerometer at rest."""
     np.testing.assert_allclose(projected_gravity(from_rpy(*rpy)), gravity, atol=1e-12)
 
 
 def test_gravity_is_down_seen_from_the_base() -> None:
-    """For any attitudes, many at once or one."""
+    """This holds for any attitude, in a batch or alone."""
     quaternions = np.random.default_rng(0).standard_normal((50, 4))
     quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
     expected = rotate_inverse(quaternions, np.array([0.0, 0.0, -1.0]))
@@ -161,7 +161,7 @@ def test_gravity_is_down_seen_from_the_base() -> None:
 
 
 def test_functions_take_any_leading_dimensions() -> None:
-    """Feet of robots: (robots, feet, 3) rotated by (robots, 1, 4)."""
+    """Feet of shape (robots, feet, 3) are rotated by (robots, 1, 4)."""
     rng = np.random.default_rng(0)
     quaternion = from_rpy(*rng.uniform(-1, 1, (3, 5)))
     vector = rng.standard_normal((5, 4, 3))

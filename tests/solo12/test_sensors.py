@@ -10,7 +10,7 @@ from solo_doi.solo12.sensors import estimated_motion, quaternion_from_gravity
 
 
 def test_an_estimated_tilt_becomes_an_attitude_that_shows_it() -> None:
-    """Works at any tilt; upside down, any valid quaternion is accepted."""
+    """This works for any tilt; upside down, any valid quaternion is accepted."""
     rng = np.random.default_rng(0)
     for _ in range(100):
         gravity = rng.standard_normal(3)
@@ -22,7 +22,7 @@ def test_an_estimated_tilt_becomes_an_attitude_that_shows_it() -> None:
 
 
 def test_a_policy_sees_joints_as_measured_and_the_base_as_estimated() -> None:
-    """Nothing is known of where the robot is."""
+    """The position of the robot is unknown and therefore zero."""
     tilted = np.array([0.6, 0.0, -0.8])
     estimate = Estimate(tilted, np.array([1.0, 0.1, 0.0]), np.array([0.0, 0.2, 0.0]), np.ones(4))
     seen = estimated_motion(np.arange(12.0), np.arange(12.0) + 12, estimate)

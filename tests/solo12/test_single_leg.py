@@ -1,4 +1,4 @@
-"""One leg in plain numbers against the same in arrays, and against axes turned by hand."""
+"""Kinematics of one leg in plain numbers, against arrays and axes that are rotated by hand."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def legs(angles: Array) -> list[SingleLeg]:
 
 
 def test_cross_product_is_numpy_s() -> None:
-    """The product of two vectors without zeros."""
+    """The vectors have no zeros."""
     a, b = (1.0, -2.0, 3.0), (0.5, 4.0, -1.5)
     np.testing.assert_allclose(cross(a, b), np.cross(a, b))
 
 
 @given(angles=ANGLES, rates=RATES)
 def test_feet_are_where_and_as_fast_as_in_arrays(angles: list[float], rates: list[float]) -> None:
-    """All four, in every pose."""
+    """This holds for all four feet, in every pose."""
     q, dq = np.array(angles), np.array(rates)
     positions, velocities = foot_motion(q, dq)
     for number, leg in enumerate(legs(q)):
@@ -42,10 +42,9 @@ def test_feet_are_where_and_as_fast_as_in_arrays(angles: list[float], rates: lis
 
 
 def test_shanks_turn_about_axes_that_the_hips_have_turned() -> None:
-    """HAA about x.
+    """HAA turns about x; HFE and KFE turn about the y axis of the leg after HAA.
 
-    HFE and KFE about the y axis of a leg that HAA has turned, on slopes all three components
-    count.
+    On slopes all three components count.
     """
     rng = np.random.default_rng(1)
     position, velocity = rng.uniform(-1, 1, NUM_JOINTS), rng.uniform(-5, 5, NUM_JOINTS)
@@ -57,7 +56,7 @@ def test_shanks_turn_about_axes_that_the_hips_have_turned() -> None:
 
 
 def test_supported_weight_is_the_force_behind_the_torques() -> None:
-    """Forces along gravity of a tilted base, turned into torques by the Jacobian and back."""
+    """Forces along gravity of a tilted base become torques by the Jacobian and are recovered."""
     rng = np.random.default_rng(2)
     for _ in range(100):
         q = np.tile([0.0, 0.6, -1.4], NUM_LEGS) + rng.uniform(-0.4, 0.4, NUM_JOINTS)
@@ -73,5 +72,5 @@ def test_supported_weight_is_the_force_behind_the_torques() -> None:
 
 @pytest.mark.parametrize("angles", [(0.0, 0.3, 0.0), (0.0, np.pi / 2 - 0.2, 0.4)])
 def test_a_leg_in_a_singular_pose_supports_no_weight(angles: tuple[float, float, float]) -> None:
-    """A straight knee, and a foot at the height of its hip."""
+    """The knee is straight, or the foot is at the height of its hip."""
     assert SingleLeg(0, angles).supported_weight((1.0, 1.0, 1.0), (0.0, 0.0, -1.0)) == 0.0

@@ -1,16 +1,16 @@
-"""The types that everybody passes around."""
+"""Types that are shared by all packages."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_RADIUS
+from solo_doi.solo12.constants import CONTROL_SETUPS, FOOT_RADIUS, symmetric_pose
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import Motion, RobotState, feet_in_world, mechanical_power, standing
 
 
 def test_standing_robots_have_their_feet_on_the_ground() -> None:
-    """Within a millimetre: the height is given to a millimetre."""
+    """The tolerance is a millimetre, the precision of the height."""
     for setup in CONTROL_SETUPS.values():
         position_w, velocity_w = feet_in_world(standing(setup, 3))
         assert position_w.shape == (3, 4, 3)
@@ -19,29 +19,28 @@ def test_standing_robots_have_their_feet_on_the_ground() -> None:
 
 
 def test_feet_turn_with_the_base() -> None:
-    """A base at (1, 2) facing +y and spinning at 1 rad/s.
+    """The base is at (1, 2), faces +y and spins at 1 rad/s.
 
     The front-left foot, at (x, y) in the base, moves with it.
     """
-    setup = CONTROL_SETUPS["navigation"]
     motion = Motion(
         base_position_w=np.array([1.0, 2.0, 0.5]),
         base_quaternion=from_rpy(0, 0, np.pi / 2),
         linear_velocity_b=np.array([3.0, 0.0, 0.0]),
         angular_velocity_b=np.array([0.0, 0.0, 1.0]),
-        joint_position=setup.default_pose,
+        joint_position=symmetric_pose(0.0, np.pi / 4, -np.pi / 2),
         joint_velocity=np.zeros(12),
     )
     x, y, z = 0.1946, 0.14695, -0.32 * np.cos(np.pi / 4)
     position_w, velocity_w = feet_in_world(motion)
     np.testing.assert_allclose(position_w[0], (1 - y, 2 + x, 0.5 + z), atol=1e-12)
-    # In the base the velocity is (3 - y, x, 0); facing +y, the base's x is the world's y and its y
+    # In the base the velocity is (3 - y, x, 0). Facing +y, the base's x is the world's y, and its y
     # the world's -x.
     np.testing.assert_allclose(velocity_w[0], (-x, 3 - y, 0), atol=1e-12)
 
 
 def test_robots_are_selected_by_index_slice_and_mask() -> None:
-    """All fields together: a forgotten one would mix robots."""
+    """All fields are selected together."""
     motion = standing(CONTROL_SETUPS["locomotion"], 4)
     motion.base_position_w[:, 0] = np.arange(4)
     motion.joint_velocity[:, 0] = np.arange(4)
@@ -52,7 +51,7 @@ def test_robots_are_selected_by_index_slice_and_mask() -> None:
 
 
 def test_contact_means_more_than_a_newton_in_any_direction() -> None:
-    """A foot pressed against a wall touches, although nothing pushes it up."""
+    """A foot pressed against a wall touches, even without a vertical force."""
     motion = standing(CONTROL_SETUPS["locomotion"], 1)
     feet, bodies = np.zeros((1, 4, 3)), np.zeros((1, 13, 3))
     feet[0, :3] = [(0, 0, 1.01), (0, 0, 0.99), (-0.8, 0.8, 0)]
@@ -71,6 +70,6 @@ def test_contact_means_more_than_a_newton_in_any_direction() -> None:
 
 
 def test_powers_of_joints_do_not_cancel() -> None:
-    """A joint that brakes counts as one that drives; robots are apart."""
+    """A braking joint counts like a driving one; each robot has its own sum."""
     torque, velocity = np.array([[1.0, 2.0], [0.5, 0.0]]), np.array([[3.0, -4.0], [-2.0, 9.0]])
     np.testing.assert_allclose(mechanical_power(torque, velocity), [11.0, 1.0])

@@ -1,4 +1,4 @@
-"""The one robot description: what the constants say is what the engines read."""
+"""The robot description: engines read the same numbers as in the constants."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from solo_doi.solo12.constants import (
     SIDE,
     link_inertias,
 )
-from solo_doi.solo12.limits import MECHANICAL_POSITION, TRAINING
+from solo_doi.solo12.limits import MECHANICAL_POSITION, TRAINING_LIMITS
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +41,14 @@ def numbers(element: ET.Element | None, attribute: str) -> list[float]:
 
 
 def test_joints_come_in_the_one_order(robot: ET.Element) -> None:
-    """Engines number joints by the file: this is where another order would enter."""
+    """Engines number joints by their order in the file."""
     assert [
         joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "revolute"
     ] == list(JOINT_NAMES)
 
 
 def test_frames_are_those_of_the_constants(robot: ET.Element) -> None:
-    """Kinematics is computed from constants, physics from the file: they must be the same robot."""
+    """Kinematics use the constants, physics use the file; both must describe the same robot."""
     joints = {joint.get("name"): joint for joint in robot.iter("joint")}
     for leg, side, front in zip(LEG_NAMES, SIDE, FRONT, strict=True):
         expected = {
@@ -80,7 +80,7 @@ def test_inertias_are_written_without_loss(robot: ET.Element) -> None:
 
 
 def test_joint_ends_and_limits_are_in_the_file(robot: ET.Element) -> None:
-    """example-robot-data allows +-10 rad and 1000 N m, which no engine should believe."""
+    """example-robot-data has +-10 rad and 1000 N m, which no engine should use."""
     for joint in robot.iter("joint"):
         if joint.get("type") == "fixed":
             continue
@@ -90,12 +90,12 @@ def test_joint_ends_and_limits_are_in_the_file(robot: ET.Element) -> None:
         )
         assert numbers(limit, "upper") == [end]
         assert numbers(limit, "lower") == [-end]
-        assert numbers(limit, "effort") == [TRAINING.torque]
-        assert numbers(limit, "velocity") == [TRAINING.velocity]
+        assert numbers(limit, "effort") == [TRAINING_LIMITS.torque]
+        assert numbers(limit, "velocity") == [TRAINING_LIMITS.velocity]
 
 
 def test_feet_are_spheres_at_the_ankles_and_stay_links_of_their_own(robot: ET.Element) -> None:
-    """Foot and shank must stay separate links in Isaac Gym, to separate their contacts."""
+    """Isaac Gym needs separate links of foot and shank to separate their contacts."""
     links = {link.get("name"): link for link in robot.iter("link")}
     for foot in FOOT_NAMES:
         assert numbers(links[foot].find("collision/geometry/sphere"), "radius") == [FOOT_RADIUS]
@@ -106,13 +106,13 @@ def test_feet_are_spheres_at_the_ankles_and_stay_links_of_their_own(robot: ET.El
 
 
 def test_every_link_has_one_collision_shape_and_no_mesh(robot: ET.Element) -> None:
-    """Meshes overlap the base at rest and are slow; nothing of them may be left."""
+    """Meshes overlap the base at rest and are slow to collide."""
     assert all(len(link.findall("collision")) == 1 for link in robot.iter("link"))
     assert not list(robot.iter("mesh"))
 
 
 def test_meshes_for_rendering_exist() -> None:
-    """Absolute paths, because `package://` is understood by ROS alone."""
+    """Paths are absolute, because only ROS resolves `package://`."""
     meshes = [
         Path(mesh.get("filename", ""))
         for mesh in ET.fromstring(urdf.solo12_urdf(visual=True)).iter("mesh")
@@ -121,8 +121,8 @@ def test_meshes_for_rendering_exist() -> None:
     assert all(mesh.is_file() for mesh in meshes)
 
 
-def test_missing_robot_data_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The description is not in this repository: without the package nothing simulates."""
+def test_the_error_without_robot_data_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulators need the description, which is not in this repository."""
 
     def missing(name: str) -> None:
         raise importlib.metadata.PackageNotFoundError(name)

@@ -1,4 +1,4 @@
-"""Contract of a bundle: everything a robot must know to run its policy, as canonical JSON."""
+"""Contract of a bundle: all information that a robot needs to run the policy, as canonical JSON."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Contract:
         if set(content) != set(types):
             differing = ", ".join(sorted(set(content) ^ set(types)))
             raise BundleError(
-                f"{where}: its contract lacks or has too much of {differing}. Export it again."
+                f"{where}: missing or unknown contract fields: {differing}. Export it again."
             )
         values: dict[str, Any] = {name: _frozen(value) for name, value in content.items()}
         for name, kind in types.items():

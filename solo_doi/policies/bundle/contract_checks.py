@@ -11,7 +11,7 @@ from .plausibility import implausible_fields
 
 
 def check_contract(contract: Contract, where: str) -> None:
-    """Refuse a contract that does not describe Solo12 as this program knows it."""
+    """Refuse a contract that contradicts this version's description of Solo12."""
     try:
         check_joint_names(contract.joint_names, where)
     except SoloError as error:
@@ -20,7 +20,7 @@ def check_contract(contract: Contract, where: str) -> None:
         raise BundleError(f"{where}: made for robot {contract.robot!r}, expected {ROBOT!r}.")
     if contract.task not in LAYOUTS:
         raise BundleError(
-            f"{where}: made for task {contract.task!r}, known are {', '.join(LAYOUTS)}."
+            f"{where}: made for task {contract.task!r}, expected one of {', '.join(LAYOUTS)}."
         )
     _check_observation(contract, where)
     _check_range(contract.envelope, "envelope", LAYOUTS[contract.task].size, where)
@@ -28,14 +28,15 @@ def check_contract(contract: Contract, where: str) -> None:
     fields = implausible_fields(contract)
     if fields:
         values = ", ".join(f"{name} {getattr(contract, name)!r}"[:80] for name in fields)
-        raise BundleError(f"{where}: no robot can be driven with its {values}. Export it again.")
+        raise BundleError(f"{where}: implausible contract fields: {values}. Export it again.")
 
 
 def _check_observation(contract: Contract, where: str) -> None:
     """Refuse observation terms that differ from those that the controller builds."""
     if contract.history != 1:
         raise BundleError(
-            f"{where}: observes {contract.history} steps, this program shows the present alone."
+            f"{where}: needs the observations of {contract.history} steps, this program supports "
+            "1, the current one."
         )
     expected = [(term.name, term.size) for term in LAYOUTS[contract.task].terms]
     found = [(term.get("name"), term.get("size")) for term in contract.observation]
@@ -51,5 +52,6 @@ def _check_range(ends: dict[str, tuple[float, ...]], name: str, size: int, where
     sizes = {end: len(values) for end, values in ends.items()}
     if sizes != {"low": size, "high": size}:
         raise BundleError(
-            f"{where}: its {name} is not of a low and a high of {size} numbers. Export it again."
+            f"{where}: {name} needs low and high with {size} numbers each, found {sizes}. "
+            "Export it again."
         )

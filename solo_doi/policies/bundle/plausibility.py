@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from solo_doi.solo12.constants import NUM_JOINTS, SENSE_DT
-from solo_doi.solo12.limits import LARGEST_KD, LARGEST_KP, TRAINING
+from solo_doi.solo12.limits import LARGEST_KD, LARGEST_KP, TRAINING_LIMITS
 from solo_doi.solo12.observation import CLIP
 
 from .contract import Contract
@@ -17,7 +17,7 @@ LONGEST_STEP = 0.1
 
 
 def implausible_fields(contract: Contract) -> list[str]:
-    """Return the names of the fields that no Solo12 could be driven with."""
+    """Return the names of the fields with values that Solo12 cannot be driven with."""
     return [name for name, plausible in _checks(contract) if not plausible]
 
 
@@ -25,14 +25,17 @@ def _checks(contract: Contract) -> Iterator[tuple[str, bool]]:
     """Yield the name of every checked field, with True if its value is plausible."""
     yield "kp", 0.0 < contract.kp <= LARGEST_KP
     yield "kd", 0.0 <= contract.kd <= LARGEST_KD
-    yield "torque_limit", 0.0 < contract.torque_limit <= TRAINING.torque
+    yield "torque_limit", 0.0 < contract.torque_limit <= TRAINING_LIMITS.torque
     yield "action_scale", 0.0 < contract.action_scale <= CLIP
     yield "control_dt", _is_control_period(contract.control_dt)
     nominal, least, most = contract.motor_lag
     yield "motor_lag", 0.0 <= least <= nominal <= most <= LONGEST_STEP
     for name in ("default_pose", "position_limit"):
         values = np.abs(getattr(contract, name))
-        yield name, values.shape == (NUM_JOINTS,) and bool((values <= TRAINING.position).all())
+        yield (
+            name,
+            values.shape == (NUM_JOINTS,) and bool((values <= TRAINING_LIMITS.position).all()),
+        )
     yield "command", _has_command_in_range(contract)
     low = np.array(contract.envelope["low"])
     yield "envelope", bool((low <= contract.envelope["high"]).all())

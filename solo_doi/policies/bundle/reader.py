@@ -18,12 +18,12 @@ from .contract_checks import check_contract
 from .seal import FILE_HASH, is_sealed
 from .vectors import TestVectors
 
-FILE = "skills.onnx"
+BUNDLE_FILE = "skills.onnx"
 """Default name of a bundle."""
-CONTRACT = "solo12.contract"
-VECTORS = "solo12.test_vectors"
-PARITY = "solo12.parity"
-TOLERANCE = 1e-5
+CONTRACT_KEY = "solo12.contract"
+VECTORS_KEY = "solo12.test_vectors"
+PARITY_KEY = "solo12.parity"
+VECTOR_TOLERANCE = 1e-5
 """Largest allowed difference between a test vector's action and the graph's."""
 NARROW = 1e-3
 """Smallest half-width of a training range: a constant command has a range without width."""
@@ -43,7 +43,7 @@ class Bundle:
             content = _read_bytes(path)
         self._session, metadata = _open_session(path, content)
         self.hash = metadata[FILE_HASH]
-        self.contract = Contract.parse(metadata[CONTRACT], str(path))
+        self.contract = Contract.parse(metadata[CONTRACT_KEY], str(path))
         check_contract(self.contract, str(path))
         low = np.array(self.contract.envelope["low"])
         high = np.array(self.contract.envelope["high"])
@@ -51,12 +51,12 @@ class Bundle:
         self._envelope_half = np.maximum((high - low) / 2, NARROW)
         try:
             self._check_graph()
-            self.parity: dict[str, Any] = json.loads(metadata[PARITY])
+            self.parity: dict[str, Any] = json.loads(metadata[PARITY_KEY])
             self._bind()
-            _replay(path, self, TestVectors.decode(metadata[VECTORS]))
+            _replay(path, self, TestVectors.decode(metadata[VECTORS_KEY]))
         except BundleError:
             raise
-        except Exception as error:  # any text may stand in the entries, and any graph may run
+        except Exception as error:  # entries and graph are untrusted: any error may occur
             raise BundleError(
                 f"{path}: its test vectors cannot be run ({reason(error)}). Export it again."
             ) from error
@@ -113,7 +113,7 @@ class Bundle:
     def excess(self, observation: np.ndarray) -> float:
         """Return the largest distance of any number from the middle of its training range.
 
-        In half-widths of the range: above 1 the observation lies outside.
+        The unit is the half-width of the range: above 1, the observation lies outside.
         """
         return float((np.abs(observation - self._envelope_middle) / self._envelope_half).max())
 
@@ -135,7 +135,7 @@ class Bundle:
         found = [(end.name, end.type, end.shape) for end in ends]
         if found != expected:
             raise BundleError(
-                f"{self.path}: its graph is of {found}, its contract of {expected}. "
+                f"{self.path}: its graph has {found}, its contract expects {expected}. "
                 "Export it again."
             )
 
@@ -162,7 +162,7 @@ class Bundle:
 
 def expected_bundle(folder: Path) -> str:
     """Return the error message for a folder in the place of a bundle."""
-    inside = folder / FILE
+    inside = folder / BUNDLE_FILE
     hint = f"; did you mean {inside}?" if inside.is_file() else "."
     return f"{folder}: a directory. Expected a bundle{hint}"
 
@@ -201,7 +201,7 @@ def _open_session(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
         metadata = dict(session.get_modelmeta().custom_metadata_map)
     except Exception as error:  # onnxruntime has its own exception classes for damaged files
         raise BundleError(f"{path}: not a model that can be read ({reason(error)}).") from error
-    missing = {CONTRACT, VECTORS, PARITY, FILE_HASH} - set(metadata)
+    missing = {CONTRACT_KEY, VECTORS_KEY, PARITY_KEY, FILE_HASH} - set(metadata)
     if missing:
         raise BundleError(
             f"{path}: a model without {', '.join(sorted(missing))}: not written by solo-export."
@@ -216,7 +216,7 @@ def _replay(path: Path, bundle: Bundle, vectors: TestVectors) -> None:
     skills = sorted(set(vectors.skill.tolist()))
     if len(skills) != contract.num_skills or skills != list(range(len(skills))):
         raise BundleError(
-            f"{path}: its test vectors are not of its {contract.num_skills} skills. "
+            f"{path}: its test vectors must cover all {contract.num_skills} skills and no others. "
             "Export it again."
         )
     limit = np.array(contract.position_limit)
@@ -225,8 +225,9 @@ def _replay(path: Path, bundle: Bundle, vectors: TestVectors) -> None:
     difference = float("nan")
     if np.isfinite(found).all():
         difference = float(np.abs(found - [vectors.action, target]).max())
-    if not difference <= TOLERANCE:
+    if not difference <= VECTOR_TOLERANCE:
         raise BundleError(
-            f"{path}: its test vectors come out {difference:.1e} off, allowed is {TOLERANCE:.0e}. "
-            "The file is damaged or this machine's onnxruntime computes otherwise; do not run it."
+            f"{path}: the graph's outputs for its test vectors differ by {difference:.1e}, "
+            f"allowed is {VECTOR_TOLERANCE:.0e}. The file is damaged, or onnxruntime computes "
+            "differently on this machine; do not run it."
         )

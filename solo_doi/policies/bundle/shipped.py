@@ -7,11 +7,11 @@ from pathlib import Path
 
 from solo_doi.common.errors import SoloError
 
-from .reader import FILE, Bundle, expected_bundle
+from .reader import BUNDLE_FILE, Bundle, expected_bundle
 from .signature import check_signature
 
-SKILLS = Path(str(importlib.resources.files("solo_doi"))) / "skills"
-SHIPPED = SKILLS / "locomotion" / FILE
+SKILLS_FOLDER = Path(str(importlib.resources.files("solo_doi"))) / "skills"
+SHIPPED = SKILLS_FOLDER / "locomotion" / BUNDLE_FILE
 """Five locomotion skills; the default bundle. The README beside it describes them."""
 
 
@@ -25,7 +25,7 @@ def find_bundle(bundle: Path | None) -> Path:
     """
     if bundle is None:
         return SHIPPED
-    shipped = {path.parent.name: path for path in sorted(SKILLS.glob(f"*/{FILE}"))}
+    shipped = {path.parent.name: path for path in sorted(SKILLS_FOLDER.glob(f"*/{BUNDLE_FILE}"))}
     if bundle.is_dir():
         raise SoloError(
             f"{expected_bundle(bundle)} Those that come with the package are: {', '.join(shipped)}."

@@ -1,4 +1,4 @@
-"""Test vectors of a bundle: observations and the actions that the policy answered at export."""
+"""Test vectors of a bundle: observations, and the actions of the policy at export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of every kind, and where they come from."""
+"""Settings of every kind, with a file for them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Inner:
     """A nested part."""
 
     rate: float = 0.5
-    """How fast."""
+    """Rate of the part."""
     labels: tuple[str, ...] = ("a",)
-    """Which ones."""
+    """Labels of the part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Outer:
 
 
 def file(path: Path, text: str) -> Path:
-    """A configuration file."""
+    """Write a configuration file."""
     path = path / "settings.yaml"
     path.write_text(text)
     return path

@@ -1,4 +1,4 @@
-"""Configuration files: read, written, and a clear word about what does not fit."""
+"""Configuration files: reading, writing, and errors for invalid content."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .sample_settings import Inner, Outer, file
 # --- Reading -------------------------------------------------------------------------------------
 
 
-def test_a_file_lists_only_what_differs(tmp_path: Path) -> None:
-    """Everything else keeps its default; an empty file changes nothing."""
+def test_a_file_lists_only_changed_settings(tmp_path: Path) -> None:
+    """Other fields keep their defaults; an empty file is valid."""
     assert config.read(Outer, file(tmp_path, "count: 4\n")) == Outer(count=4)
     assert config.read(Outer, file(tmp_path, "")) == Outer()
     assert config.read(Outer, file(tmp_path, "# nothing yet\n")) == Outer()
 
 
 def test_values_become_the_types_of_their_fields(tmp_path: Path) -> None:
-    """A whole number is a float where one is asked for, a list a tuple, a text a path."""
+    """Whole numbers become floats, lists tuples and texts paths, according to the field's type."""
     text = "width: 2\nsizes: [3, 4]\nsteps: [5]\nlimit: 1\nfolder: a/b\nshares: {x: 7}\n"
     result = config.read(Outer, file(tmp_path, text))
     assert result == Outer(
@@ -39,14 +39,14 @@ def test_values_become_the_types_of_their_fields(tmp_path: Path) -> None:
 
 
 def test_none_is_a_value_where_it_is_allowed(tmp_path: Path) -> None:
-    """`null` sets an optional field, and nothing else."""
+    """`null` is valid only for optional fields."""
     assert config.read(Outer, file(tmp_path, "limit: null\n")).limit is None
     with pytest.raises(ConfigError, match="count: expected int, found None"):
         config.read(Outer, file(tmp_path, "count: null\n"))
 
 
 def refusal(path: Path, text: str) -> str:
-    """The message with which a file is refused; it names the file."""
+    """Return the error message for a file, which must name the file."""
     path = file(path, text)
     with pytest.raises(ConfigError) as error:
         config.read(Outer, path)
@@ -55,7 +55,7 @@ def refusal(path: Path, text: str) -> str:
 
 
 def test_an_unknown_setting_names_the_nearest_one(tmp_path: Path) -> None:
-    """A typing error must not train for an hour with the default."""
+    """Misspelt settings must not fall back to their defaults."""
     message = refusal(tmp_path, "cuont: 4\n")
     assert "Unknown setting 'cuont'. Did you mean 'count'?" in message
     assert "width" in message
@@ -97,10 +97,10 @@ def test_an_unknown_nested_setting_names_its_part(tmp_path: Path) -> None:
         ("count", "expected names with values, found 'count'"),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_named_with_what_was_expected(
+def test_a_value_of_the_wrong_type_is_reported_with_the_expected_type(
     tmp_path: Path, text: str, message: str
 ) -> None:
-    """What was found, where, what was expected."""
+    """The message contains the value found, its place and the type expected."""
     assert message in refusal(tmp_path, text)
 
 
@@ -110,19 +110,19 @@ def test_a_value_of_the_wrong_kind_is_named_with_what_was_expected(
     ids=["open", "two colons", "tab", "null", "no date", "nested"],
 )
 def test_bad_yaml_is_refused(tmp_path: Path, text: str) -> None:
-    """With the parser's reason, on one line."""
+    """The message contains the parser's reason, on one line."""
     message = refusal(tmp_path, text)
     assert "not valid YAML" in message
     assert "\n" not in message
 
 
 def test_an_integer_too_large_for_a_number_is_refused(tmp_path: Path) -> None:
-    """YAML knows no bounds."""
+    """YAML allows integers of any size."""
     assert "expected float, found 1000" in refusal(tmp_path, f"width: {10**400}")
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
-    """A checkpoint given by mistake."""
+    """A checkpoint was given by mistake."""
     path = tmp_path / "model.pt"
     path.write_bytes(b"PK\x03\x04\xff\xfe\x80")
     with pytest.raises(ConfigError, match="not valid YAML"):
@@ -139,7 +139,7 @@ def test_yaml_cannot_execute_anything(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
-    """With the system's reason."""
+    """The error contains the reason of the operating system."""
     with pytest.raises(ConfigError, match=r"absent\.yaml: No such file or directory"):
         config.read(Outer, tmp_path / "absent.yaml")
     with pytest.raises(ConfigError, match="Is a directory"):
@@ -147,7 +147,7 @@ def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
 
 
 def test_numbers_as_people_write_them_are_numbers() -> None:
-    """YAML 1.1 takes 1e-3 for text."""
+    """YAML 1.1 reads 1e-3 as text."""
     assert config.from_dict(PretrainConfig, {"lr": "1e-3"}, "file").lr == 1e-3
     with pytest.raises(ConfigError, match="expected float, found 'fast'"):
         config.from_dict(PretrainConfig, {"lr": "fast"}, "file")
@@ -179,9 +179,9 @@ outers = st.builds(
 def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, written: Outer
 ) -> None:
-    """Any values, small and large numbers, names that look like numbers.
+    """The values include small and large numbers, and names that look like numbers.
 
-    The resolved copy is the run.
+    A resolved copy of the settings defines a run.
     """
     path = tmp_path_factory.mktemp("config") / "settings.yaml"
     config.write(written, path)
@@ -189,7 +189,7 @@ def test_what_is_written_is_read_back(
 
 
 def test_the_written_file_is_plain_yaml_in_the_order_of_the_fields(tmp_path: Path) -> None:
-    """People read it: no tags, no sorting, every value."""
+    """The file has no tags and contains every value, so that people can read it."""
     path = tmp_path / "settings.yaml"
     config.write(Outer(folder=Path("a/b")), path)
     content = yaml.safe_load(path.read_text())

@@ -1,7 +1,4 @@
-"""Configurations that come with this project.
-
-Every file in configs/, and the default of solo-pretrain.
-"""
+"""Shipped configurations: every file in configs/, and the default of solo-pretrain."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import pytest
 import yaml
 
 from collect.cli.pretrain import PretrainCommand
-from collect.dominic.pretrain_config import PretrainConfig
+from collect.dominic.pretrain_config import PretrainConfig, for_task
 from solo_doi.common import settings as config
 from solo_doi.runs.run_config import RunConfig
 from solo_doi.runs.sweep_checks import resolved
@@ -20,28 +17,30 @@ from solo_doi.runs.sweep_job import Job
 
 ROOT = Path(__file__).parents[3]
 KINDS: dict[str, type[Any]] = {"pretrain": PretrainCommand}
-"""What the files in each folder of configs/ configure."""
+"""Settings class of each folder of configs/."""
 SWEEPS = sorted((ROOT / "configs" / "sweep").glob("*.yaml"))
-"""Files of named variants; see below."""
+"""Files of named variants for sweeps."""
 SHIPPED = sorted({*(ROOT / "configs").rglob("*.yaml")} - {*SWEEPS})
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_shipped_file_loads_and_changes_something(path: Path) -> None:
-    """A setting that was renamed in the code must be renamed in the files.
+    """Names in the files must match the settings in the code.
 
-    Restated defaults would go stale.
+    Repeated defaults would become outdated.
     """
     kind = KINDS.get(path.parent.name)
     if kind is None:
         pytest.skip(f"no configuration class is known here for {path.parent.name}")
+    if path.parent.name == "pretrain":
+        kind = for_task(kind, config.load(path).get("task", "locomotion"))
     loaded = config.read(kind, path)
     loaded.check()
     assert loaded != kind()
 
 
 def shipped_variants() -> list[tuple[Path, str, dict[str, Any]]]:
-    """Every variant of every sweep, with its file and name."""
+    """Return every variant of every sweep, with its file and name."""
     return [
         (path, name, settings)
         for path in SWEEPS
@@ -55,12 +54,12 @@ def shipped_variants() -> list[tuple[Path, str, dict[str, Any]]]:
 def test_every_shipped_variant_can_be_trained(
     path: Path, name: str, settings: dict[str, Any]
 ) -> None:
-    """Each is a valid configuration, other than what is trained without a sweep."""
+    """Each variant is valid and differs from the default training."""
     assert resolved(Job(name, settings, path)) != RunConfig()
 
 
 def test_shipped_variants_differ_from_each_other() -> None:
-    """Two names for the same runs would waste one of them."""
+    """Two names for the same settings would repeat runs."""
     assert len(SWEEPS) >= 2
     for path in SWEEPS:
         variants = yaml.safe_load(path.read_text())
@@ -69,6 +68,6 @@ def test_shipped_variants_differ_from_each_other() -> None:
 
 
 def test_the_default_pretraining_is_read_back(tmp_path: Path) -> None:
-    """What every run writes beside itself."""
+    """Every run writes such a file."""
     config.write(PretrainConfig(), tmp_path / "config.yaml")
     assert config.read(PretrainConfig, tmp_path / "config.yaml") == PretrainConfig()

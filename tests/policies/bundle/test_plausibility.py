@@ -1,4 +1,4 @@
-"""Contracts of the right shapes with absurd numbers: each is named, and none drives a robot."""
+"""Contracts of the right shapes with implausible numbers: the field is named and refused."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from solo_doi.policies.bundle.contract import BundleError
 from solo_doi.policies.bundle.contract_checks import check_contract
 from solo_doi.policies.bundle.plausibility import implausible_fields
 from solo_doi.solo12.constants import NUM_JOINTS
-
-from .bundles import contract
+from tests.policies.bundles import contract
 
 FAR = (0.0,) * (NUM_JOINTS - 1) + (3.0,)
 ABSURD = {
@@ -32,8 +31,8 @@ ABSURD = {
 }
 
 
-def test_what_export_writes_is_plausible() -> None:
-    """Also a success that was not measured."""
+def test_exported_contracts_are_plausible() -> None:
+    """A success that was not measured is plausible."""
     assert implausible_fields(contract()) == []
     assert (
         implausible_fields(
@@ -47,8 +46,8 @@ def test_what_export_writes_is_plausible() -> None:
     ("name", "value"), [(name, value) for name, values in ABSURD.items() for value in values]
 )
 def test_an_absurd_number_is_named(name: str, value: object) -> None:
-    """Alone, and in the words of the refusal."""
+    """The list contains only this field, and so does the error."""
     absurd = contract(**{name: value})
     assert implausible_fields(absurd) == [name]
-    with pytest.raises(BundleError, match=f"no robot can be driven with its {name} "):
+    with pytest.raises(BundleError, match=f"implausible contract fields: {name} "):
         check_contract(absurd, "skills.onnx")

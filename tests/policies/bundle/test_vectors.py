@@ -1,4 +1,4 @@
-"""Test vectors: a bundle that no longer acts as it did when it was written is refused."""
+"""Test vectors: a bundle with actions that differ from those at export is refused."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pytest
 
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.vectors import TestVectors
-
-from .bundles import SKILLS, metadata, refusal, skill_policy, with_texts, write
+from tests.policies.bundles import SKILLS, metadata, refusal, skill_policy, with_texts, write
 
 
 def test_test_vectors_come_back_bit_by_bit() -> None:
-    """Also numbers that have no short form, and the sign of zero."""
+    """The numbers include some without a short form, and negative zero."""
     rng = np.random.default_rng(0)
     vectors = TestVectors(
         rng.standard_normal((5, 48)).astype(np.float32),
@@ -29,9 +28,9 @@ def test_test_vectors_come_back_bit_by_bit() -> None:
 
 
 def test_test_vectors_are_of_every_skill(tmp_path: Path) -> None:
-    """Or a damaged row of one would not be seen.
+    """Otherwise a damaged row of one skill would not be detected.
 
-    Also of more skills than vectors are kept otherwise.
+    This also holds for more skills than the usual number of vectors.
     """
     for skills in (1, 3, 40):
         path = write(tmp_path / "skills.onnx", skill_policy(skills=skills))
@@ -40,29 +39,29 @@ def test_test_vectors_are_of_every_skill(tmp_path: Path) -> None:
 
 
 def vectors_of(path: Path) -> TestVectors:
-    """The test vectors of a file."""
+    """Return the test vectors of a file."""
     return TestVectors.decode(metadata(path)["solo12.test_vectors"])
 
 
 def encoded(vectors: TestVectors, **changes: np.ndarray) -> str:
-    """Test vectors with changes, as a file holds them."""
+    """Return test vectors with changes, encoded as in a file."""
     return TestVectors(**(vars(vectors) | changes)).encode()
 
 
 def test_test_vectors_that_come_out_otherwise_are_refused(path: Path) -> None:
-    """One number off by little more than what is allowed, or none."""
+    """One number is NaN, infinite, or differs by a little more than the tolerance."""
     vectors = vectors_of(path)
     for number in (2e-5, -2e-5, np.nan, np.inf):
         action = vectors.action.copy()
         action[7, 5] += number
         message = refusal(with_texts(path, test_vectors=encoded(vectors, action=action)))
-        assert f"come out {abs(number):.1e}"[:12] in message
+        assert f"differ by {abs(number):.1e}"[:13] in message
         assert "allowed is 1e-05" in message
         assert "do not run it" in message
 
 
 def test_test_vectors_within_rounding_are_accepted(path: Path) -> None:
-    """Another machine may round otherwise."""
+    """Another machine may round differently."""
     vectors = vectors_of(path)
     with_texts(path, test_vectors=encoded(vectors, action=vectors.action + np.float32(5e-6)))
     assert Bundle(path).num_skills == SKILLS
@@ -73,7 +72,7 @@ def test_test_vectors_within_rounding_are_accepted(path: Path) -> None:
 def test_test_vectors_of_another_shape_are_refused(
     path: Path, name: str, kept: slice | tuple[slice, ...]
 ) -> None:
-    """Numpy would make some of them fit."""
+    """Numpy would broadcast some of them."""
     array = getattr(vectors_of(path), name)
     array = array[kept] if not isinstance(kept, tuple) or array.ndim == 2 else array[:, None]
     message = refusal(with_texts(path, test_vectors=encoded(vectors_of(path), **{name: array})))
@@ -81,20 +80,20 @@ def test_test_vectors_of_another_shape_are_refused(
 
 
 def test_no_test_vectors_at_all_are_refused(path: Path) -> None:
-    """A check of nothing would pass."""
+    """A check without vectors would always pass."""
     empty = {name: array[:0] for name, array in vars(vectors_of(path)).items()}
-    assert "its test vectors are not of its 3 skills" in refusal(
+    assert "its test vectors must cover all 3 skills" in refusal(
         with_texts(path, test_vectors=encoded(vectors_of(path), **empty))
     )
 
 
 def test_test_vectors_of_a_skill_that_does_not_exist_are_refused(path: Path) -> None:
-    """Also of a negative one."""
+    """Negative skills are refused as well."""
     vectors = vectors_of(path)
     for skill in (SKILLS, -1):
         skills = np.where(vectors.skill == 0, skill, vectors.skill)
         message = refusal(with_texts(path, test_vectors=encoded(vectors, skill=skills)))
-        assert "its test vectors are not of its 3 skills" in message
+        assert "its test vectors must cover all 3 skills" in message
 
 
 @pytest.mark.parametrize(
@@ -116,7 +115,7 @@ def test_test_vectors_of_a_skill_that_does_not_exist_are_refused(path: Path) -> 
 )
 @pytest.mark.parametrize("name", ["observation", "skill", "action"])
 def test_json_that_is_no_test_vectors_is_refused(path: Path, name: str, part: object) -> None:
-    """Keys, shapes and numbers of any kind."""
+    """Keys, shapes and numbers of any kind are refused."""
     whole = json.loads(metadata(path)["solo12.test_vectors"])
     message = refusal(with_texts(path, test_vectors=json.dumps(whole | {name: part})))
     assert "its test vectors cannot be run (" in message

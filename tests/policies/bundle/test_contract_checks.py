@@ -15,8 +15,7 @@ from solo_doi.policies.bundle.contract import BundleError, canonical
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.solo12.observation import LAYOUTS
-
-from .bundles import (
+from tests.policies.bundles import (
     SKILLS,
     contract,
     masked_policy,
@@ -33,7 +32,7 @@ from .bundles import (
 
 SWAPPED = (*JOINT_NAMES[3:6], *JOINT_NAMES[:3], *JOINT_NAMES[6:])
 TERMS = contract().observation
-NAVIGATION = tuple(
+SQUARE = tuple(
     {"name": t.name, "size": t.size, "unit": "", "frame": ""} for t in LAYOUTS["navigation"].terms
 )
 CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
@@ -56,11 +55,11 @@ CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
     ),
     "an envelope without an end": (
         {"envelope": {"low": (0.0,) * 48}},
-        "its envelope is not of a low and a high of 48",
+        "envelope needs low and high with 48 numbers each, found ",
     ),
     "a command of another size": (
         {"command_range": {"low": (0.0,), "high": (1.0,)}},
-        "its command_range is not of a low and a high of 3 numbers",
+        "command_range needs low and high with 3 numbers each, found ",
     ),
     "a term without a name": (
         {"observation": ({"size": 3}, *TERMS[1:])},
@@ -68,32 +67,32 @@ CONTRACTS: dict[str, tuple[dict[str, object], str]] = {
     ),
     "an unknown task": (
         {"task": "jumping"},
-        "made for task 'jumping', known are locomotion, navigation",
+        "made for task 'jumping', expected one of locomotion, navigation",
     ),
     "another robot": ({"robot": "go1"}, "made for robot 'go1', expected 'solo12'"),
     "another known task": ({"task": "navigation"}, "this program builds .*height_scan"),
     "another known task with its terms": (
         {
             "task": "navigation",
-            "observation": NAVIGATION,
+            "observation": SQUARE,
             "envelope": {"low": (0.0,) * 171, "high": (1.0,) * 171},
         },
-        r"its graph is of .*'batch', 48\].*, its contract of .*'batch', 171\]",
+        r"its graph has .*'batch', 48\].*, its contract expects .*'batch', 171\]",
     ),
-    "a skill more": ({"num_skills": SKILLS + 1}, "its test vectors are not of its 4 skills"),
-    "a skill less": ({"num_skills": SKILLS - 1}, "its test vectors are not of its 2 skills"),
-    "no skills": ({"num_skills": 0}, "its test vectors are not of its 0 skills"),
-    "very many skills": ({"num_skills": 10**15}, "its test vectors are not of its 10+ skills"),
+    "a skill more": ({"num_skills": SKILLS + 1}, "its test vectors must cover all 4 skills"),
+    "a skill less": ({"num_skills": SKILLS - 1}, "its test vectors must cover all 2 skills"),
+    "no skills": ({"num_skills": 0}, "its test vectors must cover all 0 skills"),
+    "very many skills": ({"num_skills": 10**15}, "its test vectors must cover all 10+ skills"),
     "another pose": (
         {"default_pose": (0.0, *contract().default_pose[1:])},
-        r"test vectors come out 5\.0e-02 off",
+        r"test vectors differ by 5\.0e-02",
     ),
     "a pose of a joint too few": (
         {"default_pose": contract().default_pose[:-1]},
-        "driven with its default_pose",
+        "implausible contract fields: default_pose ",
     ),
-    "another scale": ({"action_scale": 0.5}, "test vectors come out .* off, allowed is 1e-05"),
-    "other limits": ({"position_limit": (0.01,) * 12}, "test vectors come out .* off"),
+    "another scale": ({"action_scale": 0.5}, "test vectors differ by .*, allowed is 1e-05"),
+    "other limits": ({"position_limit": (0.01,) * 12}, "test vectors differ by "),
 }
 
 
@@ -109,16 +108,14 @@ def test_a_contract_that_does_not_fit_is_refused(path: Path, name: str) -> None:
 @pytest.mark.parametrize("entry", ["test_vectors", "parity", "contract"])
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "nonsense"])
 def test_entries_that_are_no_json_are_refused(path: Path, entry: str, text: str) -> None:
-    """One error, for any exception of the JSON reader."""
+    """All exceptions of the JSON reader become one error."""
     message = refusal(with_texts(path, **{entry: text}))
     assert "contract is not JSON" in message or "its test vectors cannot be run" in message
 
 
 @pytest.mark.parametrize("entry", ["contract", "test_vectors", "parity"])
-def test_mutated_entries_are_refused_or_read_but_nothing_else(
-    path: Path, content: bytes, entry: str
-) -> None:
-    """One letter changed and the file sealed again: the seal stops none of these."""
+def test_mutated_entries_are_refused_or_read(path: Path, content: bytes, entry: str) -> None:
+    """One letter is changed and the file is sealed again, so the seal does not detect it."""
     rng, letters = np.random.default_rng(2), '0123456789eE.+-"[]{}:,nulltruefalseNaN\u00e9 '
     text = metadata(path)[f"solo12.{entry}"]
     refused = 0
@@ -145,7 +142,7 @@ def test_a_contract_of_another_key_order_is_read(path: Path) -> None:
 
 
 def with_number(path: Path, name: str, place: int, number: float) -> Path:
-    """The bundle with one number of its weights changed, sealed again."""
+    """Change one number of the bundle's weights and seal it again."""
 
     def spoil(model: onnx.ModelProto) -> None:
         tensor = next(tensor for tensor in model.graph.initializer if tensor.name == name)
@@ -160,7 +157,7 @@ def with_number(path: Path, name: str, place: int, number: float) -> Path:
     "build", [skill_policy, masked_policy, lambda: skill_policy(squashed=True)]
 )
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, build: Callable) -> None:
-    """In every layer, for every skill: no activation hides a NaN."""
+    """The NaN is in any layer and skill; no activation hides it."""
     path = write(tmp_path / "skills.onnx", build())
     good, rng = path.read_bytes(), np.random.default_rng(3)
     tensors = [
@@ -173,21 +170,21 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, build: Callable
         for place in rng.integers(0, size, 6).tolist():
             path.write_bytes(good)
             message = refusal(with_number(path, name, place, float("nan")))
-            assert "test vectors come out " in message, (name, place)
+            assert "test vectors differ by " in message, (name, place)
 
 
 def test_a_number_added_to_an_output_is_seen(path: Path) -> None:
-    """The step from action to joint target is part of the check."""
-    assert "off, allowed" in refusal(with_number(path, "default_pose", 3, 0.7))
+    """The check includes the step from action to joint target."""
+    assert "test vectors differ by " in refusal(with_number(path, "default_pose", 3, 0.7))
 
 
 def test_a_pose_that_is_infinite_is_refused(path: Path) -> None:
-    """The clamp of joint targets would make it a number again."""
-    assert "off, allowed" in refusal(with_number(path, "default_pose", 3, float("inf")))
+    """Clamping the joint targets would make it finite again."""
+    assert "test vectors differ by " in refusal(with_number(path, "default_pose", 3, float("inf")))
 
 
 def renamed(name: str) -> Callable[[onnx.ModelProto], None]:
-    """Gives an input or output of the graph another name."""
+    """Return a function that renames an input or output of the graph."""
 
     def spoil(model: onnx.ModelProto) -> None:
         for end in (*model.graph.input, *model.graph.output):
@@ -201,19 +198,19 @@ def renamed(name: str) -> Callable[[onnx.ModelProto], None]:
 
 @pytest.mark.parametrize("name", ["observation", "skill", "action", "joint_target"])
 def test_a_graph_with_other_names_is_refused(path: Path, name: str) -> None:
-    """Found and expected are named."""
+    """The error contains the names found and expected."""
     message = refusal(spoiled(path, renamed(name)))
-    found, expected = message.split(", its contract of ")
+    found, expected = message.split(", its contract expects ")
     assert "'other'" in found
     assert f"'{name}'" in expected
 
 
 def test_a_graph_with_its_outputs_swapped_is_refused(path: Path) -> None:
-    """Actions would be taken for joint targets."""
+    """Actions would count as joint targets."""
 
     def spoil(model: onnx.ModelProto) -> None:
         ends = list(model.graph.output)[::-1]
         del model.graph.output[:]
         model.graph.output.extend(ends)
 
-    assert "its graph is of" in refusal(spoiled(path, spoil))
+    assert "its graph has " in refusal(spoiled(path, spoil))

@@ -22,15 +22,15 @@ def signed(tmp_path: Path) -> tuple[Path, Path, Path]:
     return bundle, key, trusted
 
 
-def test_what_was_signed_is_trusted(signed: tuple[Path, Path, Path]) -> None:
-    """And the secret key is for its owner's eyes only."""
+def test_a_signed_bundle_is_trusted(signed: tuple[Path, Path, Path]) -> None:
+    """Only the owner can read the secret key."""
     bundle, key, trusted = signed
     check_signature(bundle, trusted)
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
 
 
 def test_a_changed_bit_is_refused(signed: tuple[Path, Path, Path]) -> None:
-    """In the bundle or in the signature."""
+    """The bit is in the bundle or in the signature."""
     bundle, _, trusted = signed
     for path in (bundle, bundle.with_name("skills.onnx.sig")):
         content = path.read_bytes()
@@ -41,10 +41,10 @@ def test_a_changed_bit_is_refused(signed: tuple[Path, Path, Path]) -> None:
     check_signature(bundle, trusted)
 
 
-def test_anothers_signature_and_none_are_refused(
+def test_foreign_and_missing_signatures_are_refused(
     signed: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
-    """With what to do."""
+    """The error names the remedy."""
     bundle, _, trusted = signed
     other = write_key_pair(tmp_path / "other")
     with pytest.raises(BundleError, match="not signed by the holder"):
@@ -54,8 +54,8 @@ def test_anothers_signature_and_none_are_refused(
         check_signature(bundle, trusted)
 
 
-def test_keys_that_are_none_are_refused(signed: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """Also the wrong one of the pair, and a key is never written over."""
+def test_invalid_keys_are_refused(signed: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """The wrong key of the pair is refused as well, and a key is never overwritten."""
     bundle, key, trusted = signed
     text = tmp_path / "text"
     text.write_text("secret")

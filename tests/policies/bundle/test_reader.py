@@ -16,15 +16,22 @@ from solo_doi.common.errors import MissingPackageError
 from solo_doi.policies.bundle.contract import BundleError, Contract, digest
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.seal import FILE_HASH, NO_HASH, seal
-
-from .bundles import POLICIES, SKILLS, assert_unsealed, metadata, refusal, skill_policy, write
+from tests.policies.bundles import (
+    POLICIES,
+    SKILLS,
+    assert_unsealed,
+    metadata,
+    refusal,
+    skill_policy,
+    write,
+)
 
 # --- A good file ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_a_good_file_says_what_it_is(name: str, tmp_path: Path) -> None:
-    """Task, sizes, hash and how well the graph fits."""
+def test_a_good_file_describes_itself(name: str, tmp_path: Path) -> None:
+    """The bundle gives its task, sizes, hash and parity error."""
     task, build = POLICIES[name]
     policy, path = build(), tmp_path / "skills.onnx"
     bundle = Bundle(write(path, policy))
@@ -40,7 +47,7 @@ def test_a_good_file_says_what_it_is(name: str, tmp_path: Path) -> None:
 
 
 def test_an_action_needs_no_batch_of_skills(path: Path) -> None:
-    """One number serves all rows, in any precision; each row may have its own."""
+    """One skill serves all rows, with any integer type; each row may also have its own."""
     bundle, policy = Bundle(path), skill_policy()
     observation = np.random.default_rng(0).standard_normal((4, 48))
     choices: list[int | np.ndarray] = [
@@ -56,7 +63,7 @@ def test_an_action_needs_no_batch_of_skills(path: Path) -> None:
 
 @pytest.mark.parametrize("skill", [-1, SKILLS, [0, SKILLS], [-1, 0]])
 def test_a_skill_that_does_not_exist_is_refused(path: Path, skill: int | list[int]) -> None:
-    """Also a negative one, which the graph would count from the end; by both ways to run."""
+    """Negative skills are refused as well, which the graph would count from the end."""
     bundle, observation = Bundle(path), np.zeros((2, 48), dtype=np.float32)
     with pytest.raises(BundleError, match=r"does not exist: .*skills\.onnx has skills 0 to 2"):
         bundle.mean_action(observation, np.array(skill))
@@ -66,13 +73,13 @@ def test_a_skill_that_does_not_exist_is_refused(path: Path, skill: int | list[in
 
 @pytest.mark.parametrize("shape", [(1, 47), (1, 171), (48,), (1, 1, 48), ()])
 def test_an_observation_of_another_shape_is_refused(path: Path, shape: tuple[int, ...]) -> None:
-    """Both shapes are named."""
+    """The error contains both shapes."""
     with pytest.raises(BundleError, match=r"takes \(B, 48\) numbers, found \("):
         Bundle(path).run(np.zeros(shape, dtype=np.float32), np.zeros(1, dtype=np.int64))
 
 
 def test_one_observation_is_answered_like_a_batch(path: Path) -> None:
-    """By another way through onnxruntime; answers are the caller's to keep."""
+    """`run_one` uses another call of onnxruntime; earlier results must not change."""
     bundle, rng = Bundle(path), np.random.default_rng(3)
     kept = []
     for number in range(10):
@@ -93,11 +100,11 @@ def test_one_observation_is_answered_like_a_batch(path: Path) -> None:
             bundle.run_one(np.zeros(bundle.observation_size, np.float32), skill)
 
 
-# --- What it needs -------------------------------------------------------------------------------
+# --- Dependencies --------------------------------------------------------------------------------
 
 
 def test_loading_a_bundle_needs_numpy_and_onnxruntime_alone(path: Path) -> None:
-    """A robot's computer has few packages: neither import nor use loads a heavy one."""
+    """A robot's computer has few packages; import and use load no heavy one."""
     heavy = {"torch", "onnx", "h5py", "mujoco", "pybullet", "yaml", "rich", "tyro", "deploy"}
     program = (
         "import sys; from pathlib import Path; from solo_doi.policies.bundle.reader import Bundle\n"
@@ -112,10 +119,10 @@ def test_loading_a_bundle_needs_numpy_and_onnxruntime_alone(path: Path) -> None:
     assert result.stderr == ""
 
 
-def test_without_onnxruntime_it_is_said_how_to_get_it(
+def test_the_error_without_onnxruntime_names_the_package(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As one line."""
+    """The error is one line."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(
         MissingPackageError,
@@ -128,7 +135,7 @@ def test_without_onnxruntime_it_is_said_how_to_get_it(
 
 
 def ordinary_model() -> onnx.ModelProto:
-    """A model as any tool writes it."""
+    """Return a model without entries of this project."""
     ends = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 48]) for name in ("x", "y")
     ]
@@ -139,7 +146,7 @@ def ordinary_model() -> onnx.ModelProto:
 
 
 def test_an_ordinary_model_is_refused(tmp_path: Path) -> None:
-    """It is not sealed; and if it is, it still has no contract."""
+    """It has no seal; with a seal, it still lacks a contract."""
     path, model = tmp_path / "model.onnx", ordinary_model()
     assert_unsealed(path, model.SerializeToString())
     model.metadata_props.add(key=FILE_HASH, value=NO_HASH.decode())
@@ -149,7 +156,7 @@ def test_an_ordinary_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_hash_that_is_no_entry_of_the_model_does_not_count(tmp_path: Path) -> None:
-    """It may stand in any text of the file."""
+    """The hash may occur in any text of the file."""
     path, model = tmp_path / "model.onnx", ordinary_model()
     model.metadata_props.add(key="note", value=f"{FILE_HASH}\x12\x40{NO_HASH.decode()}")
     path.write_bytes(seal(model.SerializeToString()))
@@ -157,14 +164,14 @@ def test_a_hash_that_is_no_entry_of_the_model_does_not_count(tmp_path: Path) -> 
 
 
 def test_sealed_bytes_that_are_no_model_are_refused(tmp_path: Path) -> None:
-    """In the words of onnxruntime, of which one line is enough."""
+    """The error is one line of onnxruntime's message."""
     path = tmp_path / "model.onnx"
     path.write_bytes(seal(b"model " + FILE_HASH.encode() + b"\x12\x40" + NO_HASH))
     assert "not a model that can be read (" in refusal(path)
 
 
 def test_no_file_a_directory_and_an_empty_file_are_refused(tmp_path: Path) -> None:
-    """With a word on what was expected."""
+    """The error describes the expected file."""
     assert "no such file. Expected a bundle written by solo-export" in refusal(
         tmp_path / "absent.onnx"
     )
@@ -179,7 +186,7 @@ def test_no_file_a_directory_and_an_empty_file_are_refused(tmp_path: Path) -> No
 def test_a_file_that_may_not_be_read_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the system's words."""
+    """The error contains the reason of the operating system."""
 
     def refuse(self: Path) -> bytes:
         raise PermissionError(13, "Permission denied")

@@ -22,20 +22,19 @@ from solo_doi.policies.bundle.contract import (
     digest,
     parse_json,
 )
-
-from .bundles import EVALUATED, contract
+from tests.policies.bundles import EVALUATED, contract
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 FIELDS = [field.name for field in fields(Contract)]
 
 
 def content(**changes: object) -> str:
-    """The text of a contract with changes that the class would not allow."""
+    """Return the text of a contract with changes that the class would not allow."""
     return json.dumps(json.loads(contract().canonical()) | changes)
 
 
 def refusal(text: str) -> str:
-    """Message of a refused text; it begins with the place and ends with the remedy."""
+    """Return the error message for a text; it begins with the path and ends with the remedy."""
     with pytest.raises(BundleError) as error:
         Contract.parse(text, "some/skills.onnx")
     assert str(error.value).startswith("some/skills.onnx: ")
@@ -47,7 +46,7 @@ def refusal(text: str) -> str:
 
 
 def test_canonical_text_is_sorted_compact_and_in_full() -> None:
-    """Letter for letter, also of numbers without a short form."""
+    """The text is exact, including numbers without a short form."""
     found = canonical({"b": (0.1 + 0.2, 1.0, 1), "a": {"y": None, "x": "é"}, "c": 1 / 3})
     assert (
         found
@@ -56,7 +55,7 @@ def test_canonical_text_is_sorted_compact_and_in_full() -> None:
 
 
 def test_equal_contracts_have_one_text() -> None:
-    """Independent of the order in dictionaries."""
+    """The order of dictionaries has no effect."""
     one, other = (
         contract(made_from={"run": "r", "data": 1}),
         contract(made_from={"data": 1, "run": "r"}),
@@ -66,7 +65,7 @@ def test_equal_contracts_have_one_text() -> None:
 
 
 def test_another_process_writes_the_same_text() -> None:
-    """Independent of the hash seed: nothing depends on the order of sets."""
+    """The hash seed has no effect, because no text depends on the order of sets."""
     program = "from tests.policies.bundles import contract; print(contract().canonical(), end='')"
     texts = {
         subprocess.run(
@@ -89,7 +88,7 @@ def test_numbers_that_are_not_finite_are_not_written(number: float) -> None:
 
 
 def test_digest_is_sha_256() -> None:
-    """Hash of the published example."""
+    """The reference is the published example."""
     assert digest(b"abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
@@ -97,7 +96,7 @@ def test_digest_is_sha_256() -> None:
 
 
 def test_a_contract_comes_back_as_it_was() -> None:
-    """Equal in every field, tuples as tuples, with the same text."""
+    """All fields and the text are equal; tuples stay tuples."""
     before = contract()
     after = Contract.parse(before.canonical(), "here")
     assert after == before
@@ -111,7 +110,7 @@ def test_a_contract_comes_back_as_it_was() -> None:
 def test_every_number_comes_back_to_its_last_bit(
     kp: float, pose: tuple[float, ...], lag: tuple[float, float, float], skill: float
 ) -> None:
-    """Subnormal, huge and negative zero."""
+    """The numbers include subnormal and huge ones, and negative zero."""
     before = replace(contract(), kp=kp, default_pose=pose, motor_lag=lag, skills=({"vx": skill},))
     after = Contract.parse(before.canonical(), "here")
     numbers = [
@@ -125,20 +124,20 @@ def test_every_number_comes_back_to_its_last_bit(
 
 
 def test_whole_numbers_are_numbers() -> None:
-    """A gain of 5 is a gain."""
+    """The integer 5 is a valid gain."""
     assert Contract.parse(content(kp=5, command=[1, 0, 0]), "here").command == (1, 0, 0)
 
 
 def test_a_contract_of_an_unevaluated_policy_comes_back() -> None:
-    """Without skills."""
+    """The contract has no skills."""
     assert Contract.parse(contract(skills=()).canonical(), "here").skills == ()
 
 
 # --- Refusing ------------------------------------------------------------------------------------
 
 
-def test_a_contract_that_must_not_run_is_an_error_the_user_sees() -> None:
-    """As one line, like all others."""
+def test_a_refused_contract_is_a_user_error() -> None:
+    """`BundleError` is a `SoloError`, which commands print as one line."""
     assert issubclass(BundleError, SoloError)
 
 
@@ -146,18 +145,18 @@ def test_a_contract_that_must_not_run_is_an_error_the_user_sees() -> None:
     "text", ["", "{", "kp: 5", "{'kp': 5}", '{"kp": 5,}', '{"kp": NaN}', '{"kp": -Infinity}']
 )
 def test_text_that_is_not_json_is_refused(text: str) -> None:
-    """NaN is none either."""
+    """NaN is not valid JSON either."""
     assert "its contract is not JSON (" in refusal(text)
 
 
 def test_a_text_nested_without_end_is_refused() -> None:
-    """It exhausts the reader's stack, not the program."""
+    """The reader's stack overflows without ending the program."""
     assert "its contract is not JSON (" in refusal("[" * 100_000)
 
 
 @pytest.mark.parametrize("schema", [SCHEMA + 1, 0, None, "1", [1]])
 def test_another_schema_is_refused(schema: object) -> None:
-    """Both are named."""
+    """The error contains both schemas."""
     assert f"contract schema {schema}, this program reads {SCHEMA}" in refusal(
         content(schema=schema)
     )
@@ -165,24 +164,24 @@ def test_another_schema_is_refused(schema: object) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "5", "null", '"contract"', "{}"])
 def test_json_that_is_no_contract_is_refused(text: str) -> None:
-    """It has no schema."""
+    """The object has no schema."""
     assert "contract schema None" in refusal(text)
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name != "schema"])
 def test_a_missing_field_is_named(name: str) -> None:
-    """None has a default that a robot could run with."""
+    """No field has a default."""
     whole = json.loads(content())
     del whole[name]
-    assert f"lacks or has too much of {name}." in refusal(json.dumps(whole))
+    assert f"missing or unknown contract fields: {name}." in refusal(json.dumps(whole))
 
 
 def test_a_field_too_many_is_named() -> None:
-    """It may hold something a robot needs. A renamed field appears under both names."""
-    assert "lacks or has too much of gait." in refusal(content(gait="trot"))
+    """The field may be important for the robot. A renamed field appears under both names."""
+    assert "missing or unknown contract fields: gait." in refusal(content(gait="trot"))
     whole = json.loads(content(stiffness=5.0))
     del whole["kp"]
-    assert "lacks or has too much of kp, stiffness." in refusal(json.dumps(whole))
+    assert "missing or unknown contract fields: kp, stiffness." in refusal(json.dumps(whole))
 
 
 WRONG: dict[str, list[Any]] = {
@@ -208,12 +207,12 @@ WRONG: dict[str, list[Any]] = {
     ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
 )
 def test_a_value_of_another_type_is_refused(name: str, value: object) -> None:
-    """A gain that is a text would be found out with the motors on."""
+    """Otherwise a wrong type would be found only with the motors on."""
     assert f" for {name}." in refusal(content(**{name: value}))
 
 
 def test_a_number_too_large_to_be_one_is_refused() -> None:
-    """JSON has no largest number, a float has."""
+    """JSON has no largest number, but a float has."""
     assert "says inf for kp" in refusal(content(kp=5.5).replace("5.5", "1e999"))
 
 
@@ -231,7 +230,7 @@ def test_any_other_text_is_refused(text: str) -> None:
     value=st.recursive(st.none() | st.booleans() | NUMBERS | st.text(), st.lists),
 )
 def test_any_value_of_a_field_is_refused_or_read(name: str, value: object) -> None:
-    """And what is read is written again."""
+    """A value that is read is written again unchanged."""
     text = content(**{name: value})
     try:
         found = Contract.parse(text, "here")
@@ -241,7 +240,7 @@ def test_any_value_of_a_field_is_refused_or_read(name: str, value: object) -> No
 
 
 def test_json_without_nan_is_read_as_usual() -> None:
-    """The strict reader differs in nothing else."""
+    """The strict reader differs only in NaN."""
     assert parse_json('{"a": [1, 2.5, null]}') == {"a": [1, 2.5, None]}
     with pytest.raises(ValueError, match="NaN is not a number"):
         parse_json("[NaN]")

@@ -1,4 +1,4 @@
-"""The seal of a bundle: one byte that is not as it was written, and it is refused."""
+"""The seal of a bundle: a single changed byte is detected."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from hypothesis import strategies as st
 from solo_doi.policies.bundle.contract import BundleError
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.seal import FILE_HASH, NO_HASH, is_sealed, seal
-
-from .bundles import assert_unsealed, metadata
+from tests.policies.bundles import assert_unsealed, metadata
 
 
 def test_a_seal_holds_and_is_put_on_once(content: bytes) -> None:
-    """Sealing a sealed file changes nothing."""
+    """Sealing a sealed file gives the same file."""
     assert is_sealed(content)
     assert seal(content) == content
 
 
 def test_a_file_without_a_place_for_its_hash_cannot_be_sealed() -> None:
-    """That is a mistake of the program, not of a user."""
+    """This is an error of the program, not of a user."""
     with pytest.raises(ValueError, match=f"no {FILE_HASH} with 64 zeros"):
         seal(b"model")
     assert not is_sealed(b"model")
 
 
 def test_one_changed_byte_anywhere_is_seen(path: Path, content: bytes) -> None:
-    """Some bytes all over the file, and more within weights, contract, test vectors and hash."""
+    """Changes are all over the file, mostly in weights, contract, test vectors and hash."""
     rng = np.random.default_rng(0)
     weights = onnx.load_from_string(content).graph.initializer[2].raw_data
     texts = {key: value.encode() for key, value in metadata(path).items()}
@@ -49,7 +48,7 @@ def test_one_changed_byte_anywhere_is_seen(path: Path, content: bytes) -> None:
         places += (start + rng.integers(0, len(part), 40)).tolist()
     places += range(
         content.index(FILE_HASH.encode()), len(content)
-    )  # name, length and all of the hash
+    )  # name, length and the whole hash
     for place in places:
         damaged = bytearray(content)
         damaged[place] ^= int(rng.integers(1, 256))
@@ -57,7 +56,7 @@ def test_one_changed_byte_anywhere_is_seen(path: Path, content: bytes) -> None:
 
 
 def test_a_file_cut_off_anywhere_is_refused(path: Path, content: bytes) -> None:
-    """A copy that broke off, early or one byte before its end."""
+    """The copy ended early, or one byte before its end."""
     for length in (
         *range(0, len(content), len(content) // 150),
         *range(len(content) - 100, len(content)),
@@ -66,7 +65,7 @@ def test_a_file_cut_off_anywhere_is_refused(path: Path, content: bytes) -> None:
 
 
 def test_a_file_that_goes_on_is_refused(path: Path, content: bytes) -> None:
-    """Two files in one, or one byte too many."""
+    """The file is followed by another one, or by a single byte."""
     assert_unsealed(path, content + b"\x00")
     assert_unsealed(path, content + content[:-1])
 
@@ -75,13 +74,13 @@ def test_a_file_that_goes_on_is_refused(path: Path, content: bytes) -> None:
 def test_random_bytes_are_refused(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, marked: bool
 ) -> None:
-    """Also with the place of a hash among them."""
+    """The bytes may include the marker of a hash."""
     marker = FILE_HASH.encode() + b"\x12\x40" + NO_HASH if marked else b""
     assert_unsealed(tmp_path_factory.getbasetemp() / "random.onnx", content + marker + content)
 
 
 def mutated(content: bytes, rng: np.random.Generator) -> bytes:
-    """Bytes changed, lost, doubled, copied elsewhere or blanked, at one to three places."""
+    """Change, delete, double, copy or blank bytes at one to three positions."""
     damaged = bytearray(content)
     for _ in range(rng.integers(1, 4)):
         start, goal = rng.integers(0, len(damaged), 2).tolist()
@@ -100,8 +99,8 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(damaged)
 
 
-def test_mutated_files_are_refused_and_nothing_else(path: Path, content: bytes) -> None:
-    """Two thousand of them, with one and the same error."""
+def test_mutated_files_are_refused(path: Path, content: bytes) -> None:
+    """All of two thousand files give the same error."""
     rng = np.random.default_rng(1)
     for _ in range(2000):
         damaged = mutated(content, rng)
@@ -109,13 +108,13 @@ def test_mutated_files_are_refused_and_nothing_else(path: Path, content: bytes) 
             assert_unsealed(path, damaged)
 
 
-def test_mutated_files_that_are_sealed_again_are_refused_or_read_but_nothing_else(
+def test_mutated_files_that_are_sealed_again_are_refused_or_read(
     path: Path, content: bytes
 ) -> None:
-    """The seal stops none of these, but most make no model, no contract or other actions."""
+    """The seal does not detect these; most fail as a model, as a contract or by other actions."""
     rng, refused = np.random.default_rng(1), 0
     for _ in range(300):
-        with suppress(ValueError):  # the place of the hash is gone
+        with suppress(ValueError):  # the marker of the hash is damaged
             path.write_bytes(seal(mutated(content, rng)))
         try:
             Bundle(path)

@@ -20,26 +20,26 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (skills / name / "skills.onnx").touch()
     here.mkdir()
     monkeypatch.chdir(here)
-    monkeypatch.setattr(shipped, "SKILLS", skills)
+    monkeypatch.setattr(shipped, "SKILLS_FOLDER", skills)
     return skills
 
 
 def test_names_of_the_package_are_files_of_it(known: Path) -> None:
-    """The default has a name, too."""
+    """The default bundle has a name as well."""
     assert find_bundle(None) == SHIPPED
     assert find_bundle(Path("steerable")) == known / "steerable" / "skills.onnx"
     assert SHIPPED.parent.name == "locomotion"
 
 
-def test_files_win(known: Path) -> None:
-    """An existing file of that name comes first; a name with a suffix or folder is a file."""
+def test_files_have_priority_over_names(known: Path) -> None:
+    """An existing file of that name has priority; a name with a suffix or folder is a file."""
     Path("steerable").touch()
     for path in (Path("steerable"), Path("other.onnx"), Path("elsewhere/steerable")):
         assert find_bundle(path) == path
 
 
 def test_other_names_are_refused(known: Path) -> None:
-    """With those that are known."""
+    """The error lists the known names."""
     with pytest.raises(SoloError) as error:
         find_bundle(Path("dance"))
     assert str(error.value) == (
