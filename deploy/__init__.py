@@ -1,1 +1,1 @@
-"""Application 2: skills as files, and the control loop of the robot."""
+"""Application 2, deployment: run exported skills on a simulated or real Solo12."""

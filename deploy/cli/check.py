@@ -26,6 +26,8 @@ class CheckCommand(DeployConfig):
 def check(command: CheckCommand) -> int:
     """Run the checks; return the exit code."""
     from deploy.launch.preflight import with_calibration_path
-    from deploy.service.check import check_up
+    from deploy.service.check import run_preflight_check
 
-    return check_up(with_calibration_path(part_of(command, DeployConfig)), yes=command.yes)
+    return run_preflight_check(
+        with_calibration_path(part_of(command, DeployConfig)), yes=command.yes
+    )

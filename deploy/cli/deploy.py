@@ -20,14 +20,16 @@ class DeployCommand(DeployConfig):
 
     Robot and controller are two processes that exchange LCM messages, as on the robot. The exit
     code is 0 if there was no fault and the robot walked. Walking is not checked with --mock, with
-    --readonly, or if an operator walks for less than 1.5 s.
+    --readonly, or if an operator or --distance ends the walk within 1.5 s.
 
     Examples:
       solo-deploy --skill 2 --robot pybullet --headless          dry run in real time
       solo-deploy --skill 2 --robot pybullet --headless --fast   dry run in lock-step, repeatable
       solo-deploy --operator keyboard                            drive with the keyboard
+      solo-deploy --headless --operator page                     drive in a browser
       solo-deploy --then 3 4                                     switch skills while walking
-      solo-deploy --robot real --interface CARD --skill 2        the real robot
+      solo-deploy --distance 2                                   stop 2 m from the start
+      solo-deploy --robot real --interface CARD --distance 2     the real robot
     """
 
     out: Path | None = None
@@ -64,9 +66,9 @@ def deploy(command: DeployCommand) -> int:
     if command.check and command.readonly:
         raise SoloError("--check and --readonly exclude each other.")
     if command.check:
-        from deploy.service.check import check_up
+        from deploy.service.check import run_preflight_check
 
-        return check_up(config, yes=command.yes)
+        return run_preflight_check(config, yes=command.yes)
     if config.readonly and kind_of(config).has_master_board:
         from deploy.service.monitor import watch
 
@@ -88,7 +90,7 @@ def _check() -> Command[Any]:
 
 
 def _calibrate() -> Command[Any]:
-    from deploy.service.calibrate import CalibrateCommand, calibrate
+    from deploy.cli.calibrate import CalibrateCommand, calibrate
 
     return Command(CalibrateCommand, calibrate)
 
@@ -97,6 +99,24 @@ def _replay() -> Command[Any]:
     from deploy.cli.replay import ReplayCommand, replay_log
 
     return Command(ReplayCommand, replay_log)
+
+
+def _view() -> Command[Any]:
+    from deploy.cli.view import ViewCommand, view_log
+
+    return Command(ViewCommand, view_log)
+
+
+def _record_wire() -> Command[Any]:
+    from deploy.cli.record_wire import RecordWireCommand, record_wire
+
+    return Command(RecordWireCommand, record_wire)
+
+
+def _convert_wire() -> Command[Any]:
+    from deploy.cli.convert_wire import ConvertWireCommand, convert_wire
+
+    return Command(ConvertWireCommand, convert_wire)
 
 
 def _keygen() -> Command[Any]:
@@ -118,6 +138,9 @@ PROGRAM = Program(
         Verb("check", "Preflight of a real or virtual robot, motors off: go or no-go.", _check),
         Verb("calibrate", "Measure the encoders' index pulses.", _calibrate),
         Verb("replay", "Run the controller again on a recorded log.", _replay),
+        Verb("view", "Show a recorded log in a browser.", _view),
+        Verb("record-wire", "Record the packets on the master board's cable.", _record_wire),
+        Verb("convert-wire", "Convert a recording of the cable for viewers.", _convert_wire),
         Verb("keygen", "Draw the secret that signs commands to a real robot.", _keygen),
         Verb("install-robot", "Make the environment of a robot's computer.", _install_robot),
     ),

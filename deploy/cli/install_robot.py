@@ -18,9 +18,9 @@ class InstallRobotCommand:
     out: Path = Path(".venv-robot")
     """Directory of the new environment."""
     driver: Literal["sdk", "native"] = "sdk"
-    """native: leave the vendor's library out."""
+    """Driver of the master board: sdk installs both drivers, native omits the vendor's library."""
     python: Path = Path(sys.executable)
-    """Python 3.10 or 3.11 that the environment is made from."""
+    """Interpreter of the new environment, Python 3.10 or 3.11."""
 
 
 def install_robot(command: InstallRobotCommand) -> None:

@@ -26,7 +26,7 @@ class ReplayCommand:
 
 
 def replay_log(command: ReplayCommand) -> int:
-    """Replay a log; return 0 if the controller's answers are the recorded ones."""
+    """Replay a log; return 0 if observations and commands equal the recorded ones, else 1."""
     from deploy.logs.controller_replay import find_log, replay
     from deploy.logs.log_picture import draw
     from deploy.logs.mcap_log import export

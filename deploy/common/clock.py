@@ -8,11 +8,11 @@ import numpy as np
 
 
 class Samples:
-    """The last million numbers, in preallocated memory."""
+    """Ring buffer of the last million numbers, in preallocated memory."""
 
     def __init__(self, most: int = 1_000_000) -> None:
-        """Keep the last `most`."""
-        # Ones, as the pages of zeros would be mapped only at the first write.
+        """Keep the last `most` numbers."""
+        # Filled with ones: pages of zeros would be mapped only at their first write, in a tick.
         self._kept = np.ones(most)
         self.count = 0
 
@@ -34,7 +34,7 @@ class Clock:
         return time.monotonic_ns()
 
     def sleep(self, seconds: float) -> None:
-        """Sleep for some seconds."""
+        """Sleep for a duration [s]."""
         time.sleep(seconds)
 
 
@@ -44,8 +44,8 @@ CLOCK = Clock()
 class Ticker:
     """Wakes at multiples of a period; lateness does not accumulate.
 
-    After a stall the controller skips missed ticks, since their time is past. A simulated robot
-    catches up, since its time must not stop.
+    After a stall, missed ticks are skipped by default, as the controller needs: their time is past.
+    With `catch_up` they are made up for, as a simulated robot needs: its time must not stop.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Ticker:
 
 
 def percentiles(seconds: np.ndarray) -> dict[str, float]:
-    """Return p50, p99, p99.9 and the maximum [us]; empty without numbers."""
+    """Return p50, p99, p99.9 and the maximum of durations [us]; empty without durations."""
     if not len(seconds):
         return {}
     values = np.percentile(seconds, [50, 99, 99.9, 100]) * 1e6

@@ -27,7 +27,7 @@ class HoldTimer:
 
 
 class RollingCount:
-    """Count of bad events in the last hundred ticks."""
+    """Rolling count of bad events in the last `WINDOW_TICKS` ticks."""
 
     def __init__(self, largest: int) -> None:
         """Tolerate counts up to `largest`."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from .safety_config import SafetyConfig
 
-RobotName = Literal["pybullet", "mock", "virtual", "real"]
-OperatorName = Literal["script", "keyboard", "gamepad"]
+RobotName = Literal["pybullet", "mujoco", "mock", "virtual", "real"]
+DEFAULT_ROBOT: RobotName = "pybullet" if sys.version_info < (3, 12) else "mujoco"
+"""Robot of dry runs: PyBullet where it has wheels."""
+OperatorName = Literal["script", "keyboard", "gamepad", "page"]
 CONFIG_FILE = "config.yaml"
 """Resolved settings, in the folder of a deployment."""
+ROBOT_REPORT_FILE = "robot.json"
+"""Report that the robot process writes at its end."""
 KEY_FILE = "key"
 """Key of a dry run, in the folder of a deployment."""
 DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
-"""LCM multicast that does not leave this host."""
+"""LCM multicast address; with ttl=0 messages do not leave this host."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +32,7 @@ class ControllerConfig:
     stand_seconds: float = 1.5
     """Duration of standing up [s]."""
     stop_seconds: float = 0.8
-    """Duration in which steps shrink to zero before the robot stands, so feet end in place [s]."""
+    """Duration of a stop: steps shrink to zero, so that the feet end under the hips [s]."""
     sit_seconds: float = 1.5
     """Duration of lying down [s]."""
     pose_kd: float = 0.2
@@ -48,12 +53,22 @@ class DeployConfig:
     """Skill to walk with, counted from 0."""
     then: tuple[int, ...] = ()
     """Further skills; the script switches to them while walking."""
-    robot: RobotName = "pybullet"
-    """Robot backend: PyBullet, a robot without physics, a virtual master board, or hardware."""
+    robot: RobotName = DEFAULT_ROBOT
+    """Robot backend: PyBullet (the default up to Python 3.11), MuJoCo (the default from 3.12 on), a
+    robot without physics, a virtual master board, or hardware."""
     seconds: float = 10.0
-    """Walk time per skill; at least 1.5 s in total, except with --mock [s]."""
+    """Duration of the walk with each skill; at least 1.5 s in total, except with --mock [s]."""
+    distance: float | None = None
+    """Stop a walk at this estimated distance from its start, in any direction; no bound by default.
+    The stop takes 0.8 s, so the robot comes to rest beyond it [m]."""
     operator: OperatorName = "script"
-    """Source of requests: a script (it asks for consent on hardware), keyboard, or gamepad."""
+    """Source of requests: a script (it asks for consent on hardware), keyboard, gamepad, or the
+    page of --view."""
+    view: bool = False
+    """Serve a page on this computer: state, margins, plots and a stop button. --operator page also
+    drives there."""
+    view_port: int = 0
+    """Port of the page; 0 takes a free one."""
     dead_man: bool = False
     """Gamepad: require the right shoulder button; releasing it damps until START re-arms."""
     velocity: tuple[float, float, float] | None = None
@@ -63,7 +78,7 @@ class DeployConfig:
     headless: bool = False
     """Simulate without a window."""
     readonly: bool = False
-    """Sense and estimate for `seconds`, without commands."""
+    """Read sensors and estimate for `seconds`, without sending commands."""
     force: bool = False
     """Allow skills that their evaluation rejected."""
     seed: int = 0
@@ -88,6 +103,11 @@ class DeployConfig:
     """Settings of the controller."""
 
     @property
-    def by_person(self) -> bool:
-        """True if a person requests motion: by keyboard or gamepad, and always on hardware."""
+    def interactive(self) -> bool:
+        """True if a person requests motion: with a device, and always on hardware."""
         return self.operator != "script" or self.robot == "real"
+
+    @property
+    def shows_page(self) -> bool:
+        """True if the deployment serves a page: asked for, or needed to drive."""
+        return self.view or self.operator == "page"

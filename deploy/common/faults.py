@@ -9,7 +9,7 @@ from solo_doi.solo12.constants import JOINT_NAMES
 
 
 class Cause(IntEnum):
-    """Cause of damped motors. Numbers go over LCM and into logs, so none is ever reused."""
+    """Cause of damped motors. Numbers are sent over LCM and logged, so they are never reused."""
 
     NONE = 0
     # Found by the controller in the robot's state.
@@ -51,13 +51,13 @@ class Cause(IntEnum):
     IMU_FROZEN = 64
     VOLTAGE = 65
     ENCODER_JUMP = 66
-    # 67 was COMPLAINT, a text of the hardware alone; such errors are HARDWARE now.
+    # 67 was COMPLAINT, an error with a text but no number; such errors are HARDWARE now.
     PACKETS_LOST = 68
     # Found by the robot process in its own operation.
     ROBOT_PROGRAM = 80
 
     UNKNOWN = 127
-    """A number that another version of this program sent."""
+    """Placeholder for the number of a cause that this version does not define."""
 
     @classmethod
     def of(cls, number: int) -> Cause:
@@ -118,9 +118,12 @@ class Fault:
     value: float = 0.0
     joint: int = -1
     behind: Cause = Cause.NONE
-    """The robot's own cause if `cause` is ROBOT_FAULT; joint and value then belong to it."""
+    """Cause that the robot process reported, if `cause` is ROBOT_FAULT.
+
+    Joint and value then belong to this cause.
+    """
     note: str = ""
-    """Text from the hardware or program; it does not go over LCM."""
+    """Text from the hardware or the program; it is not sent over LCM."""
 
     def __str__(self) -> str:
         """Describe the fault in words."""

@@ -18,31 +18,34 @@ class _DelayedCommand(NamedTuple):
 
     command: JointCommand
     observed: float
+    """Time of the measurement that the command is based on [s]."""
     due: float
+    """Time at which the command acts [s]."""
     pushed: float
+    """Time at which the command arrived [s]."""
 
 
 class LatencyPadding:
-    """Delays commands until the measurements behind them are as old as in training.
+    """Delays each command until the measurement it is based on is as old as in training.
 
-    Damping acts at once. Two bounds hold for any times of measurements and any call rate:
+    Damping acts at once. Two bounds hold for any measurement times and any call rate:
 
-    - No command waits longer than the lag. A measurement from the future counts as one of now.
-    - No command acts longer than the lag and a tick after it was pushed while another one waits.
+    - A command waits at most the lag. A measurement time in the future counts as now.
+    - While another command waits, a command acts at most the lag plus one tick after its push.
 
-    With a gate that follows commands for 20 ms, the acting command reached the robot at most the
-    lag, 20 ms and a tick ago.
+    The gate follows a command for at most 20 ms. The acting command therefore arrived at most the
+    lag plus 20 ms plus one tick ago.
     """
 
     def __init__(self, lag: float, first: JointCommand) -> None:
-        """Set the delay [s]; `first` acts until another command does."""
+        """Set the delay `lag` [s]; `first` acts until the first pushed command does."""
         self._lag = lag
         self._waiting: deque[_DelayedCommand] = deque()
         self._acting = _DelayedCommand(first, 0.0, 0.0, inf)
 
     @property
     def waiting(self) -> int:
-        """Number of commands that do not act yet."""
+        """Number of commands that wait."""
         return len(self._waiting)
 
     def push(

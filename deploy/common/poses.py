@@ -7,7 +7,11 @@ import numpy as np
 from solo_doi.solo12.constants import Array, symmetric_pose
 
 LYING = symmetric_pose(0.05, 1.0, -2.43)
-"""Folded legs, feet at their standing positions so that none slides; damped, the belly settles."""
+"""Joint angles of the lying pose: folded legs, feet at their standing places [rad].
+
+The feet therefore do not slide while the robot stands up or lies down.
+When the motors are damped, the belly sinks to the ground.
+"""
 LYING_HEIGHT = 0.126
 """Height of the base in the lying pose, with feet on the ground [m]."""
 
@@ -22,7 +26,7 @@ class Glide:
         self._duration = duration
 
     def target(self, time: float) -> Array:
-        """Return the targets at a time since the start [s]."""
+        """Return the joint targets at a time since the start [s]."""
         progress = 1.0  # also for a duration of zero
         if time < self._duration:
             progress = max(time / self._duration, 0.0)

@@ -1,4 +1,4 @@
-"""Position limits that let joints found outside return, but not move further out."""
+"""Position limits for joints that start outside: they may move back in, but not further out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOISE = 0.02
 
 
 class RelaxedLimits:
-    """Joint position limits, widened for joints found outside until they are back inside.
+    """Joint position limits, widened for joints that start outside until they are back inside.
 
     The knees of a robot on its belly are folded further than the limit: its weight folds them
     while the motors are damped.
@@ -33,8 +33,11 @@ class RelaxedLimits:
         self._allowed = allowed
 
     def violated_joint(self, position: Array) -> int | None:
-        """Return the first joint beyond its current limit, if any; narrow the limits again."""
-        # Plain numbers, since arrays of twelve take five times as long in every tick.
+        """Return the first joint beyond its current limit, if any.
+
+        The limit of a joint that is back inside is no longer widened.
+        """
+        # Plain numbers: numpy takes five times as long for twelve values, in every tick.
         sizes = [*map(abs, position.tolist())]
         outside = [*map(gt, sizes, self._allowed)]
         if self._allowed != self._limit:

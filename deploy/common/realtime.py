@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+from solo_doi.common.errors import ALL_CHECKS
+
 MCL_CURRENT = 1
 MCL_FUTURE = 2
 
@@ -19,12 +21,12 @@ def rights_command() -> str:
 
 
 def prepare(priority: int) -> list[str]:
-    """Set real-time scheduling, lock memory, stop garbage collection; return refusals as text."""
+    """Set real-time scheduling, lock memory, disable garbage collection; return all refusals."""
     gc.collect()
     gc.freeze()
     gc.disable()
     refused = []
-    advice = f"allow it with: {rights_command()}"
+    advice = f"allow it with: {rights_command()} ({ALL_CHECKS})"
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (PermissionError, AttributeError) as error:
@@ -36,7 +38,7 @@ def prepare(priority: int) -> list[str]:
 
 
 def prepare_aloud(priority: int, who: str) -> list[str]:
-    """Prepare, and print refusals at once, before anything moves."""
+    """Call `prepare`, and print refusals at once, before any motor moves; `who` is the process."""
     refused = prepare(priority)
     for refusal in refused:
         sys.stderr.write(f"note: {who}: {refusal}\n")

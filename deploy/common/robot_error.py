@@ -1,4 +1,4 @@
-"""The error of a robot that cannot be used."""
+"""Error class for robots that cannot be used."""
 
 from __future__ import annotations
 

@@ -36,11 +36,11 @@ class Sensors:
     lost: int = 0
     """Packets lost so far between PC and motors, in both directions."""
     errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))
-    """(12,) error numbers of the motor drivers, 0 for none; LCM carries one bit per joint.
+    """(12,) error codes of the motor drivers, 0 for no error; LCM carries one bit per joint.
 
     Joints of a driver in error keep their previous readings."""
     faults: tuple[str, ...] = ()
-    """Hardware problems as text for people; only `errors` and `ready` cause damping."""
+    """Hardware problems as text for the operator; only `errors` and `ready` cause damping."""
 
     @property
     def finite(self) -> bool:

@@ -17,17 +17,17 @@ TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
 STOPS = (signal.SIGTSTP, *TERMINAL)
 """Signals that stop a process by default."""
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, *STOPS)
-"""Signals that all request the same: damp, report, end.
+"""Signals that request the orderly end of a process: damp, report, end.
 
-By default each but the first would stop or kill the process, which then sends no commands."""
+Without a handler, all except SIGINT would stop or kill the process, and commands would stop."""
 PARENT = "SOLO_DOI_PARENT"
-"""Environment variable with the id of the process that a child ends with."""
+"""Environment variable with the process id of the parent; a child ends when its parent ends."""
 
 
 def on_ending(
     handler: Callable[[int, object], object] | signal.Handlers,
 ) -> dict[signal.Signals, Any]:
-    """Install a handler for all endings; return the previous handlers.
+    """Install a handler for all signals of `ENDINGS`; return the previous handlers.
 
     SIGHUP stays ignored under `nohup`.
     """
@@ -41,9 +41,9 @@ def on_ending(
 
 
 def _once(handler: Callable[[int, object], object]) -> Callable[[int, object], object]:
-    """Ignore terminal signals after the first ending.
+    """Return a handler that ignores the signals of `TERMINAL` after its first call.
 
-    A background process that restores its terminal would otherwise receive them again and again.
+    A background process that restores its terminal would otherwise receive them repeatedly.
     """
 
     def handle(number: int, frame: object) -> None:
@@ -55,7 +55,7 @@ def _once(handler: Callable[[int, object], object]) -> Callable[[int, object], o
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
-    """Request a child to end; also works if it was stopped before it installed its handlers."""
+    """Request a child process to end, even one that was stopped before it had handlers."""
     process.send_signal(signal.SIGTERM if number in STOPS else number)
     process.send_signal(signal.SIGCONT)
 
@@ -64,24 +64,27 @@ class Parent:
     """The process that started this one."""
 
     def __init__(self) -> None:
-        """Store its id; it may have been killed while this process started."""
-        given = os.environ.pop(PARENT, None)  # not for the children of this process
+        """Store the parent's id; the parent may have been killed while this process started."""
+        given = os.environ.pop(PARENT, None)  # must not be inherited by children
         self._pid = os.getppid()
         self._gone = given is not None and int(given) not in _ancestors()
 
     @property
     def gone(self) -> bool:
-        """True if it has ended for any reason."""
+        """True if the parent has ended for any reason."""
         return self._gone or os.getppid() != self._pid
 
 
 def naming_parent() -> dict[str, str]:
-    """Return the environment of a child that ends with this process, from its start."""
+    """Return the environment variables of a child process that ends when this process ends.
+
+    They name this process, so that the child detects an end during its own start.
+    """
     return {**child_environment(), PARENT: str(os.getpid())}
 
 
 def _ancestors() -> list[int]:
-    """Return the ids of parent, grandparent and so on; a shell may be in between."""
+    """Return the process ids of all ancestors: a shell may be between parent and child."""
     found = []
     pid = os.getppid()
     with suppress(OSError):  # an ancestor has just ended
@@ -92,7 +95,7 @@ def _ancestors() -> list[int]:
 
 
 class StopRequest:
-    """True after any of the endings, or when the parent process is gone."""
+    """Flag that is True after any signal of `ENDINGS`, or after the end of the parent process."""
 
     def __init__(self) -> None:
         """Install the handlers."""
@@ -109,7 +112,10 @@ class StopRequest:
 
 
 class Interrupts:
-    """Raises KeyboardInterrupt at the first ending; ignores further ones, to end in order."""
+    """Raises KeyboardInterrupt at the first signal of `ENDINGS`.
+
+    Further signals are ignored, so that they cannot interrupt the orderly end.
+    """
 
     def __init__(self) -> None:
         """Start without a request."""

@@ -6,18 +6,18 @@ from enum import IntEnum
 
 
 class ControllerState(IntEnum):
-    """State of the controller. Numbers go over LCM and into logs."""
+    """State of the controller. Numbers are sent over LCM and logged, so they never change."""
 
     IDLE = 0
     """At rest on the ground, motors damped."""
     STAND = 1
-    """On the way to the standing pose."""
+    """Moving to the standing pose."""
     READY = 2
     """Standing."""
     WALK = 3
     """A skill drives the motors."""
     SIT = 4
-    """On the way to the ground."""
+    """Lying down."""
     DAMP = 5
     """Motors damped at the operator's request."""
     FAULT = 6

@@ -11,9 +11,9 @@ import numpy as np
 from .state_machine import ControllerState
 
 FALL_TILT = 1.0
-"""Tilt above which a walking robot counts as fallen [rad]."""
+"""Tilt of the base above which a walking robot counts as fallen [rad]."""
 STARTUP_SECONDS = 1.0
-"""Start of a walk that the mean velocity leaves out: the robot accelerates from standing [s]."""
+"""Acceleration phase at the start of a walk, left out of the mean velocity [s]."""
 SHORTEST_WALK = STARTUP_SECONDS + 0.5
 """Shortest walk with a meaningful velocity: the startup and one stride of a slow skill [s]."""
 
@@ -38,7 +38,7 @@ class WalkSummary:
     """True if the figures come from the onboard estimator, False if from a simulator."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the content for JSON; optional figures only where there are any."""
+        """Return the content for JSON; optional figures only if they are set."""
         content: dict[str, Any] = {
             "walked_seconds": self.walked_seconds,
             "distance": self.distance,
@@ -58,16 +58,16 @@ class WalkSummary:
         return cls(**content)
 
 
-def summarise_track(
-    track: Sequence[Sequence[float]], history: Sequence[Mapping[str, Any]]
+def summarise_true_path(
+    path: Sequence[Sequence[float]], history: Sequence[Mapping[str, Any]]
 ) -> WalkSummary:
-    """Summarise the walk in a virtual board's track.
+    """Summarise the walk of a simulated robot.
 
-    `track` has rows of time [s], base position [m], forward velocity [m/s], tilt [rad], belly
+    `path` has rows of time [s], base position [m], forward velocity [m/s], tilt [rad], belly
     contact and energy since the row before [J]. `history` has the controller's states with their
     start times.
     """
-    rows = np.array(track, dtype=np.float64).reshape(-1, 8)
+    rows = np.array(path, dtype=np.float64).reshape(-1, 8)
     intervals = _walking_intervals(history)
     walking = np.zeros(len(rows), dtype=bool)
     for begin, end in intervals:
@@ -91,7 +91,7 @@ def summarise_track(
 
 
 def _walking_intervals(history: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    """Return begin and end of every stay in WALK; the end is infinite for the last state [s]."""
+    """Return start and end of every walk [s]; the end is infinite if WALK is the last state."""
     intervals = []
     for index, entry in enumerate(history):
         if entry["state"] != ControllerState.WALK.name:

@@ -26,7 +26,7 @@ def ask_before_bring_up(write: Callable[[str], object]) -> None:
         SoloError: The answer was not Enter, or the terminal is closed.
     """
     try:
-        # Discard earlier input, such as a second Enter after the command itself.
+        # Discard input typed before the question, such as a second Enter after the command.
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
         write(QUESTION)
         # The terminal is still in line mode, so this reads one whole line.

@@ -10,21 +10,29 @@ from typing import TYPE_CHECKING, Protocol
 from deploy.common.clock import CLOCK, Clock
 from deploy.common.faults import Cause, Fault
 from deploy.common.state_machine import POWERED, ControllerState
-from deploy.messages.generated import controller_status
-from deploy.messages.lcm_link import OPERATOR, STATUS, LcmLink, Request, new_session
+from deploy.messages.generated import controller_status, walk_end
+from deploy.messages.lcm_link import (
+    OPERATOR_CHANNEL,
+    STATUS_CHANNEL,
+    WALK_END_CHANNEL,
+    LcmLink,
+    Request,
+    new_session,
+)
 from deploy.messages.operator_request import (
+    DAMP,
     OPERATOR_MESSAGE_LIFETIME_NS,
     OperatorRequest,
     operator_message,
 )
+from deploy.messages.walk_end_message import walk_end_of
 from solo_doi.solo12.constants import Array
 
 if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
-PERIOD = 0.02
+CONSOLE_PERIOD = 0.02
 """Period of the console [s]."""
-DAMP = OperatorRequest(Request.DAMP)
 QUIT_HINT = "q ends"
 
 
@@ -42,13 +50,13 @@ class Device(Protocol):
     def velocity(self) -> Array | None:
         """Current velocity command, (3,) [m/s, m/s, rad/s]; None for devices without one.
 
-        It is part of every message, so a lost message cannot leave an old command in force.
+        Every message contains it, so a lost message cannot leave an old command in force.
         """
 
     def read(
         self, seconds: float, state: ControllerState | None
     ) -> tuple[list[OperatorRequest], bool]:
-        """Wait up to `seconds`; return requests, and True if the operator is present.
+        """Read for up to `seconds`; return the requests, and True if the operator is present.
 
         `state` is the controller's state, None before its first status.
         """
@@ -57,14 +65,14 @@ class Device(Protocol):
         """Acquire the device."""
 
     def __exit__(self, *exception: object) -> None:
-        """Release the device in its original state."""
+        """Restore the device's original state and release it."""
 
 
 class Sender:
-    """Sends operator commands; every one is also a heartbeat."""
+    """Sends operator requests; every message is also a heartbeat."""
 
     def __init__(self, link: LcmLink) -> None:
-        """Begin a session."""
+        """Start a session with a new number."""
         self._link = link
         self._session = new_session()
         self._sequence = 0
@@ -74,7 +82,7 @@ class Sender:
         self._sequence += 1
         message = operator_message(request, self._sequence, time.monotonic_ns())
         message.session = self._session
-        self._link.publish(OPERATOR, message)
+        self._link.publish(OPERATOR_CHANNEL, message)
 
 
 def fault_hint(device: Device) -> str:
@@ -85,7 +93,7 @@ def fault_hint(device: Device) -> str:
 
 
 class Console:
-    """One line in the terminal with the controller's status."""
+    """Status line of the controller; the end of a walk at its bound has its own line."""
 
     def __init__(
         self,
@@ -101,18 +109,24 @@ class Console:
         self._fault_hint = fault_hint
         self._newest_ns = 0
         self.state: ControllerState | None = None
-        link.subscribe(STATUS, self._on_status)
+        link.subscribe(STATUS_CHANNEL, self._on_status)
+        link.subscribe(WALK_END_CHANNEL, self._on_walk_end)
 
     def _on_status(self, status: controller_status, data: bytes) -> None:
         now_ns = self._clock.now_ns()
         expires_ns = status.time_ns + OPERATOR_MESSAGE_LIFETIME_NS
         fresh = self._newest_ns < status.time_ns <= now_ns < expires_ns
-        # Unknown states come from another version; old messages may be recorded and sent again.
+        # Unknown states come from another version. Old messages may be replayed by an attacker.
         if status.state not in tuple(ControllerState) or not fresh:
             return
         self._newest_ns = status.time_ns
         self.state = ControllerState(status.state)
         self._write(f"\r\033[K{self._line(self.state, status)}")
+
+    def _on_walk_end(self, message: walk_end, data: bytes) -> None:
+        now_ns = self._clock.now_ns()
+        if message.time_ns <= now_ns < message.time_ns + OPERATOR_MESSAGE_LIFETIME_NS:
+            self._write(f"\r\033[K{walk_end_of(message)}\n")
 
     def _line(self, state: ControllerState, status: controller_status) -> str:
         if status.fault:
@@ -130,7 +144,7 @@ class Console:
 
 
 class OperatorSession:
-    """State of one session at the console: a stop in force, a request to quit."""
+    """State of one console session: whether a stop is in force, and whether to quit."""
 
     def __init__(self) -> None:
         """Start without a stop."""
@@ -139,10 +153,10 @@ class OperatorSession:
         self._stopped = False
 
     def outgoing(self, requests: list[OperatorRequest]) -> list[OperatorRequest]:
-        """Return the requests to send for those that the device gave in this period.
+        """Return the requests to send in this period, from those that the device gave.
 
         A stop is repeated in every period until the operator re-arms: a message may be lost, and
-        a robot process that is still starting has received none of them.
+        a robot process that is still starting must receive it too.
         """
         outgoing = []
         if self._stopped and not any(one.request is Request.DAMP for one in requests):
@@ -160,10 +174,10 @@ class OperatorSession:
         return outgoing
 
 
-def operate(
+def run_console(
     device: Device, link: LcmLink, gone: Callable[[], bool], write: Callable[[str], object]
 ) -> None:
-    """Send the device's requests until the operator quits or the controller is gone.
+    """Send the device's requests until the operator quits or `gone` returns True.
 
     After a request to quit, a standing robot lies down first.
     """
@@ -176,7 +190,7 @@ def operate(
             unpowered = console.state is not None and console.state not in POWERED
             if session.quitting and unpowered:
                 break
-            requests, present = device.read(PERIOD, console.state)
+            requests, present = device.read(CONSOLE_PERIOD, console.state)
             link.receive()
             outgoing = session.outgoing(requests)
             for request in outgoing:

@@ -12,14 +12,13 @@ import numpy as np
 
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Request
-from deploy.messages.operator_request import OperatorRequest
+from deploy.messages.operator_request import DAMP, OperatorRequest
 from solo_doi.common.errors import MissingPackageError, SoloError
 from solo_doi.solo12.constants import Array
 
 if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
-DAMP = OperatorRequest(Request.DAMP)
 BUTTONS = {
     304: OperatorRequest(Request.STAND),  # south
     305: OperatorRequest(Request.SIT),  # east
@@ -36,13 +35,15 @@ KEY = 1
 AXIS = 3
 """Event type of sticks."""
 SYN = 0
-"""Event type of the kernel's own notices."""
+"""Event type of notices from the kernel (EV_SYN)."""
 DROPPED = 3
-"""Code of the notice that events were lost, because they were read too late."""
-AXES = {1: (0, -1.0), 0: (1, -0.5), 3: (2, -1.0)}
-"""Index of the velocity that each stick axis sets, and its value at full deflection."""
+"""Code of the notice that events were lost because they were read too late (SYN_DROPPED)."""
+STICK_AXES = {1: (0, -1.0), 0: (1, -0.5), 3: (2, -1.0)}
+"""Per stick axis: index of its velocity component, and velocity at full deflection.
+
+The components are forward and sideways velocity [m/s] and turn rate [rad/s]."""
 DEAD_ZONE = 0.1
-"""Share of a stick's deflection that counts as zero."""
+"""Fraction of a stick's full deflection that counts as zero."""
 
 
 class InputEvent(Protocol):
@@ -81,7 +82,7 @@ class InputDevice(Protocol):
 
 
 class Gamepad:
-    """Buttons for states, sticks for velocities."""
+    """Gamepad as an operator's device: buttons request states, sticks command velocities."""
 
     can_rearm = True
     rearm_key = "START"
@@ -94,7 +95,7 @@ class Gamepad:
         """Read from an opened device; `dead_man` requires the dead man's button to be held.
 
         With `dead_man`, the operator counts as absent until the button is first held, and
-        releasing it damps. Before that nothing damps, so that bring-up is not stopped.
+        releasing it damps. Before the first hold it does not damp, so bring-up can run.
         """
         self._device = device
         self._dead_man = dead_man
@@ -147,20 +148,20 @@ class Gamepad:
             connected = False
         if connected and self._enabled:
             return requests, True
-        # Repeated for as long as the button is released: a message may be lost.
+        # Repeated while the button is released, since a message may be lost.
         if self._released or DAMP in requests:
             return [DAMP], False
         return [], False
 
     def _set_held(self, held: bool) -> None:  # state of the button
-        """Note the state of the dead man's button."""
+        """Store the state of the dead man's button, and whether it was released."""
         self._released = self._dead_man and (self._released or self._held) and not held
         self._held = held
 
     def _poll_buttons(self) -> bool:
-        """Read the buttons' current state, as events may be lost; return True if one damps.
+        """Poll the buttons, since events may be lost; return True if the damping button is pressed.
 
-        Polling makes the kernel drop button events that it has not delivered yet.
+        Polling makes the kernel drop button events that are not read yet.
         """
         down = self._device.active_keys()
         if DEAD_MAN not in down:
@@ -170,22 +171,22 @@ class Gamepad:
     def _handle_event(self, event: InputEvent) -> OperatorRequest | None:
         if event.type == KEY and event.code == DEAD_MAN:
             self._set_held(event.value != 0)
-            # Damp also after a release that is over by the time the events are read.
+            # Damp even if the button was pressed again before the events are read.
             return DAMP if self._released else None
         if event.type == KEY and event.value == 1:
             return BUTTONS.get(event.code)
-        if event.type == AXIS and event.code in AXES:
+        if event.type == AXIS and event.code in STICK_AXES:
             self._steer(event.code, event.value)
         if event.type == SYN and event.code == DROPPED:
             # The event of a stick that returned to its centre may be among the lost ones.
-            for code, (index, _) in AXES.items():
+            for code, (index, _) in STICK_AXES.items():
                 if self._velocity[index]:
                     self._steer(code, self._device.absinfo(code).value)
         return None
 
     def _steer(self, code: int, value: float) -> None:
         """Set the velocity of an axis from the position of its stick."""
-        index, full = AXES[code]
+        index, full = STICK_AXES[code]
         info = self._device.absinfo(code)
         deflection = 2 * (value - info.min) / (info.max - info.min) - 1
         velocity = self._velocity.copy()

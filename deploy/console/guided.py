@@ -11,19 +11,19 @@ from deploy.messages.operator_request import OperatorRequest
 from deploy.operators.operators import STAND_UP, Script
 from solo_doi.solo12.constants import Array
 
-from .keyboard import KEYS, Keyboard
+from .keyboard import KEY_REQUESTS, Keyboard
 
 STAND_CHECK = "Motors damped, robot on its belly, feet beside it, rope slack?"
-"""Checks before the robot stands up."""
+"""Question to the operator before the robot stands up."""
 WALK_CHECK = "Robot stands well, path ahead is free, one person at the rope?"
-"""Checks before the robot walks."""
+"""Question to the operator before the robot walks."""
 
 
 class GuidedScript(Keyboard):
     """A script that waits for Enter before the robot stands up and before it walks.
 
     Consent to bring-up is asked before the robot process starts; see `consent`. The script cannot
-    re-arm: a fault ends the plan, and the next walk asks its questions again.
+    re-arm: a fault ends the run, and the next run asks its questions again.
     """
 
     can_rearm = False
@@ -36,11 +36,12 @@ class GuidedScript(Keyboard):
         seconds: float,
         velocity: Array | None,
         write: Callable[[str], object],
+        distance: float | None = None,
     ) -> None:
         """Plan a walk as `Script` does; `write` shows the questions."""
         super().__init__()
         self.velocity = velocity
-        self._script = Script(skills, seconds, velocity, may=self._confirmed)
+        self._script = Script(skills, seconds, velocity, distance=distance, may=self._confirmed)
         self._write = write
         self._question = ""
         self._enter_pressed = False
@@ -50,13 +51,13 @@ class GuidedScript(Keyboard):
     ) -> tuple[list[OperatorRequest], bool]:
         """Return the keys' requests, or the script's next request if it is confirmed."""
         keys = self._keys(seconds)
-        requests = [KEYS[key] for key in keys if key in " q"]
+        requests = [KEY_REQUESTS[key] for key in keys if key in " q"]
         self._enter_pressed = any(key in "\r\n" for key in keys)
         if requests or state is None:
             return requests, True
         request = self._script.next_request(state, time.monotonic())
         if self._script.done:
-            return [KEYS["q"]], True
+            return [KEY_REQUESTS["q"]], True
         if request.request is Request.NOTHING:
             return [], True
         return [request], True

@@ -23,7 +23,7 @@ from solo_doi.solo12.constants import Array
 if TYPE_CHECKING:
     from typing import Self  # novm: not in Python 3.10, which robots' computers may have
 
-KEYS = {
+KEY_REQUESTS = {
     "s": OperatorRequest(Request.STAND),
     "w": OperatorRequest(Request.WALK),
     "x": OperatorRequest(Request.STOP),
@@ -32,9 +32,14 @@ KEYS = {
     "r": OperatorRequest(Request.REARM),
     "q": OperatorRequest(Request.QUIT),
 }
-SKILLS = tuple("0123456789")
-"""Keys of skills: ASCII digits only, as other digits (such as a raised two) have no skill."""
-STEP = {"i": (0.1, 0.0, 0.0), "k": (-0.1, 0.0, 0.0), "j": (0.0, 0.0, 0.1), "o": (0.0, 0.0, -0.1)}
+SKILL_KEYS = tuple("0123456789")
+"""Keys that walk with a skill: ASCII digits only, not other digits such as a superscript two."""
+VELOCITY_STEPS = {
+    "i": (0.1, 0.0, 0.0),
+    "k": (-0.1, 0.0, 0.0),
+    "j": (0.0, 0.0, 0.1),
+    "o": (0.0, 0.0, -0.1),
+}
 """Changes of the velocity command [m/s, m/s, rad/s], for policies that take one."""
 ESCAPE = re.compile(r"\x1b+(?:\[(?:\[[^ \x1b]?|[0-?]*[!-/]*[@-~]?)|O[0-9;]*[@-~]?|[^ \x1b]?)")
 """Escape sequence of a key without a letter (Delete, F5, Alt-s), complete or cut off.
@@ -47,7 +52,7 @@ CUT_OFF_SECONDS = 0.1
 
 
 class Keyboard:
-    """Single keys, without Return."""
+    """Keyboard as an operator's device: every key acts at once, without Enter."""
 
     can_rearm = True
     rearm_key = "r"
@@ -64,6 +69,7 @@ class Keyboard:
         self.velocity: Array | None = np.zeros(3)
         self._incomplete = ""
         self._incomplete_until = 0.0
+        self._walking = False
 
     def __enter__(self) -> Self:
         """Switch the terminal to single keys."""
@@ -78,11 +84,15 @@ class Keyboard:
     def read(
         self, seconds: float, state: ControllerState | None
     ) -> tuple[list[OperatorRequest], bool]:
-        """Return the requests of the next `seconds`; an operator at a terminal is present.
+        """Return the requests of the next `seconds`; the operator of an open terminal is present.
 
         Raises:
             OSError: The terminal is closed.
         """
+        if self._walking and state is not ControllerState.WALK:
+            # The controller may have ended the walk; the next one starts at zero velocity.
+            self.velocity = np.zeros(3)
+        self._walking = state is ControllerState.WALK
         requests = []
         for key in self._keys(seconds):
             request = self.request_for_key(key)
@@ -91,15 +101,15 @@ class Keyboard:
         return requests, True
 
     def request_for_key(self, key: str) -> OperatorRequest | None:
-        """Return the request of a key; None for keys without a meaning."""
-        if key in SKILLS:
-            return OperatorRequest(Request.WALK, SKILLS.index(key))
-        if key in STEP:
+        """Return the request of a key; None for other keys."""
+        if key in SKILL_KEYS:
+            return OperatorRequest(Request.WALK, SKILL_KEYS.index(key))
+        if key in VELOCITY_STEPS:
             if self.velocity is None:
                 self.velocity = np.zeros(3)
-            self.velocity = STEP[key] + self.velocity
+            self.velocity = VELOCITY_STEPS[key] + self.velocity
             return OperatorRequest(Request.NOTHING)
-        request = KEYS.get(key)
+        request = KEY_REQUESTS.get(key)
         if request is not None and request.request is not Request.WALK:
             # The next walk must not start with the velocity of the last one.
             self.velocity = np.zeros(3)
@@ -118,7 +128,7 @@ class Keyboard:
         return self._without_escapes(data.decode("utf-8", "replace"))
 
     def _without_escapes(self, keys: str) -> str:
-        """Remove escape sequences, also those that are split between two reads."""
+        """Remove escape sequences, including those split between two reads."""
         now = time.monotonic()
         text = keys
         if now < self._incomplete_until:

@@ -2,8 +2,9 @@
 
 A tick takes two calls, in this order. The loop receives messages first, so `on_robot_state` runs
 the estimator and the safety checks on every new state of the robot. Then the loop calls `tick`,
-which re-arms if requested, checks ages, delay and operator, computes the joint targets, and returns
-the command. Any of these steps can latch a fault; the command of that tick is then damping.
+which re-arms if requested, checks ages, delay and operator, computes the joint targets, stops a
+walk at its bound, and returns the command. Any check can latch a fault; the command of that tick is
+then damping.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from deploy.common.sensors import Sensors
 from deploy.common.state_machine import POWERED, ControllerEvent, ControllerState, next_state
 from deploy.messages.conversions import sensors_from_message
 from deploy.messages.generated import controller_status, joint_command, policy_input, robot_state
-from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATUS, Mode, Request, blank, new_session
+from deploy.messages.lcm_link import (
+    COMMAND_CHANNEL,
+    OBSERVATION_CHANNEL,
+    STATUS_CHANNEL,
+    Mode,
+    Request,
+    blank,
+    new_session,
+)
+from deploy.messages.walk_end_message import WalkEnd
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.estimator import Estimate, Estimator
@@ -26,13 +36,14 @@ from solo_doi.solo12.estimator import Estimate, Estimator
 from .motion import MotionGenerator
 from .odometry import Odometry
 from .safety import Safety
+from .walk_bound import WalkBound
 
 COMMAND_LIFETIME_NS = 20_000_000
 """Time for which a joint command is valid, equal to the master board's own timeout [ns]."""
 REARM_NS = 500_000_000
-"""Time for which a re-arm request waits for the robot to clear its own fault [ns]."""
+"""Lifetime of a re-arm request, which takes effect when the robot has cleared its fault [ns]."""
 LARGEST_RESTING_VELOCITY = 0.5
-"""Joint velocity above which motors may not be switched on: the legs still move [rad/s]."""
+"""Joint velocity above which motors may not be switched on, as the legs still move [rad/s]."""
 LARGEST_ESTIMATOR_STEP = 10 * TICK
 """Longest time step of the estimator, also after a gap in the states [s]."""
 EVENTS = {
@@ -55,8 +66,13 @@ class Controller:
         config: ControllerConfig | None = None,
         *,
         force: bool = False,
+        distance: float | None = None,
     ) -> None:
-        """Start idle; `skill` is the skill to walk with, `force` allows rejected skills."""
+        """Start idle; `skill` is the skill to walk with.
+
+        `force` allows skills that their evaluation rejected. A walk ends `distance` metres from its
+        start; None means no bound.
+        """
         self.config = config or ControllerConfig()
         self.bundle = bundle
         self.state = ControllerState.IDLE
@@ -65,11 +81,14 @@ class Controller:
         self.session = new_session()
         self.estimate: Estimate | None = None
         self.odometry = Odometry()
+        self.walk_end: WalkEnd | None = None
+        """End of a walk at its bound in this tick; None in all other ticks."""
         self._contract = bundle.contract
         self._allowed_skills = bundle.allowed(force=force)
         self._estimator = Estimator()
         self._safety = Safety(self.config.safety)
         self._motion = MotionGenerator(bundle, self.config, self._safety)
+        self._walk_bound = WalkBound(distance)
         self._delay_timer = HoldTimer(self.config.safety.patience)
         self._newest: robot_state | None = None
         self._sensors: Sensors | None = None
@@ -82,7 +101,7 @@ class Controller:
     # --- Inputs: messages and the loop's timing ---------------------------------------------------
 
     def on_robot_state(self, message: robot_state) -> bool:
-        """Estimate and check a state of the robot; return False if it is older than the newest."""
+        """Update the estimate with a robot state and check it; return False if the state is old."""
         newest = self._newest
         if newest is not None and message.session == newest.session:
             if message.sequence <= newest.sequence:
@@ -100,7 +119,7 @@ class Controller:
     def on_operator_request(
         self, request: Request, now_ns: int, skill: int = -1, velocity: Array | None = None
     ) -> None:
-        """Handle a request of the operator; NOTHING is a heartbeat."""
+        """Handle a request of the operator; a request of NOTHING is only a heartbeat."""
         self.on_heartbeat(now_ns)
         if velocity is not None and np.isfinite(velocity).all():
             self._motion.command_velocity(velocity)
@@ -114,18 +133,18 @@ class Controller:
             self._handle(EVENTS[request])
 
     def on_heartbeat(self, now_ns: int) -> None:
-        """Note that the operator is present."""
+        """Restart the operator's timeout."""
         self._heartbeat_ns = now_ns
 
     def on_late_ticks(self, late_ticks: int) -> None:
-        """Check the loop's timing; `late_ticks` is the number of ticks just skipped, often 0."""
+        """Check the loop's timing; `late_ticks` is the number of ticks just skipped, usually 0."""
         fault = self._safety.check_timing(late_ticks)
         if fault is not None and self.state in POWERED:
             self._latch(fault)
 
     @property
     def at_rest(self) -> bool:
-        """True if all motors follow and no joint moves, so that motors may be switched on."""
+        """True if all motors are ready and no joint moves, so that positions may be held."""
         sensors = self._sensors
         if sensors is None or not sensors.ready.all():
             return False
@@ -145,11 +164,14 @@ class Controller:
             if self.state in POWERED and self.estimate is not None:
                 self._move(self._newest, sensors, self.estimate)
         self.odometry.update(self.state, sensors, self.estimate, self._motion.forward_command)
+        self.walk_end = self._walk_bound.update(self.state, sensors, self.estimate)
+        if self.walk_end is not None:
+            self._handle(ControllerEvent.STOP)
         return self._command_message(now_ns)
 
     def status(self, now_ns: int) -> controller_status:
         """Return the state, fault and estimate, for consoles and logs."""
-        status = blank(STATUS)
+        status = blank(STATUS_CHANNEL)
         status.sequence = self._sequence
         status.time_ns = now_ns
         status.session = self.session
@@ -169,7 +191,7 @@ class Controller:
         """Return the policy's observation for the log; None if no policy step was due."""
         if self._motion.observation is None:
             return None
-        message = blank(OBSERVATION)
+        message = blank(OBSERVATION_CHANNEL)
         message.sequence = self._sequence
         message.time_ns = now_ns
         message.session = self.session
@@ -180,7 +202,7 @@ class Controller:
     # --- Steps of a tick --------------------------------------------------------------------------
 
     def _estimate_and_check(self, message: robot_state, before: robot_state | None) -> None:
-        """Update the estimate with a new state, and check it if motors hold positions."""
+        """Update the estimate with a new state; check the state while motors hold positions."""
         sensors = sensors_from_message(message)
         fault = self._safety.check_finite(sensors)
         if fault is not None:
@@ -205,7 +227,7 @@ class Controller:
                 self._latch(fault)
 
     def _check_watchdogs(self, newest: robot_state, sensors: Sensors, now_ns: int) -> None:
-        """Check ages, the robot's own fault, the operator and the delay, while motors hold."""
+        """Check state age, robot's fault, operator and delay while motors hold positions."""
         if self.state not in POWERED:
             return
         limits = self.config.safety
@@ -238,7 +260,7 @@ class Controller:
             self._handle(ControllerEvent.ARRIVED)
 
     def _command_message(self, now_ns: int) -> joint_command:
-        message = blank(COMMAND)
+        message = blank(COMMAND_CHANNEL)
         motion = self._motion
         newest = self._newest
         self._sequence += 1
@@ -264,7 +286,7 @@ class Controller:
     # --- State machine ----------------------------------------------------------------------------
 
     def _latch(self, fault: Fault) -> None:
-        """Damp, and keep the first fault until the operator re-arms."""
+        """Damp the motors; keep the first fault until the operator re-arms."""
         if self.state is not ControllerState.FAULT:
             self.fault = fault
         self._handle(ControllerEvent.FAULT)
@@ -284,7 +306,7 @@ class Controller:
                 self.fault = None
             return
         if self._sensors is None or not (before in POWERED or self.at_rest):
-            # No state of the robot yet, a motor that does not follow, or legs that still move.
+            # No state of the robot yet, a motor that is not ready, or legs that still move.
             self.state = before
             return
         self._motion.enter(self.state, before, self._sensors, self.skill)
@@ -294,5 +316,5 @@ class Controller:
 
 
 def _robot_fault(state: robot_state) -> Fault:
-    """Return the robot's own fault; another version of the robot process may have sent it."""
+    """Return the fault of the robot process; causes of another version become UNKNOWN."""
     return Fault(Cause.ROBOT_FAULT, state.fault_value, state.fault_joint, Cause.of(state.fault))

@@ -27,29 +27,32 @@ from solo_doi.common.files import write_text
 from solo_doi.policies.bundle.shipped import load_bundle
 
 from .controller import Controller
-from .loop import Loop, LoopReport
+from .loop import Loop
+from .loop_report import LoopReport
 from .skill_runner import rehearse
 
-REPORT_FILE = "controller.json"
-PRIORITY = 40
-"""Real-time priority, below the robot process, which must never wait for the controller."""
+CONTROLLER_REPORT_FILE = "controller.json"
+CONTROLLER_PRIORITY = 40
+"""Real-time priority, below that of the robot process, which must never wait for this one."""
 
 
 def control(folder: Path, settle: float = SETTLE) -> LoopReport:
-    """Run the controller with a folder's configuration, and write its report there.
+    """Run the controller with the configuration in a folder, and write its report there.
 
     `settle` is the time at rest before the script stands up; it depends on the kind of robot [s].
     """
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
     # Verified again: the file may have changed since preflight.
     bundle = load_bundle(config.bundle, config.trust)
-    controller = Controller(bundle, config.skill, config.controller, force=config.force)
+    controller = Controller(
+        bundle, config.skill, config.controller, force=config.force, distance=config.distance
+    )
     link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
     rehearse(controller.bundle)
-    # Children inherit the priority: the recorder's process starts before it is raised. LCM's
-    # thread needs it, and starts later, with the first subscription.
+    # Child processes and threads inherit the priority. The recorder must not have it, so it starts
+    # before the priority is raised. LCM's thread needs it, and starts with the first subscription.
     recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
-    refused = [] if config.fast else prepare_aloud(PRIORITY, "controller")
+    refused = [] if config.fast else prepare_aloud(CONTROLLER_PRIORITY, "controller")
     stop = StopRequest()
     loop = Loop(controller, link, make_operator(config, link, controller, settle), recorder)
     try:
@@ -57,7 +60,7 @@ def control(folder: Path, settle: float = SETTLE) -> LoopReport:
     finally:
         recorder.close()
         write_text(
-            folder / REPORT_FILE,
+            folder / CONTROLLER_REPORT_FILE,
             json.dumps(summarised(loop.report) | {"refused": refused}, indent=1) + "\n",
         )
     return loop.report
@@ -66,10 +69,10 @@ def control(folder: Path, settle: float = SETTLE) -> LoopReport:
 def make_operator(
     config: DeployConfig, link: LcmLink, controller: Controller, settle: float
 ) -> Operator:
-    """Return the operator of a configuration: a person over LCM, a script, or a spectator."""
+    """Return the source of requests: a person over LCM, a script, or a spectator."""
     if config.readonly:
         return Spectator(config.seconds)
-    if not config.by_person:
+    if not config.interactive:
         velocity = None if config.velocity is None else np.array(config.velocity)
         skills = (config.skill, *config.then)
         return Script(

@@ -6,69 +6,41 @@ import os
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from deploy.common.clock import CLOCK, Clock, Samples, Ticker
-from deploy.common.robot_constants import TICK
+from deploy.common.robot_constants import LOCKSTEP_POLL_SECONDS, TICK
 from deploy.common.state_machine import ControllerState
-from deploy.common.walk_summary import WalkSummary
 from deploy.messages.generated import controller_status, robot_state
-from deploy.messages.lcm_link import COMMAND, OBSERVATION, OPERATOR, STATE, STATUS, LcmLink
+from deploy.messages.lcm_link import (
+    COMMAND_CHANNEL,
+    OBSERVATION_CHANNEL,
+    OPERATOR_CHANNEL,
+    STATE_CHANNEL,
+    STATUS_CHANNEL,
+    WALK_END_CHANNEL,
+    LcmLink,
+)
 from deploy.messages.operator_request import operator_message
+from deploy.messages.walk_end_message import walk_end_message
 from deploy.operators.operators import Operator
 from deploy.recorder.recorder import Recorder
 
 from .controller import Controller
+from .loop_report import LoopEnd, LoopReport
 
 STATUS_TICKS = 100
 """Ticks between two status messages."""
 FIRST_MINUTE = 60_000
-"""Tick at which memory is first measured."""
+"""Tick of the first memory measurement, after one minute."""
 FIRST_STATE_SECONDS = 30.0
 """Timeout for the robot's first state [s]."""
 LOST_STATE_SECONDS = 10.0
 """Timeout for any further state in lock-step [s]."""
-POLL_SECONDS = 0.1
-"""Duration of one poll for messages in lock-step [s]."""
-
-
-@dataclass
-class LoopReport:
-    """Record of one run of the loop."""
-
-    history: list[dict[str, Any]] = field(default_factory=list)
-    """States of the controller and skills of its walks, each with its start time."""
-    faults: list[str] = field(default_factory=list)
-    ticks: int = 0
-    overruns: int = 0
-    """Ticks that were late by more than a period."""
-    skipped: int = 0
-    """Ticks left out after overruns."""
-    malformed: int = 0
-    forged: int = 0
-    unsent: int = 0
-    work: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Duration of the work in every tick: messages, estimate, checks, policy, log [s].
-
-    Without the decoding of messages in lock-step, where receiving waits for the robot."""
-    age: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Age of the robot's newest state in every tick [s]."""
-    lateness: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Lateness of every tick [s]."""
-    memory: dict[str, float] = field(default_factory=dict)
-    """Memory of the process after the first minute and at the end [MB]."""
-    walk: WalkSummary | None = None
-    """Walk by the onboard estimator; None until the loop has ended."""
-    ended: str = ""
-    """Reason for the end."""
 
 
 class Loop:
-    """Runs one controller."""
+    """Runs one controller: receives messages, ticks, publishes and records."""
 
     def __init__(
         self,
@@ -93,7 +65,7 @@ class Loop:
         self._work = Samples()
         self._age = Samples()
         self.report = LoopReport()
-        link.subscribe(STATE, self._on_state)
+        link.subscribe(STATE_CHANNEL, self._on_state)
 
     def run(
         self, until: Callable[[], bool], *, lockstep: bool = False, readonly: bool = False
@@ -114,7 +86,7 @@ class Loop:
         return self.report
 
     def _record_error(self, error: Exception) -> None:
-        """Record a bug in this program; without commands the robot process damps."""
+        """Record an exception as report and incident; the robot process damps without commands."""
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         self.report.ended = (
@@ -152,12 +124,12 @@ class Loop:
         return self._ending()
 
     def _tick_realtime(self, skipped: int) -> None:
-        """Check the timing, then tick; `skipped` is the number of ticks just left out."""
+        """Check the timing, then tick; `skipped` is the number of ticks just skipped."""
         self.report.overruns += skipped > 0
         self._controller.on_late_ticks(skipped)
         now_ns = self._clock.now_ns()
-        if skipped:  # a replay learns the lateness from the logged status only
-            self._log(STATUS, self._status(now_ns).encode())
+        if skipped:  # a replay reads the lateness from this status
+            self._log(STATUS_CHANNEL, self._status(now_ns).encode())
         self._tick(now_ns)
 
     def _run_lockstep(self, until: Callable[[], bool]) -> str:
@@ -168,12 +140,12 @@ class Loop:
             self._state_work = 0.0
             while not self._has_new_state:
                 if until():
-                    return "stopped"
-                if silent_polls > timeout / POLL_SECONDS:
+                    return LoopEnd.STOPPED.value
+                if silent_polls > timeout / LOCKSTEP_POLL_SECONDS:
                     if self._newest_ns is None:
                         return "no state of the robot arrived"
-                    return "the robot is gone"
-                silent_polls += self._link.receive(POLL_SECONDS) == 0
+                    return f"no state from the robot process for {LOST_STATE_SECONDS:.0f} s"
+                silent_polls += self._link.receive(LOCKSTEP_POLL_SECONDS) == 0
             self._has_new_state = False
             assert self._newest_ns is not None  # set with the new state
             begun = time.perf_counter()
@@ -183,8 +155,8 @@ class Loop:
 
     def _ending(self) -> str:
         if self._operator.done:
-            return "done"
-        return "stopped"
+            return LoopEnd.DONE.value
+        return LoopEnd.STOPPED.value
 
     def _tick(self, now_ns: int) -> None:
         controller = self._controller
@@ -193,15 +165,18 @@ class Loop:
         command = controller.tick(now_ns)
         observation = controller.observation_message(now_ns)
         if observation is not None:
-            self._log(OBSERVATION, observation.encode())
+            self._log(OBSERVATION_CHANNEL, observation.encode())
+        if controller.walk_end is not None:
+            ending = walk_end_message(controller.walk_end, command)
+            self._log(WALK_END_CHANNEL, self._link.publish(WALK_END_CHANNEL, ending))
         if not self._readonly:
-            self._log(COMMAND, self._link.publish(COMMAND, command))
+            self._log(COMMAND_CHANNEL, self._link.publish(COMMAND_CHANNEL, command))
         self.report.ticks += 1
         if self.report.ticks == FIRST_MINUTE:
             self.report.memory["first"] = memory()
         if self.report.ticks % STATUS_TICKS == 0:
-            self._link.publish(STATUS, self._status(now_ns))
-        # Compared here and not in the tick: a message can change the state too.
+            self._link.publish(STATUS_CHANNEL, self._status(now_ns))
+        # Compared here, not in `Controller.tick`: messages can change the state too.
         skill = controller.skill if controller.state is ControllerState.WALK else -1
         activity = (controller.state, skill)
         if activity != self._activity:
@@ -214,7 +189,9 @@ class Loop:
         if request is None or self._readonly:
             return
         if request.request or request.velocity is not None:  # heartbeats are not logged
-            self._log(OPERATOR, operator_message(request, self.report.ticks, now_ns).encode())
+            self._log(
+                OPERATOR_CHANNEL, operator_message(request, self.report.ticks, now_ns).encode()
+            )
         self._controller.on_operator_request(
             request.request, now_ns, request.skill, request.velocity
         )
@@ -227,11 +204,13 @@ class Loop:
         return status
 
     def _record_activity(self, now_ns: int) -> None:
-        """Add the controller's state to the history; a fault also to the incidents."""
+        """Add the controller's state to the history; record an incident for a fault."""
         state = self._controller.state
         entry = {"time": now_ns * 1e-9, "state": state.name}
         if state is ControllerState.WALK:
             entry["skill"] = self._controller.skill
+        if self._controller.walk_end is not None:
+            entry["reason"] = str(self._controller.walk_end)
         if state is ControllerState.FAULT:
             self.report.faults.append(str(self._controller.fault))
             if self._recorder is not None:
@@ -245,7 +224,7 @@ class Loop:
             return
         self._newest_ns = message.time_ns
         self._has_new_state = True
-        self._log(STATE, data)
+        self._log(STATE_CHANNEL, data)
         self._state_work += time.perf_counter() - begun
 
     def _log(self, channel: str, data: bytes) -> None:

@@ -7,27 +7,27 @@ import numpy as np
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.faults import Fault
 from deploy.common.poses import LYING, Glide
-from deploy.common.robot_constants import DAMPING, TICK
+from deploy.common.robot_constants import DAMPING_GAIN, TICK
 from deploy.common.sensors import Sensors
 from deploy.common.state_machine import POWERED, ControllerState
 from deploy.messages.lcm_link import Mode
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 from solo_doi.solo12.estimator import Estimate
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from solo_doi.solo12.sensors import estimated_motion
 
 from .safety import Safety
 from .skill_runner import SkillRunner
 
-LOWEST = -TRAINING.position
+LOWEST = -TRAINING_LIMITS.position
 """Lower limit of joint targets [rad]."""
-HIGHEST = TRAINING.position
+HIGHEST = TRAINING_LIMITS.position
 """Upper limit of joint targets [rad]."""
 
 
 class MotionGenerator:
-    """Joint target and gains of one robot, updated every tick; the controller owns the state."""
+    """Joint targets and gains of one robot, updated every tick; the controller sets the state."""
 
     def __init__(self, bundle: Bundle, config: ControllerConfig, safety: Safety) -> None:
         """Start damped; `safety` checks the targets of skills."""
@@ -51,17 +51,17 @@ class MotionGenerator:
         self._requested_command = np.array(self._contract.command)
 
     def damp(self, sensors: Sensors | None) -> None:
-        """Hold no position; the target stays at the measured joints, zero if there are none."""
+        """Switch to damping; the targets are the measured joint positions, zero if unknown."""
         self._reset_requested_command()
         self.mode = Mode.DAMP
         self.kp = 0.0
-        self.kd = DAMPING
+        self.kd = DAMPING_GAIN
         self.target = np.zeros(NUM_JOINTS)
         if sensors is not None:
             self.target = sensors.joint_position
 
     def command_velocity(self, velocity: Array) -> None:
-        """Request a velocity command, clipped to the range of the skills."""
+        """Request a velocity command, clipped to the command range of the skills."""
         self._requested_command = np.clip(velocity, self._lowest_command, self._highest_command)
 
     def enter(
@@ -75,7 +75,7 @@ class MotionGenerator:
         if state is ControllerState.WALK:
             self._start_walk(skill)
             return
-        # A walk ends with steps that shrink, still in policy mode.
+        # After a walk, the policy continues with shrinking steps until the robot stands.
         self._stopping = before is ControllerState.WALK
         if self._stopping:
             self._reset_requested_command()
@@ -145,7 +145,10 @@ class MotionGenerator:
         return fault
 
     def _reset_requested_command(self) -> None:
-        """Request standing if the skills can; a walk must not start with an old command."""
+        """Request zero velocity, or the only command of skills that cannot stand still.
+
+        A walk must not start with the command of the previous walk.
+        """
         can_stand = (self._lowest_command <= 0.0).all() and (self._highest_command >= 0.0).all()
         self._requested_command = np.array(self._contract.command)
         if can_stand:
@@ -158,7 +161,7 @@ class MotionGenerator:
     def _next_glide(
         self, state: ControllerState, before: ControllerState, sensors: Sensors
     ) -> Glide:
-        """Return the slow motion of a state, from the last target or from the measured joints."""
+        """Return the slow motion of a state, from the last targets or the measured joints."""
         if before is ControllerState.WALK:
             start = self._pose
         elif before in POWERED:

@@ -39,7 +39,7 @@ class Odometry:
         self._walking = state is ControllerState.WALK
         if sensors is None or estimate is None or not (walked_before or self._walking):
             return
-        # A fall makes the controller damp in that tick, so the tick after a walk counts too.
+        # A fall is a fault, which ends the walk in the same tick, so that tick is checked too.
         fallen = float(-estimate.gravity_b[2]) < math.cos(FALL_TILT)
         self._falls += fallen and not self._fallen
         self._fallen = fallen

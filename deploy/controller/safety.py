@@ -12,7 +12,7 @@ from deploy.common.safety_config import SafetyConfig
 from deploy.common.sensors import Sensors
 from solo_doi.solo12.constants import Array
 from solo_doi.solo12.estimator import Estimate
-from solo_doi.solo12.limits import SAFETY
+from solo_doi.solo12.limits import SAFETY_LIMITS
 
 
 class Safety:
@@ -29,17 +29,17 @@ class Safety:
     def __init__(self, config: SafetyConfig) -> None:
         """Start with empty timers and counts."""
         self.config = config
-        self._positions = RelaxedLimits(SAFETY.position)
+        self._positions = RelaxedLimits(SAFETY_LIMITS.position)
         self.on_policy()
         self._reset()
 
     def on_power(self, sensors: Sensors) -> None:
-        """Prepare for motors that are about to hold positions."""
+        """Reset the checks before motors hold positions; widen limits of joints outside."""
         self._positions.relax_to(sensors.joint_position)
         self._reset()
 
     def on_policy(self) -> None:
-        """Prepare for a policy that is about to drive the motors."""
+        """Reset the check of the training range before a policy drives the motors."""
         self._envelope_timer = HoldTimer(self.config.patience)
 
     def check_finite(self, sensors: Sensors) -> Fault | None:
@@ -49,7 +49,7 @@ class Safety:
         return Fault(Cause.STATE_NOT_FINITE)
 
     def check_news(self, sensors: Sensors, missed: int) -> Fault | None:
-        """Check that readings change, and that few states are lost; `missed` since the last."""
+        """Check that readings change and few states are lost; `missed` is the newly lost number."""
         fingerprint = sensors.joint_velocity.tobytes() + sensors.angular_velocity_b.tobytes()
         same = fingerprint == self._fingerprint
         self._fingerprint = fingerprint
@@ -67,8 +67,8 @@ class Safety:
         velocity = sensors.joint_velocity.tolist()
         torque = sensors.joint_torque.tolist()
         for values, limit, cause in (
-            (velocity, SAFETY.velocity, Cause.JOINT_VELOCITY),
-            (torque, SAFETY.torque, Cause.JOINT_TORQUE),
+            (velocity, SAFETY_LIMITS.velocity, Cause.JOINT_VELOCITY),
+            (torque, SAFETY_LIMITS.torque, Cause.JOINT_TORQUE),
         ):
             if max(values) > limit or min(values) < -limit:
                 joint = next(joint for joint, value in enumerate(values) if abs(value) > limit)
@@ -80,7 +80,11 @@ class Safety:
         return self._check_attitude(sensors, estimate)
 
     def check_policy(self, target: Array, before: Array, excess: float, now: float) -> Fault | None:
-        """Check a policy's target; `excess` is its observation's distance from training."""
+        """Check a policy's joint targets and observation at a time `now` [s].
+
+        `before` are the previous targets [rad]. `excess` is the observation relative to the
+        training range, 1 at its edge.
+        """
         angles = target.tolist()
         if not all(map(math.isfinite, angles)):
             return Fault(Cause.POLICY_NOT_FINITE)
@@ -99,7 +103,7 @@ class Safety:
         return None
 
     def _reset(self) -> None:
-        """Clear timers and counts: those of an old fault must not cause a new one."""
+        """Clear timers and counts, so that those of an old fault cannot cause a new one."""
         self._frozen_timer = HoldTimer(self.config.frozen)
         self._fingerprint = b""
         self._gaps = RollingCount(self.config.gap_share)
@@ -128,7 +132,7 @@ class Safety:
 def _largest_step(now: list[float], before: list[float]) -> tuple[int, float]:
     """Return the joint with the largest change, and the change.
 
-    Plain numbers, since arrays of twelve take five times as long.
+    Plain numbers: numpy takes five times as long for twelve values.
     """
     steps = [*map(abs, map(sub, now, before))]
     step = max(steps)

@@ -13,7 +13,7 @@ from solo_doi.solo12.state import Motion, standing
 BLEND_STEPS = 15
 """Policy steps over which one skill blends into another."""
 REHEARSAL_STEPS = 20
-"""Steps of a rehearsal: enough for Python's adaptive interpreter to specialise the code."""
+"""Policy steps of a rehearsal: enough for Python's adaptive interpreter to specialise the code."""
 
 
 class SkillRunner:
@@ -31,10 +31,10 @@ class SkillRunner:
         self.observation = np.zeros(self._layout.size, dtype=np.float32)
         """Observation of the last step."""
         self.excess = 0.0
-        """Distance of the last observation from the training range; above 1 is outside."""
+        """Last observation relative to the training range: 1 at its edge, above 1 outside."""
 
     def switch(self, skill: int) -> None:
-        """Start to blend into another skill, also in the middle of another blend."""
+        """Start to blend into another skill, even during another blend."""
         if skill != self.skill:
             self._start_weights = self._weights
             self.skill = skill
@@ -66,12 +66,12 @@ class SkillRunner:
         return blended
 
     def _single(self, skill: int) -> Array:
-        """Return the weights of a single skill."""
+        """Return blending weights with one skill active, (num_skills,)."""
         return np.eye(self._bundle.num_skills)[skill]
 
 
 def rehearse(bundle: Bundle) -> None:
-    """Run some steps and discard them: the first steps of a process take twice as long."""
+    """Run some policy steps before the walk: the first steps of a process take twice as long."""
     runner = SkillRunner(bundle, 0)
     setup = CONTROL_SETUPS[bundle.contract.task]
     for _ in range(REHEARSAL_STEPS):

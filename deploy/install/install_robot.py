@@ -1,7 +1,8 @@
 """Make the environment of a robot's computer: controller, robot process and drivers, no torch.
 
 Run `solo-deploy install-robot`. In a checkout, before anything is installed, run
-`python3 -m deploy.install.install_robot`. Standard library only, so that a bare Python can run it.
+`python3 -m deploy.install.install_robot`. Standard library only, so that a Python without
+installed packages can run it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.common.robot_python import check_robot_python, run_program
+from deploy.common.robot_python import check_robot_python
+from solo_doi.common.child_python import run_program
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.files import write_text
 from solo_doi.common.version import __version__
@@ -35,8 +37,9 @@ DONE_FILE = "solo-robot.json"
 """Written last: an environment without this file is incomplete."""
 # -I: neither pip nor venv may import from the current directory.
 PIP = ("-I", "-m", "pip", "--disable-pip-version-check")
-# The requirements are complete. Without --no-deps the project would add those of the laboratory.
-# The project asks for Python 3.11; tests ensure that what runs on a robot needs only 3.10.
+# The requirements are complete. Without --no-deps, pip would add the project's own requirements,
+# which are for laboratory computers. The project requires Python 3.11, but the code that runs on a
+# robot needs only 3.10, which tests ensure.
 PIP_INSTALL = (*PIP, "install", "--quiet", "--no-deps", "--ignore-requires-python")
 
 
@@ -49,7 +52,7 @@ def install(out: Path, driver: str, python: Path) -> Path:
     _check(out, python)
     interpreter = out.absolute() / "bin" / "python"
     try:
-        # Copies, not links: the robot's rights (raw sockets) are given to this one interpreter.
+        # Copies, not links: capabilities such as raw sockets are granted to this interpreter only.
         _run(python, "-I", "-m", "venv", "--copies", str(out))
         requirements = str(REQUIREMENTS[driver])
         _run(interpreter, *PIP_INSTALL, "--only-binary", ":all:", "--requirement", requirements)
@@ -64,7 +67,7 @@ def install(out: Path, driver: str, python: Path) -> Path:
 
 
 def _check(out: Path, python: Path) -> None:
-    """Refuse what cannot succeed, before anything is made."""
+    """Check machine, folder and Python before anything is written."""
     if platform.system() != "Linux" or platform.machine() not in MACHINES:
         found = f"{platform.system()} on {platform.machine()}"
         raise SoloError(
@@ -85,7 +88,7 @@ def _check(out: Path, python: Path) -> None:
 
 
 def _install_project(interpreter: Path) -> None:
-    """Install the project that is running: its checkout, or a wheel of its installed files."""
+    """Install the running project, from its checkout or from a wheel of its installed files."""
     checkout = HERE.parents[1]
     if (checkout / "pyproject.toml").is_file():
         _run(interpreter, *PIP_INSTALL, "--editable", str(checkout))
@@ -95,7 +98,7 @@ def _install_project(interpreter: Path) -> None:
 
 
 def _run(*command: Path | str) -> None:
-    """Run a command; quote the end of its output if it fails."""
+    """Run a command; if it fails, raise SoloError with the end of its output."""
     ran = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
@@ -107,7 +110,7 @@ def _run(*command: Path | str) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run the command; print errors the user can mend in one line."""
+    """Run the command; errors that the user can correct are printed in one line."""
     parser = argparse.ArgumentParser(prog="solo-deploy install-robot", description=__doc__)
     parser.add_argument(
         "--out",

@@ -1,7 +1,7 @@
 """A wheel of the installed project, written from its installed files.
 
-An environment for a robot's computer gets the very code that is running, also where it came from
-a wheel and there is no checkout. Standard library only, as all of this package.
+The environment of a robot's computer gets exactly the code that is running. This wheel is used
+if there is no checkout. Standard library only, like all of this package.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write_wheel(folder: Path) -> Path:
 
 
 def _packaged_files() -> dict[str, Path]:
-    """Return the files that came with the project: name in the wheel, and place on disk."""
+    """Return the files of the installed project: name in the wheel, and path on disk."""
     try:
         recorded = metadata.distribution(DISTRIBUTION).files
     except metadata.PackageNotFoundError:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
-from deploy.common.walk_summary import SHORTEST_WALK, WalkSummary, summarise_track
-from deploy.controller.controller_process import REPORT_FILE as CONTROLLER_FILE
+from deploy.common.deploy_config import CONFIG_FILE, ROBOT_REPORT_FILE, DeployConfig
+from deploy.common.robot_constants import STOPPED
+from deploy.common.walk_summary import SHORTEST_WALK, WalkSummary, summarise_true_path
+from deploy.controller.controller_process import CONTROLLER_REPORT_FILE
+from deploy.controller.loop_report import LoopEnd
 from deploy.logs.log_picture import draw
 from deploy.recorder.recorder import LOG_FILE, next_incident, read_log, write_incident
 from deploy.robots.registry import WalkSource, kind_of
@@ -19,7 +22,6 @@ from solo_doi.common.files import write_text
 from solo_doi.common.provenance import software
 from solo_doi.policies.bundle.reader import Bundle
 
-ROBOT_FILE = "robot.json"
 BOARD_FILE = "board.json"
 SUMMARY_FILE = "summary.json"
 WALKED_SHARE = 0.5
@@ -27,20 +29,20 @@ WALKED_SHARE = 0.5
 TIMING = {"lateness": "tick lateness, us", "work": "tick work, us", "age": "state age, us"}
 """Timing figures of the controller, with their titles in the table."""
 COUNTERS = ("malformed", "forged", "dropped", "unsent")
-"""Counted messages; the summary has the sum over both processes."""
+"""Message counters; the summary has their sum over robot process and controller."""
 
-Report = dict[str, Any]
+ProcessReport = dict[str, Any]
 """JSON content that a process wrote about itself; empty if it wrote none."""
 
 
 @dataclass(frozen=True)
 class DeploymentSummary:
-    """Content of `summary.json`, and its place."""
+    """Content of `summary.json`, and its path."""
 
     path: Path
     content: dict[str, Any]
     walk: WalkSummary | None
-    """The walk, measured or estimated; None if the robot cannot report one."""
+    """Summary of the walk, measured or estimated; None if the robot reports none."""
 
     @property
     def problems(self) -> list[str]:
@@ -62,6 +64,8 @@ class DeploymentSummary:
         table = Table("figure", "value", title="Deployment")
         if self.walk is not None:
             _add_walk(table, self.walk, self.content["commanded"])
+        for reason in _reasons(self.content["history"]):
+            table.add_row("end of the walk", reason)
         for name, title in TIMING.items():
             figures = self.content["timing"].get(name)
             if figures:
@@ -74,13 +78,13 @@ class DeploymentSummary:
 
 def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> DeploymentSummary:
     """Merge the reports of all processes into `summary.json`, and draw the log."""
-    controller = _read(folder / CONTROLLER_FILE)
-    robot = _read(folder / ROBOT_FILE)
+    controller = _read(folder / CONTROLLER_REPORT_FILE)
+    robot = _read(folder / ROBOT_REPORT_FILE)
     board = _read(folder / BOARD_FILE)
     walk = _walk(controller, robot, board, config)
     commanded = (config.velocity or bundle.contract.command)[0]
     if config.operator != "script" and controller.get("walk"):
-        # An operator changes the command, so their mean command counts.
+        # An operator changes the command while walking, so the mean command is used.
         commanded = controller["walk"]["commanded"]
     problems = find_problems(controller, robot, walk, config, commanded)
     log = folder / LOG_FILE
@@ -100,7 +104,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> DeploymentS
     path = folder / SUMMARY_FILE
     write_text(path, json.dumps(content, indent=1) + "\n")
     if problems and log.is_file() and not list(folder.glob("incident-*")):
-        # The controller saw no fault: it died, or the robot did not walk.
+        # The controller recorded no fault: it ended early, or the robot did not walk.
         kept = [folder / CONFIG_FILE, bundle.path]
         write_incident(list(read_log(log)), next_incident(folder), kept, "\n".join(problems))
     for place in (folder, *folder.glob("incident-*")):
@@ -109,8 +113,8 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> DeploymentS
 
 
 def find_problems(
-    controller: Report,
-    robot: Report,
+    controller: ProcessReport,
+    robot: ProcessReport,
     walk: WalkSummary | None,
     config: DeployConfig,
     commanded: float,
@@ -121,43 +125,49 @@ def find_problems(
         found.append("the controller ended without a report")
     if not robot:
         found.append("the robot process ended without a report")
-    if robot.get("fault") and robot["fault"] != "stopped by the operator":
+    if robot.get("fault") and robot["fault"] != STOPPED:
         found.append(f"robot: {robot['fault']}")
-    ended = controller.get("ended", "done")
-    if ended == "stopped" and not config.by_person:
+    ended = controller.get("ended", LoopEnd.DONE.value)
+    if ended == LoopEnd.STOPPED.value and not config.interactive:
         found.append("stopped before the script was done")
-    elif ended not in ("done", "stopped"):
-        found.append(str(ended) or "the controller ended without saying why")
+    elif ended not in [end.value for end in LoopEnd]:
+        found.append(str(ended) or "the controller's report has no reason")
     if walk is not None and _is_judged(walk, config):
-        found += _walk_problems(walk, commanded)
+        if walk.falls:
+            found.append(f"the robot fell {walk.falls} time(s)")
+        # A bound may end a walk too early for a meaningful velocity.
+        if walk.walked_seconds >= SHORTEST_WALK or not _reasons(controller.get("history", [])):
+            found += _velocity_problems(walk, commanded)
     return found
 
 
 def _is_judged(walk: WalkSummary, config: DeployConfig) -> bool:
-    """Return True if the robot had to walk; an operator may let it stand."""
+    """Return True if the walk counts for the exit code; an operator need not walk."""
     if config.readonly:
         return False
     return config.operator == "script" or walk.walked_seconds >= SHORTEST_WALK
 
 
-def _walk_problems(walk: WalkSummary, commanded: float) -> list[str]:
-    found = []
-    if walk.falls:
-        found.append(f"the robot fell {walk.falls} time(s)")
+def _reasons(history: list[dict[str, Any]]) -> list[str]:
+    """Return the reason of every walk that ended at its bound."""
+    return [entry["reason"] for entry in history if "reason" in entry]
+
+
+def _velocity_problems(walk: WalkSummary, commanded: float) -> list[str]:
     forward = walk.velocity
     if commanded < 0:
         forward = -walk.velocity
     if forward < WALKED_SHARE * abs(commanded):
-        found.append(f"the robot did not walk: {walk.velocity:.2f} m/s of {commanded:.2f}")
-    return found
+        return [f"the robot did not walk: {walk.velocity:.2f} m/s of {commanded:.2f}"]
+    return []
 
 
 def _walk(
-    controller: Report, robot: Report, board: Report, config: DeployConfig
+    controller: ProcessReport, robot: ProcessReport, board: ProcessReport, config: DeployConfig
 ) -> WalkSummary | None:
-    """Return the best figures of the walk: true ones of a simulation, else the estimate."""
+    """Return the most accurate figures of the walk: true ones of a simulation, else estimates."""
     if board:
-        return summarise_track(board["track"], controller.get("history", []))
+        return summarise_true_path(board["track"], controller.get("history", []))
     content = robot.get("walk")
     if kind_of(config).walk_source is WalkSource.ESTIMATE and controller.get("walk"):
         content = controller["walk"]
@@ -166,7 +176,9 @@ def _walk(
     return WalkSummary.from_json(content)
 
 
-def _merged(controller: Report, robot: Report, board: Report) -> dict[str, Any]:
+def _merged(
+    controller: ProcessReport, robot: ProcessReport, board: ProcessReport
+) -> dict[str, Any]:
     """Return the part of the summary that is taken from the reports of the processes."""
     return {
         "history": controller.get("history", []),
@@ -188,7 +200,7 @@ def _add_walk(table: Table, walk: WalkSummary, commanded: float) -> None:
     """Add the rows of a walk; estimated figures are marked as such."""
     origin = ", estimated" if walk.estimated else ""
     velocity = f"{walk.velocity:.2f} m/s"
-    if commanded:
+    if commanded and math.isfinite(walk.velocity / commanded):
         velocity += f", {walk.velocity / commanded:.0%} of the command"
     table.add_row("distance", f"{walk.distance:.2f} m in {walk.walked_seconds:.1f} s{origin}")
     table.add_row("velocity", velocity + origin)
@@ -203,9 +215,9 @@ def _add_figures(table: Table, title: str, figures: dict[str, float], *, decimal
     table.add_row(title, ", ".join(parts))
 
 
-def _read(path: Path) -> Report:
-    """Return the content of a report, or nothing if the process wrote none."""
+def _read(path: Path) -> ProcessReport:
+    """Return the content of a report; empty if the process wrote none."""
     if not path.is_file():
         return {}
-    content: Report = json.loads(path.read_text())
+    content: ProcessReport = json.loads(path.read_text())
     return content

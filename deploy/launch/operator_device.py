@@ -27,6 +27,10 @@ def make_device(config: DeployConfig) -> Device:
         from deploy.console.gamepad import open_gamepad
 
         return open_gamepad(dead_man=config.dead_man)
+    if config.operator == "page":
+        from deploy.console.page.page_device import PageDevice
+
+        return PageDevice()
     from deploy.console.guided import GuidedScript
     from deploy.console.keyboard import Keyboard
 
@@ -35,7 +39,8 @@ def make_device(config: DeployConfig) -> Device:
     velocity = None
     if config.velocity is not None:
         velocity = np.array(config.velocity)
-    return GuidedScript((config.skill, *config.then), config.seconds, velocity, sys.stdout.write)
+    skills = (config.skill, *config.then)
+    return GuidedScript(skills, config.seconds, velocity, sys.stdout.write, config.distance)
 
 
 @contextmanager
@@ -63,7 +68,7 @@ def acquired(device: Device | None, config: DeployConfig) -> Iterator[Device | N
 
 
 class _AcquiredDevice:
-    """A device in use: entering and leaving it does nothing, since `acquired` does both."""
+    """An acquired device; entering and leaving it does nothing, since `acquired` did or does it."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from datetime import date
+from ipaddress import ip_address
 
 from deploy.common.deploy_config import DEFAULT_URL, DeployConfig
 from deploy.common.robot_python import check_robot_python
@@ -19,20 +20,22 @@ from solo_doi.policies.bundle.reader import Bundle
 from .skill_checks import check_skills
 from .threshold_checks import check_thresholds
 
+LARGEST_PORT = 65535
+
 
 def check(config: DeployConfig) -> Bundle:
     """Check settings, robot and skills; return the bundle.
 
     Raises:
-        SoloError: With the setting, what was expected, and what to do.
+        SoloError: The message has the setting, the expected values and the remedy.
     """
     check_robot(config)
     _check_python(config)
-    if not re.fullmatch(r"udpm://[\d.]+:\d+(\?\S*)?", config.url):
-        raise SoloError(
-            f"--url {config.url}: expected udpm://ADDRESS:PORT?ttl=0, such as {DEFAULT_URL}."
-        )
+    _check_url(config.url)
+    if config.seed < 0:
+        raise SoloError(f"--seed {config.seed}: expected 0 or more.")
     check_seconds(config)
+    _check_distance(config)
     check_thresholds(config)
     _check_walk_length(config)
     _check_operator(config)
@@ -50,7 +53,7 @@ def check_robot(config: DeployConfig) -> str:
 
 
 def with_calibration_path(config: DeployConfig) -> DeployConfig:
-    """Fill in the default calibration file of a robot that keeps one, unless one is given."""
+    """Set the default calibration file for robots that need one, unless another is given."""
     if not kind_of(config).calibration_in_file or config.calibration is not None:
         return config
     return replace(config, calibration=default_path())
@@ -60,6 +63,29 @@ def check_seconds(config: DeployConfig) -> None:
     """Refuse a duration that is not positive and finite."""
     if not 0 < config.seconds < math.inf:
         raise SoloError(f"--seconds {config.seconds:g}: expected a time above 0.")
+
+
+def _check_url(url: str) -> None:
+    """Refuse an address that LCM cannot use: not multicast, or an impossible port."""
+    parts = re.fullmatch(r"udpm://([\d.]+):(\d+)(\?\S*)?", url)
+    try:
+        usable = parts is not None and ip_address(parts[1]).is_multicast
+    except ValueError:  # not four numbers up to 255
+        usable = False
+    if parts is None or not usable or not 0 < int(parts[2]) <= LARGEST_PORT:
+        raise SoloError(
+            f"--url {url}: expected udpm://ADDRESS:PORT?ttl=0 with a multicast address (224.0.0.0 "
+            f"to 239.255.255.255) and a port from 1 to {LARGEST_PORT}, such as {DEFAULT_URL}."
+        )
+
+
+def _check_distance(config: DeployConfig) -> None:
+    """Refuse a bound that is not positive and finite."""
+    if config.distance is not None and not 0 < config.distance < math.inf:
+        raise SoloError(
+            f"--distance {config.distance:g}: expected a distance above 0 in metres, such as 2. "
+            "Leave it out for a walk without a bound."
+        )
 
 
 def _check_python(config: DeployConfig) -> None:
@@ -86,13 +112,17 @@ def _check_walk_length(config: DeployConfig) -> None:
 
 
 def _check_operator(config: DeployConfig) -> None:
-    """Check what drives the robot, and that a person can agree before a real one moves."""
+    """Check the operator's settings; a real robot needs a terminal for the operator's consent."""
     if config.readonly and config.fast:
         raise SoloError(
             "--readonly needs real time, not --fast: in lock-step the robot waits for commands."
         )
     if config.operator != "script" and config.fast:
         raise SoloError(f"--operator {config.operator} needs real time, not --fast.")
+    if config.view and config.fast:
+        raise SoloError("--view needs real time, not --fast: a page shows what happens now.")
+    if not 0 <= config.view_port <= LARGEST_PORT:
+        raise SoloError(f"--view-port {config.view_port}: expected 0 to {LARGEST_PORT}.")
     if config.dead_man and config.operator != "gamepad":
         raise SoloError(
             f"--dead-man is a gamepad's button; --operator {config.operator} has none. "
@@ -101,7 +131,6 @@ def _check_operator(config: DeployConfig) -> None:
     if kind_of(config).is_real and not sys.stdin.isatty():
         operator = "keyboard" if config.operator == "script" else config.operator
         raise SoloError(
-            "--robot real moves only when a person at a terminal agrees, and there is none. "
-            f"Run it in a terminal, also with --operator {operator}: it asks there before the "
-            "legs first move."
+            "--robot real needs consent at a terminal, but standard input is not one. "
+            f"Run it in a terminal, also with --operator {operator}."
         )

@@ -14,7 +14,7 @@ from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import load_bundle
 
 FLAT_GROUND_TASKS = ("locomotion",)
-"""Tasks whose skills need no height map, which the robot does not have."""
+"""Tasks whose skills need no height map; the robot cannot measure one."""
 LEAST_STRICT_PROTOCOL = 3
 """Protocol of the master board that carries the largest gains."""
 
@@ -23,7 +23,7 @@ def check_skills(config: DeployConfig) -> Bundle:
     """Check key, bundle and every skill that will walk; return the bundle.
 
     Raises:
-        SoloError: With the reason, and what to do.
+        SoloError: The message has the reason and the remedy.
     """
     if config.key is not None:
         read_key(config.key)
@@ -51,7 +51,7 @@ def check_gains(bundle: Bundle, config: DeployConfig) -> None:
         protocol = LEAST_STRICT_PROTOCOL
         if kind.chooses_protocol and config.driver == "native":
             protocol = config.protocol
-        # A real board reports its protocol only when it is opened, which --check does.
+        # The protocol of a real board is known only after it is opened, so --check checks it.
         carried_kp, carried_kd = largest_gains(protocol)
         largest_kp = min(largest_kp, carried_kp)
         largest_kd = min(largest_kd, carried_kd)

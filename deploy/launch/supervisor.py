@@ -16,7 +16,8 @@ from rich.markup import escape
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.signals import ask_to_end, naming_parent, on_ending
 from deploy.console.consent import ask_before_bring_up
-from deploy.console.console import Device, operate
+from deploy.console.console import Device, run_console
+from deploy.console.state_lines import StateLines
 from deploy.messages.authentication import read_key, write_key
 from deploy.messages.lcm_link import LcmLink
 from deploy.recorder.recorder import WORK_FILE
@@ -26,15 +27,17 @@ from solo_doi.common import settings
 from solo_doi.common.child_python import module_command
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
+from solo_doi.common.steps import show_next
 
 from .deployment_report import BOARD_FILE, DeploymentSummary, summarise
 from .operator_device import acquired, make_device
+from .page_launch import PagePlan, planned_page, shown_page
 from .preflight import check, check_robot
 
 END_TIMEOUT = 60.0
-"""Time that a process has to end, and a recorder to write its log [s]."""
+"""Timeout for a process to end, and for a recorder to write its log [s]."""
 POLL_PERIOD = 0.05
-"""Time between two looks at the processes [s]."""
+"""Polling period for the end of processes [s]."""
 
 Process = subprocess.Popen[bytes]
 
@@ -44,13 +47,13 @@ def supervise(config: DeployConfig, out: Path) -> int:
     bundle = check(config)
     note = check_robot(config)
     device = None
-    if config.by_person:
+    if config.interactive:
         device = make_device(config)  # before anything starts, so that a missing one is an error
     if note:
         Console().print(f"note: {note}", highlight=False, markup=False)
     if kind_of(config).is_real:
         ask_before_bring_up(_print_now)
-    with acquired(device, config) as acquired_device:
+    with planned_page(config, bundle, device) as page, acquired(device, config) as acquired_device:
         try:
             out.mkdir(parents=True)
         except OSError as error:
@@ -59,14 +62,14 @@ def supervise(config: DeployConfig, out: Path) -> int:
             ) from error
         write_text(out / CONFIG_FILE, settings.to_yaml(config))
         Console().print(f"run: {out}", highlight=False, markup=False)
-        _run(config, out, acquired_device)
+        _run(config, out, acquired_device, page)
     summary = summarise(out, bundle, config)
     with suppress(OSError):  # the terminal may be gone
         _show(summary)
     return 0 if summary.good else 1
 
 
-def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
+def _run(config: DeployConfig, out: Path, device: Device | None, page: PagePlan | None) -> None:
     """Start both processes, wait for their end, and clean up."""
     robot = None
     controller = None
@@ -76,7 +79,8 @@ def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
             try:
                 robot = _start_robot(config, out)
                 controller = _start_controller(config, out)
-                _accompany(config, out, device, controller, robot)
+                with shown_page(config, out, page):
+                    _accompany(config, out, device, controller, robot)
             finally:
                 # A second Ctrl-C must not interrupt the orderly end.
                 on_ending(signal.SIG_IGN)
@@ -89,13 +93,13 @@ def _run(config: DeployConfig, out: Path, device: Device | None) -> None:
 
 
 def _start_robot(config: DeployConfig, out: Path) -> Process:
-    """Start the robot process, for a virtual robot beside its board."""
+    """Start the robot process; for a virtual robot, together with its board."""
     if config.key is None:
         write_key(out / KEY_FILE)
     robot = module_command(
         "deploy.robots.process", str(out), python=config.robot_python or sys.executable
     )
-    # A virtual board runs the robot process beside itself; other robots ignore these options.
+    # Options of the virtual board, which starts the robot process. Other robots ignore them.
     board_options = ["--lower-after", str(LOWER_AFTER), "--report", str(out / BOARD_FILE)]
     command = kind_of(config).start(robot, config, board_options)
     return subprocess.Popen(command, env=naming_parent())
@@ -110,11 +114,12 @@ def _start_controller(config: DeployConfig, out: Path) -> Process:
 def _accompany(
     config: DeployConfig, out: Path, device: Device | None, controller: Process, robot: Process
 ) -> None:
-    """Wait for the end; with a device, send the operator's requests meanwhile."""
-    if device is None:
-        _watch(controller, robot)
-        return
+    """Wait until a process ends; with a device, send the operator's requests meanwhile."""
     link = LcmLink(read_key(config.key or out / KEY_FILE), config.url)
+    if device is None:
+        StateLines(link, _print_now)
+        _watch(controller, robot, link)
+        return
 
     def ended() -> bool:
         # An idle controller does not end by itself when its robot process has ended.
@@ -122,12 +127,13 @@ def _accompany(
 
     # A closed terminal means that the operator is gone; the controller then damps the robot.
     with suppress(OSError, termios.error):
-        operate(device, link, ended, sys.stdout.write)
+        run_console(device, link, ended, sys.stdout.write)
 
 
-def _watch(controller: Process, robot: Process) -> None:
-    """Wait for the controller to end; end it if the robot process fails before."""
+def _watch(controller: Process, robot: Process, link: LcmLink) -> None:
+    """Wait for the controller to end and show its states; end it if the robot process fails."""
     while controller.poll() is None:
+        link.receive()
         time.sleep(POLL_PERIOD)
         if robot.poll() is not None and robot.returncode != 0:
             controller.send_signal(signal.SIGTERM)
@@ -159,7 +165,7 @@ def _await_log(out: Path) -> None:
 
 
 def _show(summary: DeploymentSummary) -> None:
-    """Print the table, all problems and notes, and the place of the report."""
+    """Print the table, all problems and notes, and the path of the report."""
     console = Console()
     console.print(summary.table())
     for fault in summary.problems:
@@ -167,3 +173,4 @@ def _show(summary: DeploymentSummary) -> None:
     for refusal in summary.refused:
         console.print(f"[yellow]note[/]: {escape(refusal)}", highlight=False)
     console.print(f"report: {summary.path}", highlight=False, markup=False)
+    show_next(f"solo-deploy view {summary.path.parent}")

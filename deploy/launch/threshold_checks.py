@@ -1,4 +1,4 @@
-"""Validation of the controller's settings: all must be usable, and none looser on a real robot."""
+"""Validation of the controller's settings; a real robot allows none looser than its default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRY_VIRTUAL = "Leave it out, or try it with --robot virtual."
 
 
 def check_thresholds(config: DeployConfig) -> None:
-    """Refuse values that divide by zero or disable a check, and on a real robot any looser one."""
+    """Refuse values that divide by zero or disable a check, and looser ones on a real robot."""
     is_real = kind_of(config).is_real
     default = ControllerConfig()
     for field in fields(ControllerConfig):
@@ -29,7 +29,7 @@ def check_thresholds(config: DeployConfig) -> None:
 
 
 def _check_motion(name: str, value: float, default: float, *, is_real: bool) -> None:
-    """Check one setting of how the controller moves the robot."""
+    """Check one setting of the controller's motions: a duration, gain or rate."""
     flag = _flag("controller", name)
     if not 0 < value < math.inf:
         raise SoloError(
@@ -51,8 +51,8 @@ def _check_threshold(name: str, value: float, default: float, *, is_real: bool) 
     flag = _flag("controller.safety", name)
     if not 0 <= value < math.inf:
         raise SoloError(
-            f"{flag} {value:g}: this check would never or always be a fault. Expected a finite "
-            f"number of 0 or more. The default is {default:g}."
+            f"{flag} {value:g}: this value would disable the check or make it always fail. "
+            f"Expected a finite number of 0 or more. The default is {default:g}."
         )
     if is_real and value > default:
         raise SoloError(

@@ -1,4 +1,4 @@
-"""Replay of a log: run the controller again on it, and compare its observations and commands."""
+"""Replay of a log: run the controller again, and compare its observations and commands."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from deploy.messages.generated import (
     robot_state,
 )
 from deploy.messages.lcm_link import (
-    COMMAND,
-    OPERATOR,
-    STATUS,
+    COMMAND_CHANNEL,
+    OPERATOR_CHANNEL,
+    STATUS_CHANNEL,
     WIRE_REQUESTS,
     Message,
     decode,
@@ -48,16 +48,21 @@ def find_log(path: Path) -> Path:
     return log
 
 
+def open_log(path: Path) -> tuple[Path, DeployConfig, Bundle]:
+    """Return a log with the configuration and the bundle of its folder."""
+    log = find_log(path)
+    config = settings.read(DeployConfig, log.parent / CONFIG_FILE)
+    bundle_path = find_bundle(config.bundle)
+    copy = log.parent / bundle_path.name  # incident folders contain a copy of the bundle
+    return log, config, Bundle(copy if copy.is_file() else bundle_path)
+
+
 def replay(path: Path) -> ReplayComparison:
     """Run the controller on a log; the log must begin at the controller's start.
 
     Configuration and bundle are those of the log's folder.
     """
-    log = find_log(path)
-    config = settings.read(DeployConfig, log.parent / CONFIG_FILE)
-    bundle_path = find_bundle(config.bundle)
-    copy = log.parent / bundle_path.name  # incidents have their own
-    bundle = Bundle(copy if copy.is_file() else bundle_path)
+    log, config, bundle = open_log(path)
     replayer = _Replayer(log, config, bundle)
     for _, channel, data in read_log(log):
         replayer.on_message(channel, _read(log, channel, data))
@@ -67,19 +72,24 @@ def replay(path: Path) -> ReplayComparison:
 
 
 class _Replayer:
-    """Feeds messages of a log to a controller, as the control loop did."""
+    """Feeds the messages of a log to a controller, in the order of the control loop."""
 
     def __init__(self, log: Path, config: DeployConfig, bundle: Bundle) -> None:
         self.found = ReplayComparison()
         self._log = log
         self._layout = LAYOUTS[bundle.contract.task]
-        self._controller = Controller(bundle, config.skill, config.controller, force=config.force)
+        self._controller = Controller(
+            bundle, config.skill, config.controller, force=config.force, distance=config.distance
+        )
         self._observation: policy_input | None = None
         self._tick_has_begun = False
 
     def on_message(self, channel: str, message: Message) -> None:
         # The first of these three in the log begins a tick.
-        if channel in (STATUS, OPERATOR, COMMAND) and not self._tick_has_begun:
+        if (
+            channel in (STATUS_CHANNEL, OPERATOR_CHANNEL, COMMAND_CHANNEL)
+            and not self._tick_has_begun
+        ):
             self._begin_tick(message)
         if isinstance(message, robot_state):
             self._controller.on_robot_state(message)
@@ -118,7 +128,7 @@ class _Replayer:
 
 
 def _read(log: Path, channel: str, data: bytes) -> Message:
-    """Decode a message; refuse one with values that this version does not know."""
+    """Decode a message; refuse it if its request is unknown or its lateness invalid."""
     message = decode(channel, data)
     is_unknown = isinstance(message, operator_command) and message.request not in WIRE_REQUESTS
     is_untimed = isinstance(message, controller_status) and not 0.0 <= message.lateness < math.inf

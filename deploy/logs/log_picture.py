@@ -1,4 +1,4 @@
-"""Picture of a log: angles, torques, turn rates and delay of the last half minute."""
+"""Picture of a log's last 30 s: states, speed, tilt, feet, a leg, IMU, delay."""
 
 from __future__ import annotations
 
@@ -8,20 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from deploy.messages.lcm_link import COMMAND, STATE, decode
+from deploy.common.state_machine import ControllerState
+from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, decode
 from deploy.recorder.recorder import LOG_FILE, read_log
-from solo_doi.solo12.constants import JOINT_NAMES, Array
+from solo_doi.solo12.constants import JOINT_NAMES, LEG_NAMES, Array
 
-PICTURE_FILE = "report.png"
+from .log_series import StateSpan, base_series, state_spans
+
+LOG_PICTURE_FILE = "report.png"
 LEG = slice(0, 3)
 """Joints of the front left leg."""
+STATE_COLOURS = {
+    ControllerState.IDLE: "lightgrey",
+    ControllerState.STAND: "gold",
+    ControllerState.READY: "khaki",
+    ControllerState.WALK: "limegreen",
+    ControllerState.SIT: "orange",
+    ControllerState.DAMP: "tomato",
+    ControllerState.FAULT: "red",
+}
+LEAST_LABELLED = 0.04
+"""Share of the picture's width from which a state has its name in it."""
 
 
 def draw(folder: Path) -> Path | None:
     """Draw a folder's log; return None without matplotlib, or if the log has no states."""
     try:
         import matplotlib
-    except ImportError:  # a robot's computer has none
+    except ImportError:  # a robot's computer has no matplotlib
         return None
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -29,12 +43,57 @@ def draw(folder: Path) -> Path | None:
     path = folder / LOG_FILE
     if not path.is_file():
         return None
-    states = list(_messages(path, STATE))
+    states = list(_messages(path, STATE_CHANNEL))
     if not states:
         return None
-    commands = list(_messages(path, COMMAND))
+    commands = list(_messages(path, COMMAND_CHANNEL))
     time = _column(states, "time_ns") * 1e-9
-    figure, axes = pyplot.subplots(4, 1, figsize=(10, 9), sharex=True, layout="constrained")
+    figure, axes = pyplot.subplots(7, 1, figsize=(10, 14), sharex=True, layout="constrained")
+    _draw_base(axes[:3], states, state_spans(folder, commands, time[-1]))
+    _draw_leg(axes[3:5], states, commands, time)
+    axes[5].plot(time, _column(states, "angular_velocity"))
+    axes[5].set_ylabel("turn rate [rad/s]")
+    axes[5].legend(("roll", "pitch", "yaw"), loc="upper right", ncols=3, fontsize=8)
+    axes[6].plot(time, _column(states, "delay_ns") * 1e-6)
+    axes[6].set_ylabel("sensor to torque [ms]")
+    axes[6].set_xlabel("time [s]")
+    axes[0].set_title(f"{folder.name}: states, speed, tilt, feet, front left leg, IMU, delay")
+    picture = folder / LOG_PICTURE_FILE
+    figure.savefig(picture, dpi=110)
+    pyplot.close(figure)
+    return picture
+
+
+def _draw_base(axes: Any, states: list[Any], spans: list[StateSpan]) -> None:  # noqa: ANN401
+    """Draw speed with the controller's states behind it, tilt, and contacts of all feet."""
+    series = base_series(states)
+    if not len(series.time):
+        return  # no state has finite numbers
+    for span in spans:
+        axes[0].axvspan(span.begin, span.end, color=STATE_COLOURS[span.state], alpha=0.25)
+        if span.end - span.begin > LEAST_LABELLED * (series.time[-1] - series.time[0]):
+            axes[0].annotate(
+                span.label,
+                (span.begin, 1),
+                xycoords=("data", "axes fraction"),
+                va="top",
+                fontsize=8,
+            )
+    axes[0].plot(series.time, series.forward, color="black", linewidth=1)
+    axes[0].set_ylabel("forward, estimated [m/s]")
+    axes[1].plot(series.time, np.degrees(series.tilt))
+    axes[1].set_ylabel("tilt [degrees]")
+    for foot in range(len(LEG_NAMES)):
+        axes[2].fill_between(
+            series.time, foot - 0.4, foot + 0.4, where=series.contact[:, foot], step="mid"
+        )
+    axes[2].set_yticks(range(len(LEG_NAMES)), LEG_NAMES)
+    axes[2].invert_yaxis()
+    axes[2].set_ylabel("feet on the ground")
+
+
+def _draw_leg(axes: Any, states: list[Any], commands: list[Any], time: Array) -> None:  # noqa: ANN401
+    """Draw angles, targets and torques of the front left leg."""
     axes[0].plot(time, _column(states, "joint_position")[:, LEG])
     axes[0].set_prop_cycle(None)  # targets have the colours of their angles
     if commands:
@@ -46,17 +105,6 @@ def draw(folder: Path) -> Path | None:
     axes[0].set_ylabel("angle, target dotted [rad]")
     axes[1].plot(time, _column(states, "joint_torque")[:, LEG])
     axes[1].set_ylabel("torque [N m]")
-    axes[2].plot(time, _column(states, "angular_velocity"))
-    axes[2].set_ylabel("turn rate [rad/s]")
-    axes[2].legend(("x", "y", "z"), loc="upper right", ncols=3, fontsize=8)
-    axes[3].plot(time, _column(states, "delay_ns") * 1e-6)
-    axes[3].set_ylabel("sensor to torque [ms]")
-    axes[3].set_xlabel("time [s]")
-    axes[0].set_title(f"{folder.name}: front left leg, IMU, delay")
-    picture = folder / PICTURE_FILE
-    figure.savefig(picture, dpi=110)
-    pyplot.close(figure)
-    return picture
 
 
 def _column(messages: list[Any], name: str) -> Array:
@@ -65,7 +113,7 @@ def _column(messages: list[Any], name: str) -> Array:
 
 
 def _messages(path: Path, channel: str) -> Iterator[Any]:
-    """Read the messages of one channel that can be decoded."""
+    """Yield the messages of one channel; skip those that cannot be decoded."""
     for _, name, data in read_log(path):
         if name != channel:
             continue

@@ -46,7 +46,7 @@ def export(log: Path, path: Path) -> int:
 
 
 def write(messages: Iterable[McapMessage], path: Path) -> int:
-    """Write a complete file or none; return the number of messages.
+    """Write messages to a file, completely or not at all; return their number.
 
     The schema of a topic is that of its first message.
     """

@@ -12,7 +12,7 @@ from solo_doi.solo12.constants import JOINT_NAMES, Array
 from solo_doi.solo12.observation import Layout
 
 SCALAR_TERMS = ("mode", "skill", "kp", "kd")
-"""Terms of a command with one value."""
+"""Fields of a command that have one value, not one per joint."""
 TARGET_NAMES = tuple(f"target of {name}" for name in JOINT_NAMES)
 
 
@@ -81,7 +81,7 @@ class ReplayComparison:
         self._note(logged.sequence, names, before, now)
 
     def _note(self, tick: int, names: Sequence[str], logged: Array, replayed: Array) -> None:
-        """Keep the first difference of the whole replay."""
+        """Store the difference if it is the first of the whole replay."""
         differing = np.flatnonzero(logged != replayed)
         if self.difference is None and differing.size:
             index = int(differing[0])

@@ -1,18 +1,13 @@
-"""A recording of the master board's cable as MCAP, for Foxglove and other viewers.
-
-python -m deploy.logs.wire_mcap wire.pcap wire.mcap
-"""
+"""A recording of the master board's cable as MCAP, for Foxglove and other viewers."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from deploy.robots.odri.wire.wire_recorder import replay
-from solo_doi.common.errors import SoloError, one_line
+from solo_doi.common.errors import SoloError
 
 from .mcap_log import McapMessage, plain, write
 
@@ -25,8 +20,21 @@ TOPICS = {
 """Topics of decoded packets; all others are in `wire/malformed`."""
 
 
+def export(recording: Path, path: Path) -> int:
+    """Write a recording as MCAP; return its number of packets.
+
+    Raises:
+        SoloError: There is no such recording.
+    """
+    if not recording.is_file():
+        raise SoloError(
+            f"{recording}: no such file. Expected a recording by `solo-deploy record-wire`."
+        )
+    return write(messages(recording), path)
+
+
 def messages(recording: Path) -> Iterator[McapMessage]:
-    """Decode a recording; motors are in the board's order, units are those of the packets."""
+    """Yield the decoded packets; motors are in the board's order, values are SI at the motor."""
     for record in replay(recording):
         kind = type(record.packet).__name__
         content = plain(asdict(record.packet)) | {"from_pc": record.from_pc}
@@ -45,25 +53,3 @@ def schema(value: object) -> dict[str, object]:
     if isinstance(value, bool):
         return {"type": "boolean"}
     return {"type": "string" if isinstance(value, str) else "number"}
-
-
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="wire_mcap", description=__doc__)
-    parser.add_argument(
-        "recording", type=Path, help="written by python -m deploy.robots.odri.wire.wire_recorder"
-    )
-    parser.add_argument("mcap", type=Path, help="file to write")
-    arguments = parser.parse_args()
-    if not arguments.recording.is_file():
-        raise SoloError(
-            f"{arguments.recording}: no such file. Expected a recording by "
-            "`python -m deploy.robots.odri.wire.wire_recorder`."
-        )
-    count = write(messages(arguments.recording), arguments.mcap)
-    sys.stdout.write(f"{arguments.mcap}: {count} packets\n")
-
-
-if __name__ == "__main__":
-    with one_line("wire_mcap"):
-        main()

@@ -22,14 +22,14 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Authority:
-    """Signs messages and checks their codes, which are the last bytes of a message."""
+    """Signs messages and checks their authentication codes, the last bytes of each message."""
 
     def __init__(self, key: bytes, boot: bytes = b"") -> None:
         """Use a secret key; codes made in another `boot` of the host are refused."""
         self._start = hashlib.blake2b(key=key, digest_size=MAC_SIZE, person=boot)
 
     def sign(self, data: bytes) -> bytes:
-        """Return a message with its code filled in."""
+        """Return the message with its authentication code as the last bytes."""
         body = data[:-MAC_SIZE]
         return body + self._code(body)
 
@@ -81,6 +81,7 @@ def read_key(path: Path) -> Authority:
 def boot_of_this_host() -> bytes:
     """Return the identifier of the current boot.
 
-    The monotonic clock restarts with every boot, so old messages could look fresh again.
+    It is part of every code: the monotonic clock restarts at boot, so that messages recorded
+    before would look fresh again.
     """
     return UUID(BOOT_ID.read_text().strip()).bytes

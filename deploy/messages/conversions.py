@@ -10,12 +10,12 @@ from deploy.common.sensors import Sensors
 from solo_doi.solo12.constants import NUM_JOINTS
 
 from .generated import robot_state
-from .lcm_link import STATE, blank
+from .lcm_link import STATE_CHANNEL, blank
 
 
 def sensors_from_message(message: robot_state) -> Sensors:
     """Return the sensor readings in a message."""
-    # One array and views of it, which is faster than six conversions in every tick.
+    # One array with six views is faster than six conversions, in every tick.
     numbers = np.array((
         *message.joint_position, *message.joint_velocity, *message.joint_torque,
         *message.angular_velocity, *message.acceleration, *message.quaternion,
@@ -36,15 +36,15 @@ def sensors_from_message(message: robot_state) -> Sensors:
 
 @functools.lru_cache(maxsize=16)
 def joint_flags(bits: int) -> np.ndarray:
-    """Return which joints have their bit set, (12,) bool; cached, since bits rarely change."""
+    """Return one flag per joint from a bit field, (12,) bool; cached, since bits rarely change."""
     flags = (bits >> np.arange(NUM_JOINTS)) & 1 == 1
     flags.setflags(write=False)
     return flags
 
 
 def state_message(sensors: Sensors) -> robot_state:
-    """Return a message with sensor readings; the caller adds sender, command and fault."""
-    message = blank(STATE)
+    """Return a message with sensor readings; the caller sets session, command and fault."""
+    message = blank(STATE_CHANNEL)
     message.time_ns = round(sensors.time * 1e9)
     message.joint_position = sensors.joint_position.tolist()
     message.joint_velocity = sensors.joint_velocity.tolist()

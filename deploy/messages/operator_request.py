@@ -9,7 +9,7 @@ import numpy as np
 from solo_doi.solo12.constants import Array
 
 from .generated import operator_command
-from .lcm_link import OPERATOR, WIRE_REQUESTS, Request, blank
+from .lcm_link import OPERATOR_CHANNEL, WIRE_REQUESTS, Request, blank
 
 OPERATOR_MESSAGE_LIFETIME_NS = 200_000_000
 """Time after which an operator's message, or a status shown to the operator, is too old [ns]."""
@@ -26,15 +26,19 @@ class OperatorRequest:
     """Velocity command, (3,) [m/s, m/s, rad/s]; None keeps the current one."""
 
 
+DAMP = OperatorRequest(Request.DAMP)
+"""Request to damp all motors."""
+
+
 def operator_message(request: OperatorRequest, sequence: int, now_ns: int) -> operator_command:
-    """Return a request as it goes over LCM and into logs.
+    """Return the message of a request, for LCM and logs.
 
     Raises:
-        ValueError: The request is local to the operator's console.
+        ValueError: The request is handled by the operator's console and never sent.
     """
     if request.request not in WIRE_REQUESTS:
         raise ValueError(f"{request.request.name} is not a request to the controller")
-    message = blank(OPERATOR)
+    message = blank(OPERATOR_CHANNEL)
     message.sequence = sequence
     message.time_ns = now_ns
     message.expires_ns = now_ns + OPERATOR_MESSAGE_LIFETIME_NS

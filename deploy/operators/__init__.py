@@ -1,1 +1,1 @@
-"""Operators of the controller: a script for dry runs, a spectator, a person over LCM."""
+"""Sources of requests to the controller: a script, a spectator, a person over LCM."""

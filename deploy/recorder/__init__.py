@@ -1,1 +1,1 @@
-"""The recorder process: the last half minute in memory, written to disk."""
+"""The recorder: the last 30 s of messages in memory, written to disk by its own process."""

@@ -1,4 +1,4 @@
-"""The flight recorder: the last half minute in shared memory, written to disk by a child process.
+"""Flight recorder: the last 30 s in shared memory, written to disk by a child process.
 
 The loop only copies bytes into a preallocated ring. The child process writes the ring as an LCM
 event log on request, and also when the loop's process dies.
@@ -20,38 +20,40 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.common.signals import on_ending
-from deploy.messages.lcm_link import CHANNELS, SIZES
+from deploy.messages.lcm_link import CHANNELS, MESSAGE_SIZES
 from solo_doi.common.child_python import child_environment, module_command
+from solo_doi.common.errors import SoloError
+from solo_doi.common.files import reason
 
 SLOT_HEADER = struct.Struct("<qii")
 """Header of a slot in the ring: time [us], number of the channel, length."""
-SLOT = SLOT_HEADER.size + max(SIZES.values())
+SLOT = SLOT_HEADER.size + max(MESSAGE_SIZES.values())
 """Size of a slot [bytes]."""
 EVENT_HEADER = struct.Struct(">Iqqii")
 """Header in LCM's event log: mark, number, time [us], lengths of channel and data."""
 EVENT_MARK = 0xEDA1DA01
 """First four bytes of an event in LCM's event log."""
-NAMES = tuple(CHANNELS)
+CHANNEL_NAMES = tuple(CHANNELS)
 SECONDS = 30
 """Time that the ring covers [s]."""
 MESSAGES_PER_SECOND = 2100
-"""Messages that the loop records per second, with a margin."""
+"""Largest number of messages that the loop records per second, with a margin."""
 LOG_FILE = "log.lcm"
 CAUSE_FILE = "cause.txt"
 WORK_FILE = ".recording"
-"""File that exists while a log is still to be written."""
+"""Marker file that exists until the log is written."""
 SHARED_MEMORY = Path("/dev/shm")
 """Folder of Linux's shared memory."""
 
 
 class Ring:
-    """A fixed number of messages in shared memory; new ones replace the oldest."""
+    """Ring buffer of messages in shared memory; new messages replace the oldest."""
 
     def __init__(self, name: str | None = None, slots: int = SECONDS * MESSAGES_PER_SECOND) -> None:
-        """Create a ring, or open the existing ring of a name."""
-        # Not `multiprocessing.shared_memory`: it starts a further Python, which imports from the
-        # current directory, and which frees the memory when this process dies, before the writer
-        # has read it.
+        """Create a ring of `slots` messages, or open an existing ring by name."""
+        # Not `multiprocessing.shared_memory`: it starts another Python process. That process
+        # imports from the current directory. It also frees the memory when this process dies,
+        # before the writer has read it.
         if name is None:
             file, path = tempfile.mkstemp(prefix="solo-", dir=SHARED_MEMORY)
             self._path = Path(path)
@@ -64,7 +66,7 @@ class Ring:
         self._slots = (len(self._memory) - 8) // SLOT
         self._view = memoryview(self._memory)
         self._count = 0
-        if name is None:  # touch every page now, so that the loop meets no page fault
+        if name is None:  # touch every page now, so that the loop has no page faults
             self._view[:] = bytes(len(self._memory))
 
     @property
@@ -75,7 +77,7 @@ class Ring:
     def put(self, channel: str, data: bytes) -> None:
         """Store a message with the current time."""
         start = 8 + self._count % self._slots * SLOT
-        header = SLOT_HEADER.pack(time.time_ns() // 1000, NAMES.index(channel), len(data))
+        header = SLOT_HEADER.pack(time.time_ns() // 1000, CHANNEL_NAMES.index(channel), len(data))
         self._view[start : start + len(header)] = header
         self._view[start + len(header) : start + len(header) + len(data)] = data
         self._count += 1
@@ -92,7 +94,7 @@ class Ring:
             start = 8 + number % self._slots * SLOT
             when, channel, length = SLOT_HEADER.unpack_from(self._view, start)
             body = start + SLOT_HEADER.size
-            events.append((when, NAMES[channel], bytes(self._view[body : body + length])))
+            events.append((when, CHANNEL_NAMES[channel], bytes(self._view[body : body + length])))
         # Leave out slots that the loop has overwritten meanwhile, and the one it may be writing.
         whole = int.from_bytes(self._view[:8], "little") + 1 - self._slots
         return events[max(0, whole - first) :]
@@ -122,8 +124,17 @@ def write_log(events: list[tuple[int, str, bytes]], path: Path) -> None:
 
 
 def read_log(path: Path) -> Iterator[tuple[int, str, bytes]]:
-    """Read an LCM event log: time [us], channel and bytes; stop where it is cut off."""
-    content = path.read_bytes()
+    """Read an LCM event log: time [us], channel and bytes; stop where it is cut off.
+
+    Raises:
+        SoloError: The file cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SoloError(
+            f"{path}: cannot be read ({reason(error)}). Expected the log of a deployment."
+        ) from error
     place = 0
     while place + EVENT_HEADER.size <= len(content):
         mark, _, when, channel, length = EVENT_HEADER.unpack_from(content, place)
@@ -136,7 +147,7 @@ def read_log(path: Path) -> Iterator[tuple[int, str, bytes]]:
 
 
 class Recorder:
-    """The loop's side: a ring, and a pipe to the process that writes."""
+    """The loop's side of the recorder: a ring, and a pipe to the writing process."""
 
     def __init__(self, folder: Path, kept: tuple[Path, ...] = ()) -> None:
         """Start the writer for logs in `folder`; incidents include copies of the files `kept`."""
@@ -148,7 +159,7 @@ class Recorder:
             OSError
         ):  # a full disk; the supervisor then does not wait for a log
             self._work_file.touch()
-        # A separate session, so that Ctrl-C does not reach it, not even while it starts.
+        # A separate session, so that Ctrl-C does not reach the writer, even while it starts.
         self._writer = subprocess.Popen(
             module_command(
                 "deploy.recorder.recorder", self._ring.name, str(folder), *map(str, kept)
@@ -160,7 +171,7 @@ class Recorder:
         )
 
     def incident(self, what: str) -> None:
-        """Request an incident with a cause to be written, without waiting for it."""
+        """Request that an incident with its cause is written; return at once."""
         assert self._writer.stdin is not None
         try:
             self._writer.stdin.write(what.replace("\n", " ") + "\n")
@@ -169,7 +180,7 @@ class Recorder:
             pass
 
     def close(self) -> None:
-        """Request the log to be written, and wait for it."""
+        """Request that the log is written, and wait for it."""
         assert self._writer.stdin is not None
         with contextlib.suppress(OSError):
             self._writer.stdin.close()
@@ -199,7 +210,7 @@ def write_incident(
 
 @contextlib.contextmanager
 def _reporting_errors(path: Path) -> Iterator[None]:
-    """Report a failed write instead of raising it."""
+    """Print a failed write to standard error instead of raising it."""
     try:
         yield
     except OSError as error:

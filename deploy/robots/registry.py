@@ -6,6 +6,8 @@ Other modules read these entries and never compare names. Importing the registry
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -17,12 +19,13 @@ from solo_doi.common.child_python import module_command
 from solo_doi.common.errors import SoloError
 
 from .virtual_board.crane_timing import LET_DOWN
+from .virtual_board.interface_rights import may_make_interfaces
 
 if TYPE_CHECKING:
     from .odri.bring_up.calibration import Calibration
     from .simulated.ground_truth import GroundTruth
 
-Command = list[str]
+CommandLine = list[str]
 """Program and arguments of a process."""
 
 
@@ -39,8 +42,10 @@ class WalkSource(Enum):
     """The controller's estimate: hardware has no ground truth."""
 
 
-def _start_alone(command: Command, config: DeployConfig, board_options: Command) -> Command:
-    """Return the command of a robot process that needs no other process."""
+def _start_alone(
+    command: CommandLine, config: DeployConfig, board_options: CommandLine
+) -> CommandLine:
+    """Return the command line unchanged: the process needs no other process."""
     return command
 
 
@@ -55,39 +60,39 @@ class RobotKind:
     walk_source: WalkSource
     """Origin of the figures by which a walk is judged."""
     is_real: bool = False
-    """Hardware that can break or hurt.
+    """True for hardware, which can break or hurt people.
 
-    It needs consent at a terminal and allows no limits looser than the defaults.
+    It needs consent at a terminal and allows no thresholds looser than the defaults.
     """
     board_interface: Callable[[DeployConfig], str] | None = None
-    """Return the network card of the master board; None for a robot without one."""
+    """Return the network interface of the master board; None for a robot without a board."""
     chooses_protocol: bool = False
     """True if --protocol sets the board's protocol; a real board reports its own."""
     calibration_in_file: bool = False
-    """True if the calibration is measured and stored in a file with a default place."""
+    """True if the calibration is measured and stored in a file with a default path."""
     settle_seconds: float = 0.5
     """Time at rest before the script stands up [s]."""
     checks: tuple[Callable[[DeployConfig], None], ...] = ()
-    """Refusals of settings that this robot cannot run with; each raises SoloError."""
+    """Checks that raise SoloError for settings that this robot cannot run with."""
     make_ground_truth: Callable[[Robot], GroundTruth] | None = None
-    """Make the observer of the true walk in the robot process; None without a simulator there."""
-    start: Callable[[Command, DeployConfig, Command], Command] = _start_alone
-    """Return the command that starts a given process with its robot.
+    """Make the recorder of the true walk; None if the robot process runs no simulator."""
+    start: Callable[[CommandLine, DeployConfig, CommandLine], CommandLine] = _start_alone
+    """Return the command line that starts a process together with its robot.
 
-    Arguments: the process, the configuration, and options of the virtual board. Other robots
-    ignore these options.
+    Arguments: command line of the process, configuration, and options of the virtual board, which
+    other robots ignore.
     """
 
     @property
     def has_master_board(self) -> bool:
-        """True if a master board can be calibrated, checked and watched with its motors off."""
+        """True if the robot has a master board: it can be calibrated, checked and monitored."""
         return self.board_interface is not None
 
     def check_settings(self, config: DeployConfig) -> None:
         """Refuse settings that this robot cannot run with.
 
         Raises:
-            SoloError: With the setting and what to do.
+            SoloError: The message has the setting and the remedy.
         """
         for check in self.checks:
             check(config)
@@ -99,29 +104,52 @@ def kind_of(config: DeployConfig) -> RobotKind:
 
 
 def make_robot(config: DeployConfig) -> Robot:
-    """Open the robot of a configuration; it moves nothing before the first tick."""
+    """Open the robot of a configuration; no motor moves before the first tick."""
     return kind_of(config).make(config)
 
 
-def _needs_display(config: DeployConfig) -> None:
-    if not config.headless and not os.environ.get("DISPLAY"):
-        raise SoloError("There is no display for the simulation's window. Add --headless.")
+def _has_window(config: DeployConfig) -> bool:
+    """Return True if a window is wanted and there is a display; say so if there is none."""
+    if config.headless:
+        return False
+    if os.environ.get("DISPLAY"):
+        return True
+    sys.stderr.write("note: no display for a window; the simulation runs without. See --view.\n")
+    return False
+
+
+def _needs_network_rights(config: DeployConfig) -> None:
+    """Refuse a virtual board without the right to make its cable."""
+    if may_make_interfaces():
+        return
+    network = 'ip link set lo up && ip route add 224.0.0.0/4 dev lo && exec "$@"'
+    raise SoloError(
+        "--robot virtual makes a pair of network interfaces, which this user may not. Run it in a "
+        f"network of its own: unshare -Urn sh -c '{network}' sh {shlex.join(sys.argv)}"
+    )
 
 
 def _needs_interface(config: DeployConfig) -> None:
-    if config.interface is None:
-        raise SoloError("--robot real needs --interface, its master board's network card.")
+    _real_interface(config)
 
 
 def _needs_real_time(config: DeployConfig) -> None:
     if config.fast:
-        raise SoloError("--fast is for simulated robots: the real one has its own time.")
+        raise SoloError("--fast is for simulated robots; hardware runs in real time.")
 
 
 def _make_bullet(config: DeployConfig) -> Robot:
     from .simulated.bullet_solo import BulletSolo
 
-    return BulletSolo(seed=config.seed, gui=not config.headless)
+    return BulletSolo(seed=config.seed, gui=_has_window(config))
+
+
+def _make_mujoco(config: DeployConfig) -> Robot:
+    from .simulated.mujoco_solo import MujocoSolo
+
+    if not config.headless:
+        sys.stderr.write("note: --robot mujoco has no window. See --view.\n")
+    return MujocoSolo(seed=config.seed)
 
 
 def _make_bullet_ground_truth(robot: Robot) -> GroundTruth:
@@ -149,9 +177,10 @@ def _make_virtual(config: DeployConfig) -> Robot:
 def _make_real(config: DeployConfig) -> Robot:
     from .odri.bring_up.calibration import load
 
+    interface = _real_interface(config)
     if config.calibration is None:
-        raise SoloError("--robot real needs --interface and --calibration.")
-    return _open_solo12(config, _real_interface(config), load(config.calibration))
+        raise SoloError("--robot real needs --calibration, a file of `solo-deploy calibrate`.")
+    return _open_solo12(config, interface, load(config.calibration))
 
 
 def _open_solo12(config: DeployConfig, interface: str, calibration: Calibration) -> Robot:
@@ -170,14 +199,20 @@ def _virtual_interface(config: DeployConfig) -> str:
 
 def _real_interface(config: DeployConfig) -> str:
     if config.interface is None:
-        raise SoloError("--robot real needs --interface and --calibration.")
+        from .odri.wire.ethernet_link import present_interfaces
+
+        raise SoloError(
+            "--robot real needs --interface, its master board's network card. "
+            f"Interfaces here: {', '.join(present_interfaces()) or 'none'}. Before a first walk, "
+            "read deploy/docs/first_walk.md and do it once with --robot virtual."
+        )
     return config.interface
 
 
 def _start_with_virtual_board(
-    command: Command, config: DeployConfig, board_options: Command
-) -> Command:
-    """Return the command of a virtual board that makes its cable and runs a process beside it.
+    command: CommandLine, config: DeployConfig, board_options: CommandLine
+) -> CommandLine:
+    """Return the command line of a virtual board that makes its cable and starts the process.
 
     The board ends with that process.
     """
@@ -193,7 +228,12 @@ KINDS: dict[RobotName, RobotKind] = {
         make=_make_bullet,
         walk_source=WalkSource.SIMULATOR,
         make_ground_truth=_make_bullet_ground_truth,
-        checks=(_needs_display,),
+    ),
+    "mujoco": RobotKind(
+        name="mujoco",
+        make=_make_mujoco,
+        walk_source=WalkSource.SIMULATOR,
+        make_ground_truth=_make_bullet_ground_truth,
     ),
     "mock": RobotKind(name="mock", make=_make_mock, walk_source=WalkSource.NONE),
     "virtual": RobotKind(
@@ -203,6 +243,7 @@ KINDS: dict[RobotName, RobotKind] = {
         board_interface=_virtual_interface,
         chooses_protocol=True,
         settle_seconds=LET_DOWN,
+        checks=(_needs_network_rights,),
         start=_start_with_virtual_board,
     ),
     "real": RobotKind(

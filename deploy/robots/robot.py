@@ -13,11 +13,11 @@ class Robot(Protocol):
     """Sensors out, joint commands in, once per tick. No call blocks for longer than a tick."""
 
     paces: bool
-    """True if `sense` waits for the robot's own tick; otherwise the caller keeps time."""
+    """True if `sense` waits for the robot's next tick; otherwise the caller sets the pace."""
 
     @property
     def time(self) -> float:
-        """Time on the robot's clock, which dates its sensors and commands [s]."""
+        """Time on the robot's clock, used for its sensors and commands [s]."""
 
     def start_clock(self, first_tick: float) -> None:
         """Set the simulated clock to the host's time of the first tick [s]; hardware ignores it."""
@@ -27,14 +27,14 @@ class Robot(Protocol):
         """Largest kp [N m/rad] and kd [N m s/rad] the motors accept; the gate refuses more."""
 
     def sense(self) -> Sensors | None:
-        """Return the measurement of this tick; None if nothing new came in time."""
+        """Return the measurement of this tick; None if no new one came in time."""
 
     def drive(self, command: JointCommand, observed: float) -> float:
         """Send the command that the motors follow until the next call.
 
         A position gain of zero is damping and acts at once. `observed` is the time of the
-        measurement behind the command [s]. Returns the time of the measurement behind the command
-        that acts now, which is an older one where a robot delays commands.
+        measurement that the command is based on [s]. Robots may delay commands, so an earlier
+        command may act now. Returns the measurement time of the command that acts now [s].
         """
 
     def stop(self, cause: str = STOPPED) -> None:

@@ -1,1 +1,1 @@
-"""The robot on the bench: calibrate, check, monitor."""
+"""Service of a robot on the bench: calibrate, check, monitor."""

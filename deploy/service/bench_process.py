@@ -3,10 +3,10 @@
 Started by solo-deploy as
 `deploy.service.bench_process watch|check|calibrate --interface X`.
 
-It ticks at 1 kHz and prints no tables, since a slow terminal must never delay a command. Ten times
-a second it writes a status as a line of JSON; a line that does not fit into the pipe is dropped.
-A line on its input confirms what the operator was asked. It stops, and damps motors that are on,
-when its input ends, its output stays full for a second, its parent dies, or on Ctrl-C.
+It ticks at 1 kHz and prints no tables, since a slow terminal must not delay commands. Ten times a
+second it writes a status as a line of JSON; a line that does not fit into the pipe is dropped. A
+line on its input is the operator's confirmation. It stops, and damps motors that are on, when its
+input ends, its output stays full for a second, its parent dies, or on Ctrl-C.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from deploy.robots.odri.bench.hand_test import HandTest
 from deploy.robots.odri.bench.inspection import Inspection
 from deploy.robots.odri.bring_up.calibration import to_json
 from deploy.robots.odri.drivers.open_board import open_board
-from deploy.robots.process.robot_process import PRIORITY
+from deploy.robots.process.robot_process import ROBOT_PRIORITY
 from solo_doi.common.errors import SoloError
 
-STATUS_TICKS = round(0.1 / TICK)
+BENCH_STATUS_TICKS = round(0.1 / TICK)
 STDIN = 0
 STDOUT = 1
 PIPE_SIZE = 4096
-"""Size of the output pipe: a few lines, so that a reader that stopped is noticed soon [bytes]."""
+"""Size of the output pipe: a few lines, so that a hanging reader is detected soon [bytes]."""
 READER_TIMEOUT = 1.0
-"""Time that the pipe may stay full; then the reader hangs, and its operator cannot act [s]."""
+"""Longest time with a full pipe; after it the reader counts as hanging, and the job stops [s]."""
 
 
 class BenchJob(Protocol):
-    """A job with a robot, done tick by tick."""
+    """Calibration or inspection of a robot: one `step` per tick until `is_over`."""
 
     failure: str
 
     @property
     def is_over(self) -> bool:
-        """True if nothing more will happen."""
+        """True if the job has ended."""
 
     def step(self) -> None:
         """Advance by one tick."""
@@ -58,10 +58,10 @@ class BenchJob(Protocol):
         """Accept the operator's confirmation."""
 
     def stop(self) -> None:
-        """End as soon as it is safe."""
+        """End the job as soon as it is safe; damp motors that are on."""
 
     def status(self) -> dict[str, Any]:
-        """Return the status for the operator."""
+        """Return the status for the display."""
 
 
 class Pipe:
@@ -85,7 +85,7 @@ class Pipe:
         return time.monotonic() - self._full_since > READER_TIMEOUT
 
     def write(self, content: dict[str, Any]) -> None:
-        """Write a line, or drop it if the pipe is full: the next follows soon."""
+        """Write a line, or drop it if the pipe is full, since the next follows soon."""
         line = json.dumps(content).encode() + b"\n"
         try:  # a write of less than 4096 bytes is complete or not done at all
             os.write(self._sink, line)
@@ -97,12 +97,12 @@ class Pipe:
             return
 
     def write_last(self, content: dict[str, Any]) -> None:
-        """Write the result, waiting for the reader."""
+        """Write the result, blocking if the pipe is full."""
         os.set_blocking(self._sink, True)
         self.write(content)
 
     def read(self) -> bytes | None:
-        """Return the input since the last call; None if its other end is closed."""
+        """Return the input since the last call; None if the input has ended."""
         try:
             return os.read(self._source, 64) or None
         except BlockingIOError:
@@ -110,7 +110,7 @@ class Pipe:
 
 
 def run(job: BenchJob, pipe: Pipe, stop: Callable[[], bool]) -> None:
-    """Tick until the job is over; damp the motors before an exception leaves."""
+    """Tick until the job is over; after an exception, stop the job safely and raise it again."""
     try:
         _run(job, pipe, stop)
     except Exception:
@@ -130,16 +130,16 @@ def _run(job: BenchJob, pipe: Pipe, stop: Callable[[], bool]) -> None:
             job.confirm()
         job.step()
         ticks += 1
-        if ticks % STATUS_TICKS == 0:
+        if ticks % BENCH_STATUS_TICKS == 0:
             pipe.write(job.status())
     pipe.write(job.status())
 
 
 def work(arguments: argparse.Namespace, pipe: Pipe, stop: StopRequest) -> dict[str, Any]:
-    """Do the job of the command line; return its result for JSON."""
+    """Run the job that the command line names; return its result for JSON."""
     refused = []
     if not arguments.lock_step:
-        refused = prepare_aloud(PRIORITY, "bench process")
+        refused = prepare_aloud(ROBOT_PRIORITY, "bench process")
     board = open_board(arguments.interface, arguments.driver, lock_step=arguments.lock_step)
     try:
         if arguments.job == "calibrate":

@@ -16,19 +16,19 @@ from deploy.robots.registry import KINDS, kind_of
 from solo_doi.common.child_python import child_environment, module_command
 from solo_doi.common.errors import SoloError
 
-Job = Literal["watch", "check", "calibrate"]
+BenchTask = Literal["watch", "check", "calibrate"]
 Status = dict[str, Any]
 """One line of JSON from the bench process."""
 PLACED_SPREAD = "0.05"
-"""Error of a simulated robot's joints that were put to zero by hand [rad]."""
+"""Largest error of a simulated robot's joints put to zero by hand [rad]."""
 EXACT_SPREAD = "0.01"
-"""The same for a calibration, with a tool [rad]."""
+"""Largest error of joints put to zero with a tool, for a calibration [rad]."""
 HANDS_AFTER = 1.5
-"""Pause between counting packets and turning the simulated robot's joints [s]."""
+"""Pause between counting packets and turning the joints, for a simulated robot [s]."""
 
 
 class BenchError(SoloError):
-    """Failure of the bench process, with its own message."""
+    """Failure of the bench process; the message is that of the process."""
 
 
 def check_robot_kind(config: DeployConfig) -> None:
@@ -44,8 +44,8 @@ def check_robot_kind(config: DeployConfig) -> None:
     check_robot_python(config.robot_python, config.driver)
 
 
-def command_of(job: Job, config: DeployConfig, *, seconds: float, yes: bool) -> list[str]:
-    """Return the command of the bench process; a virtual robot's board runs around it."""
+def command_of(job: BenchTask, config: DeployConfig, *, seconds: float, yes: bool) -> list[str]:
+    """Return the command line of the bench process; a virtual board starts it as its child."""
     kind = kind_of(config)
     assert kind.board_interface is not None, "check_robot_kind refuses robots without a board"
     command = module_command(
@@ -112,7 +112,7 @@ def follow(command: list[str], show: Callable[[Status], None]) -> Any:  # noqa: 
 def _read_output(
     process: subprocess.Popen[bytes], lines: _JsonLines, show: Callable[[Status], None]
 ) -> None:
-    """Show statuses until the output ends; pass on Enter when a question is open."""
+    """Show statuses until the output ends; forward Enter while a question is open."""
     assert process.stdin is not None
     assert process.stdout is not None
     output = process.stdout.fileno()
@@ -150,14 +150,14 @@ def _read_keys(keys: int) -> bytes:
 
 
 class _JsonLines:
-    """Joins pieces of output to lines of JSON; skips other lines, such as the virtual board's."""
+    """Parser of JSON lines in the output; skips other lines, such as those of the virtual board."""
 
     def __init__(self) -> None:
         self.last: Status = {}
         self._rest = b""
 
     def add(self, data: bytes) -> list[Status]:
-        """Return the lines that are complete now."""
+        """Add output; return the JSON lines that are complete now."""
         *complete, self._rest = (self._rest + data).split(b"\n")
         found = [json.loads(line) for line in complete if line.startswith(b"{")]
         if found:

@@ -1,11 +1,9 @@
-"""`solo-deploy calibrate`: measure the index pulses of a robot's encoders and store them."""
+"""Measure the index pulses of a robot's encoders and store them."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.robots.odri.bring_up.calibration import default_path, from_json, save
@@ -19,61 +17,24 @@ from .live_tables import Screen, joints_of_calibration
 NOTHING_STORED = "The motors were damped or are off; nothing was stored."
 
 
-@dataclass(frozen=True, kw_only=True)
-class CalibrateCommand:
-    """Measure the index pulses of a Solo12's encoders, twice, and store the calibration.
+def measure(config: DeployConfig, out: Path | None, *, yes: bool, force: bool) -> None:
+    """Measure a calibration and store it in `out`, by default the file of the real robot.
 
-    Hang the robot up first: its legs will move slowly, legs before hips. Ctrl-C damps the motors
-    at any moment.
-
-    Examples:
-      solo-deploy calibrate --interface CARD
-      solo-deploy calibrate --robot virtual --fast --yes --out robot.json
-    """
-
-    out: Path | None = None
-    """File for the result (default: where `solo-deploy --robot real` looks). See --force."""
-    robot: Literal["real", "virtual"] = "real"
-    """The real Solo12, or a virtual master board with a simulated one."""
-    interface: str | None = None
-    """Network card that the master board is plugged into."""
-    driver: Literal["native", "sdk"] = "native"
-    """Driver of the master board: ours (protocols 3 and 4), or the vendor's library (3)."""
-    robot_python: Path | None = None
-    """Interpreter made by `solo-deploy install-robot` (default: this one)."""
-    protocol: Literal[3, 4] = 4
-    """Protocol of the virtual master board; detected on hardware."""
-    fast: bool = False
-    """Virtual board: run in lock-step, as fast as possible."""
-    yes: bool = False
-    """Virtual board: ask no questions."""
-    force: bool = False
-    """Replace an existing file."""
-    seed: int = 0
-    """Random seed of the simulated robot."""
-
-
-def calibrate(command: CalibrateCommand) -> int:
-    """Measure and store a calibration; return 0.
+    Args:
+        config: The robot, its board and driver.
+        out: File for the result.
+        yes: Ask no questions.
+        force: Replace an existing file.
 
     Raises:
         SoloError: The settings are refused, or the measurement failed; nothing is stored then.
     """
-    config = DeployConfig(
-        robot=command.robot,
-        interface=command.interface,
-        driver=command.driver,
-        protocol=command.protocol,
-        fast=command.fast,
-        seed=command.seed,
-        robot_python=command.robot_python,
-    )
     check_robot_kind(config)
-    out = _output_file(command, config)
-    if command.out is None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    check_writable(out)
-    job = command_of("calibrate", config, seconds=0.0, yes=command.yes)
+    path = _output_file(config, out, yes=yes, force=force)
+    if out is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_writable(path)
+    job = command_of("calibrate", config, seconds=0.0, yes=yes)
     try:
         with Screen(joints_of_calibration) as screen:
             result = follow(job, screen.show)
@@ -82,40 +43,44 @@ def calibrate(command: CalibrateCommand) -> int:
     except SoloError as error:
         raise SoloError(f"Not calibrated: {error} {NOTHING_STORED}") from error
     calibration = from_json(result)
-    save(calibration, out)
+    save(calibration, path)
     screen.console.print(
-        f"{out}: calibration of board {calibration.board}, {calibration.measured} "
-        f"({calibration.measured_with}). Use it with: {_next_command(command, out)}",
+        f"{path}: calibration of board {calibration.board}, {calibration.measured} "
+        f"({calibration.measured_with}). Use it with: {_next_command(config, out)}",
         highlight=False,
         markup=False,
         soft_wrap=True,
     )
-    return 0
 
 
-def _output_file(command: CalibrateCommand, config: DeployConfig) -> Path:
-    """Return the file for the result; refuse what must not be overwritten or cannot be asked."""
+def _output_file(config: DeployConfig, out: Path | None, *, yes: bool, force: bool) -> Path:
+    """Return the path for the result.
+
+    Refuse an existing file without `force`, and questions without a terminal.
+    """
     kind = kind_of(config)
-    if command.out is None and not kind.calibration_in_file:
+    if out is None and not kind.calibration_in_file:
         raise SoloError(
-            f"--robot {command.robot} needs --out: the calibration of a simulated robot must not "
+            f"--robot {config.robot} needs --out: the calibration of a simulated robot must not "
             "replace that of a real one."
         )
-    out = default_path() if command.out is None else command.out.expanduser()
-    if out.exists() and not command.force:
-        raise SoloError(f"{out}: exists already. Choose another --out, or replace it with --force.")
-    if command.yes and kind.is_real:
+    path = default_path() if out is None else out.expanduser()
+    if path.exists() and not force:
+        raise SoloError(
+            f"{path}: exists already. Choose another --out, or replace it with --force."
+        )
+    if yes and kind.is_real:
         raise SoloError("--yes is for --robot virtual: a real robot needs a person at every step.")
-    if not command.yes and not sys.stdin.isatty():
+    if not yes and not sys.stdin.isatty():
         raise SoloError("calibrate asks questions, and needs a terminal for the answers.")
-    return out
+    return path
 
 
-def _next_command(command: CalibrateCommand, out: Path) -> str:
+def _next_command(config: DeployConfig, out: Path | None) -> str:
     """Return the command that walks with the calibration."""
-    words = f"solo-deploy --robot {command.robot}"
-    if command.interface is not None:
-        words += f" --interface {command.interface}"
-    if command.out is not None:
-        words += f" --calibration {out}"
+    words = f"solo-deploy --robot {config.robot}"
+    if config.interface is not None:
+        words += f" --interface {config.interface}"
+    if out is not None:
+        words += f" --calibration {out.expanduser()}"
     return words

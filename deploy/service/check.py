@@ -25,7 +25,7 @@ from .live_tables import Screen, sensors
 LISTEN_SECONDS = 5.0
 """Time for which packets are counted [s]."""
 LISTEN_SECONDS_LOCK_STEP = 1.0
-"""The same in lock-step, which has no clock to judge [s]."""
+"""The same in lock-step, where packet rate and jitter have no meaning [s]."""
 STYLES = {
     Verdict.GO: "green",
     Verdict.NO_GO: "bold red",
@@ -34,13 +34,13 @@ STYLES = {
 }
 EXIT_NO_GO = 1
 EXIT_INCOMPLETE = 3
-"""Exit code if nothing is wrong, but not everything was checked."""
+"""Exit code if no check failed, but some were skipped."""
 
 
-def check_up(config: DeployConfig, *, yes: bool) -> int:
+def run_preflight_check(config: DeployConfig, *, yes: bool) -> int:
     """Check a robot with its motors off and print a table.
 
-    Returns 0 only if everything was checked and is good. `yes` skips the checks by hand.
+    Returns 0 only if all checks were made and passed. `yes` skips the checks by hand.
     """
     check_robot_kind(config)
     skills, contract = _check_skills(config)
@@ -86,7 +86,7 @@ def calibration_row(config: DeployConfig, address: str) -> CheckRow:
 
 
 def _check_skills(config: DeployConfig) -> tuple[CheckRow, Contract | None]:
-    """Return the row of the skills, and their contract if they may walk."""
+    """Return the row of the skills, and their contract if all checks passed."""
     try:
         bundle = check_skills(config)
     except SoloError as error:
@@ -98,7 +98,7 @@ def _check_skills(config: DeployConfig) -> tuple[CheckRow, Contract | None]:
 def _check_robot(
     config: DeployConfig, contract: Contract | None, screen: Screen, *, yes: bool
 ) -> list[CheckRow]:
-    """Inspect the robot; a board that fails is a row, too."""
+    """Inspect the robot and return its rows; a failed inspection becomes a NO-GO row."""
     seconds = LISTEN_SECONDS_LOCK_STEP if config.fast else LISTEN_SECONDS
     command = command_of("check", config, seconds=seconds, yes=yes)
     try:
@@ -108,7 +108,7 @@ def _check_robot(
     rows = list(judge(seen, contract, simulated_time=config.fast))
     rows.append(calibration_row(config, seen["address"]))
     if seen["refused"]:
-        # A note only: the jitter was measured without real-time scheduling, and is judged above.
+        # Only a note: the jitter without real-time scheduling is measured and judged above.
         note = f"Note: {seen['refused'][0]}"
         rows.append(CheckRow("real time", "not allowed", "", Verdict.GO, note))
     return rows

@@ -13,7 +13,7 @@ class Verdict(Enum):
     NO_GO = "NO-GO"
     NOT_CHECKED = "not checked"
     NOT_APPLICABLE = "not applicable"
-    """Has no meaning for this robot; does not block GO."""
+    """The check has no meaning for this robot; it does not block GO."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CheckRow:
 
 
 def judged_row(name: str, value: str, limit: str, advice: str, *, good: bool) -> CheckRow:
-    """Return a row that is GO, or NO-GO with its advice."""
+    """Return a row with GO, or with NO-GO and the advice if `good` is False."""
     if good:
         return CheckRow(name, value, limit, Verdict.GO)
     return CheckRow(name, value, limit, Verdict.NO_GO, advice)

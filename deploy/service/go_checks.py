@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deploy.common.robot_constants import DAMPING, TICK
+from deploy.common.robot_constants import DAMPING_GAIN, TICK
 from deploy.robots.odri.drivers.motors import SATURATION, driver_of_joint, largest_gains
 from deploy.robots.odri.wire.protocol import LIMITS, NUM_DRIVERS
 from deploy.robots.process.gate_config import GateConfig
@@ -19,13 +19,13 @@ from .hand_checks import judge_hands
 from .imu_checks import judge_imu
 
 GATE = GateConfig()
-"""Limits of the robot process; what exceeds them here would be a fault while walking."""
+"""Limits of the robot process; values beyond them would be faults while walking."""
 RATE_ERROR = 0.01
 """Largest relative error of the packet rate."""
 LOSS_SHARE = 0.001
 """Largest share of lost packets on a dedicated cable."""
-LEAST_VOLTAGE = 22.0
-"""Lowest battery voltage to start with: six cells, a third full; walking ends at 20 V [V]."""
+LEAST_START_VOLTAGE = 22.0
+"""Lowest battery voltage for a start: six cells, one third full; motors are damped at 20 V [V]."""
 
 
 def judge(
@@ -33,8 +33,8 @@ def judge(
 ) -> Iterator[CheckRow]:
     """Judge the result of an inspection.
 
-    `contract` has the gains of the skills that will walk. With `simulated_time` there is no clock,
-    so packet rate and jitter have no meaning.
+    `contract` has the gains of the skills that will walk. With `simulated_time`, packet rate and
+    jitter have no meaning and are not judged.
     """
     yield from _judge_drivers(seen)
     has_timing = bool(seen.get("gaps"))
@@ -75,7 +75,7 @@ def _judge_drivers(seen: dict[str, Any]) -> Iterator[CheckRow]:
         if not is_on and driver not in missing:
             wrong.append(f"driver {driver} is off")
     faults = seen.get("faults", [])
-    if missing:  # the list has the drivers that did not answer already
+    if missing:  # drivers that did not answer are in the list already
         faults = [fault for fault in faults if "no answer" not in fault]
     wrong += faults
     yield judged_row(
@@ -122,7 +122,7 @@ def _judge_losses(seen: dict[str, Any]) -> Iterator[CheckRow]:
         )
     yield judged_row(
         "commands confirmed",
-        f"{seen['lag']} behind",
+        f"{seen['lag']} not confirmed",
         f"<= {GATE.command_lag}",
         "The board accepts no commands: switch it off and on.",
         good=seen["lag"] <= GATE.command_lag,
@@ -130,11 +130,11 @@ def _judge_losses(seen: dict[str, Any]) -> Iterator[CheckRow]:
 
 
 def _judge_limits(protocol: int, contract: Contract) -> CheckRow:
-    """Check that the protocol can carry the gains; 4 carries only half of what 3 carries."""
+    """Check that the protocol can carry the gains; protocol 4 carries half of those of 3."""
     largest_kp, largest_kd = largest_gains(protocol)
     largest_current = LIMITS[protocol].saturation
     kp = float(np.max(contract.kp))
-    kd = max(float(np.max(contract.kd)), DAMPING)
+    kd = max(float(np.max(contract.kd)), DAMPING_GAIN)
     return judged_row(
         "limits",
         f"kp {kp:.2f}, kd {kd:.2f}, {SATURATION:.1f} A",
@@ -157,7 +157,7 @@ def _judge_encoders(joint: int, jump: float) -> CheckRow:
 
 
 def _judge_battery(voltage: float, current: float, protocol: int) -> CheckRow:
-    limit = f">= {LEAST_VOLTAGE} V"
+    limit = f">= {LEAST_START_VOLTAGE} V"
     if np.isnan(voltage):
         advice = f"protocol {protocol} does not report it: measure it"
         return CheckRow("battery", "", limit, Verdict.NOT_APPLICABLE, advice)
@@ -166,7 +166,7 @@ def _judge_battery(voltage: float, current: float, protocol: int) -> CheckRow:
         f"{voltage:.1f} V, {current:.2f} A",
         limit,
         "Charge it or check the supply.",
-        good=voltage >= LEAST_VOLTAGE,
+        good=voltage >= LEAST_START_VOLTAGE,
     )
 
 

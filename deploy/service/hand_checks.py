@@ -1,4 +1,4 @@
-"""Checks by hand: a person turns each joint and lifts the nose, the sensors must follow."""
+"""Checks by hand: a person turns each joint and lifts the nose; the sensors must show it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 from .check_row import CheckRow, Verdict, judged_row
 
 NOSE_PITCH = 0.1
-"""Smallest pitch that shows that the nose was lifted [rad]."""
-NAMES = ("joint order", "joint signs", "IMU nose up")
-REPEAT = (
+"""Smallest magnitude of the pitch of a lifted nose [rad]."""
+HAND_CHECKS = ("joint order", "joint signs", "IMU nose up")
+REPEAT_ADVICE = (
     "Repeat the check; if the named joint was turned, a motor is plugged in at the wrong place: "
     "check drivers and cables"
 )
@@ -21,7 +21,7 @@ REPEAT = (
 def judge_hands(hands: dict[str, Any] | None) -> Iterator[CheckRow]:
     """Judge the answers of a hand test; None if there was none."""
     if hands is None:
-        for name in NAMES:
+        for name in HAND_CHECKS:
             yield CheckRow(name, "", "", Verdict.NOT_CHECKED, "skipped by --yes")
         return
     yield from _judge_joints(hands["answers"])
@@ -29,7 +29,7 @@ def judge_hands(hands: dict[str, Any] | None) -> Iterator[CheckRow]:
 
 
 def _judge_joints(answers: list[tuple[int, int | None, float]]) -> Iterator[CheckRow]:
-    """Judge joints that were requested, joints that moved, and the angles they moved by [rad]."""
+    """Judge answers: requested joint, joint that moved, and its angle [rad]."""
     swapped = []
     flipped = []
     for requested, moved, angle in answers:
@@ -43,7 +43,7 @@ def _judge_joints(answers: list[tuple[int, int | None, float]]) -> Iterator[Chec
         "joint order",
         f"{in_order} of {NUM_JOINTS} as named",
         f"{NUM_JOINTS}",
-        f"{'; '.join(swapped)}. {REPEAT}.",
+        f"{'; '.join(swapped)}. {REPEAT_ADVICE}.",
         good=in_order == NUM_JOINTS,
     )
     with_sign = len(answers) - len(flipped)
@@ -51,8 +51,8 @@ def _judge_joints(answers: list[tuple[int, int | None, float]]) -> Iterator[Chec
         "joint signs",
         f"{with_sign} of {NUM_JOINTS} as requested",
         f"{NUM_JOINTS}",
-        f"{', '.join(flipped) or 'Some'} turned the other way or not at all. {REPEAT}, and the "
-        "motor's phases.",
+        f"{', '.join(flipped) or 'Some'} turned the other way or not at all. {REPEAT_ADVICE}, and "
+        "the motor's phases.",
         good=with_sign == NUM_JOINTS,
     )
 

@@ -1,4 +1,4 @@
-"""Checks of the IMU of a robot at rest: gravity, turn rate, level, axes."""
+"""Checks of the IMU of a robot at rest: gravity, angular velocity, level, axes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .check_row import CheckRow, judged_row
 GRAVITY_ERROR = 0.5
 """Largest error of the measured gravity [m/s^2]."""
 TURN_RATE = 0.1
-"""Largest turn rate at rest [rad/s]."""
+"""Largest angular velocity at rest [rad/s]."""
 TILT = 0.35
 """Largest tilt of a robot that hangs or lies level [rad]."""
 DISAGREEMENT = 0.1
-"""Largest angle between the vertical of the accelerometer and that of the filter [rad]."""
+"""Largest angle between the vertical by accelerometer and by attitude filter [rad]."""
 
 
 def judge_imu(seen: dict[str, Any], gate: GateConfig) -> Iterator[CheckRow]:
-    """Judge the IMU's mean measurements; `gate` says how long equal ones are allowed."""
+    """Judge the IMU's mean measurements; `gate` has the longest time of identical readings."""
     acceleration = np.array(seen["acceleration"])
     size = float(np.linalg.norm(acceleration))
     yield _judge_rest(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
@@ -15,14 +14,17 @@ from rich.text import Text
 
 from solo_doi.solo12.constants import JOINT_NAMES
 
-Status = dict[str, Any]
+from .bench_session import Status
 
 
 class Screen:
-    """Redraws a table with every status; without a terminal, prints new phases and questions."""
+    """Terminal display: redraws a table with every status.
+
+    Without a terminal, it prints each new phase and question once.
+    """
 
     def __init__(self, draw: Callable[[Status], RenderableType]) -> None:
-        """Draw with a function of the status."""
+        """Set the function that converts a status to a table."""
         self._draw = draw
         self.console = Console()
         self._live: Live | None = None
@@ -86,7 +88,7 @@ def sensors(status: Status) -> RenderableType:
 
 
 def _other_sensors(status: Status) -> Table:
-    """Return a table with everything but the joints."""
+    """Return a table with IMU, battery, packets, board address and faults."""
     table = Table("sensor", "value")
     roll, pitch, _ = status["attitude"]
     table.add_row(

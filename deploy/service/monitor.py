@@ -14,7 +14,7 @@ def watch(config: DeployConfig) -> int:
     """Show a robot's sensors for `config.seconds`, or until Ctrl-C; return 0.
 
     Raises:
-        SoloError: The board stopped answering.
+        SoloError: The board stopped sending measurements.
     """
     check_robot_kind(config)
     check_seconds(config)
@@ -29,7 +29,7 @@ def watch(config: DeployConfig) -> int:
         with Screen(sensors) as screen:
             follow(command_of("watch", config, seconds=config.seconds, yes=True), show)
     except KeyboardInterrupt:
-        pass  # the usual way to end it
+        pass  # the usual end of monitoring
     if not screen.console.is_terminal:
         screen.console.print(sensors(last))
     if last.get("failure"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from deploy.common.faults import Cause
-from deploy.messages.lcm_link import COMMAND, Message, decode
+from deploy.messages.lcm_link import COMMAND_CHANNEL, Message, decode
 from deploy.robots.virtual_board.fault_switches import SWITCHES
 
 from .board_world import BoardRig
@@ -45,7 +45,10 @@ def _cable_out_and_in(rig: BoardRig) -> None:
 
 
 def _deaf_board(rig: BoardRig) -> None:
-    """The board disarms and goes on telling: what the vendor's library does not notice."""
+    """Drop all packets to the board: it disarms but keeps sending measurements.
+
+    The vendor's library does not detect this.
+    """
     rig.lock_step.to_board.faults.drop = 1.0
 
 
@@ -74,13 +77,13 @@ def _controller_killed(_: BoardRig) -> None:
 
 
 def _one_command(change: Callable[[Message], None]) -> Callable[[BoardRig], None]:
-    """Put one command that was changed, signed with the right key, in the place of a good one."""
+    """Replace one good command by a changed one, signed with the right key."""
 
     def inject(rig: BoardRig) -> None:
         done: list[bool] = []
 
         def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
-            if channel != COMMAND or done:
+            if channel != COMMAND_CHANNEL or done:
                 return [(0, data)]
             message = decode(channel, data)
             change(message)
@@ -97,12 +100,12 @@ def _nan_target(command: Message) -> None:
 
 
 def _ahead(command: Message) -> None:
-    """By so much that motors would keep the target before it for seconds."""
+    """Shift the measurement time ahead; motors would then keep an old target for seconds."""
     command.observed_ns += 5_000_000_000
 
 
 def _stiff(command: Message) -> None:
-    """More than protocol 4 carries, less than what is safe."""
+    """Set a gain above the range of protocol 4, but below the safe limit."""
     command.kp = 6.0
 
 

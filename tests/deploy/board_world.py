@@ -15,7 +15,7 @@ from deploy.common.clock import Clock
 from deploy.common.faults import Cause
 from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.state_machine import ControllerState
-from deploy.messages.lcm_link import OPERATOR, Request
+from deploy.messages.lcm_link import OPERATOR_CHANNEL, Request
 from deploy.messages.operator_request import OperatorRequest, operator_message
 from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.odri.drivers.native_board import NativeBoard
@@ -27,7 +27,7 @@ from deploy.robots.virtual_board.master_board import MasterBoard
 from deploy.robots.virtual_board.memory_link import BOARD_MAC, LockStep
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from solo_doi.solo12.constants import NUM_JOINTS
-from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING
+from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING_LIMITS
 
 from .fault_rows import named
 from .ledger import Ledger
@@ -40,7 +40,7 @@ LYING = "lying"
 MOMENT = 20 * MS
 STAGES = [stage for stage in Stage if stage not in (Stage.DONE, Stage.FAILED)]
 SATURATION_STEP = 0.125
-"""In which the wire counts the current that drivers clip to [A]."""
+"""Resolution of the saturation current in packets [A]."""
 SOFT_STOP = 0.2
 """Overshoot of a leg into its stop in MuJoCo, when the robot falls with motors off [rad]."""
 START = np.random.default_rng(3).uniform(-0.2, 0.2, NUM_JOINTS)
@@ -54,10 +54,12 @@ class WatchedBody(Body):
         super().__init__(config)
         self._clock = clock
         self._last: CommandPacket | None = None
-        self.ledger = Ledger(TRAINING.torque + SATURATION_STEP * TORQUE_PER_AMPERE, SOFT_STOP)
+        self.ledger = Ledger(
+            TRAINING_LIMITS.torque + SATURATION_STEP * TORQUE_PER_AMPERE, SOFT_STOP
+        )
 
     def tick(self, command: CommandPacket | None) -> None:
-        """Advance, and write down whether a motor holds a position."""
+        """Advance, and record whether a motor holds a position."""
         super().tick(command)
         self._last = command or self._last
         drivers = self.drivers.reading()
@@ -71,17 +73,17 @@ class WatchedBody(Body):
 
 
 class Cable:
-    """A `BoardLink` between a PC and a board with its own clock, as on a real cable."""
+    """A `BoardLink` between a PC and a board with its own clock, like a real cable."""
 
     malformed = 0
 
     def __init__(self, lock_step: LockStep) -> None:
-        """Plug in; `lock_step` brings the board and a cable that may be bad."""
+        """Connect; `lock_step` has the board and a cable that may be bad."""
         self.lock_step = lock_step
         self._arrived: deque[bytes] = deque()
 
     def tick(self) -> None:
-        """Let a millisecond of the board pass."""
+        """Advance the board by one millisecond."""
         self._carry(self.lock_step.board.tick())
 
     def send(self, payload: bytes) -> None:
@@ -89,14 +91,12 @@ class Cable:
         for arrived in self.lock_step.to_board.pass_on(payload):
             self._carry(self.lock_step.board.receive(arrived))
 
-    def receive(
-        self, timeout: float
-    ) -> Frame | None:  # simulated time does not pass while one waits
-        """Return the oldest frame that arrived, or nothing, at once."""
+    def receive(self, timeout: float) -> Frame | None:  # simulated time does not pass during a wait
+        """Return the oldest frame that arrived, or None, at once."""
         return Frame(BOARD_MAC, self._arrived.popleft()) if self._arrived else None
 
     def close(self) -> None:
-        """Unplug."""
+        """Disconnect."""
 
     def _carry(self, payload: bytes | None) -> None:
         if payload is not None:
@@ -105,7 +105,7 @@ class Cable:
 
 @cache
 def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
-    """A robot in every stage of bring-up, by name, and `LYING` calibrated; to be copied."""
+    """Return a robot in every stage of bring-up, and a calibrated one; callers must copy them."""
     clock, found = World(), {}
     body = WatchedBody(BodyConfig(start_pose=START, lower_after=0.1), clock)
     cable = Cable(LockStep(MasterBoard(body, protocol)))
@@ -125,7 +125,7 @@ def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
 
 
 class BoardRig(Rig):
-    """Everything of a real robot but the metal, the processes and the sockets."""
+    """A complete real robot except for hardware, processes and sockets."""
 
     def __init__(
         self, inject: Callable[[Any], None] | None = None, *, protocol: int = 4, **options: Any
@@ -146,7 +146,7 @@ class BoardRig(Rig):
         self.ledger = watched.ledger
 
     def tick(self, now: float) -> None:
-        """Let a millisecond of the board pass, and of the robot process, if it runs."""
+        """Advance the board by one millisecond, and the robot process if it runs."""
         for due, act in [plan for plan in self._plans if plan[0] <= now]:
             self._plans.remove((due, act))
             act()
@@ -190,14 +190,14 @@ class BoardRig(Rig):
             return True
         self._rearmed, self._found = now, named(self)
         message = operator_message(OperatorRequest(Request.REARM), 1, self.clock.now_ns())
-        self.wire.inject(None, OPERATOR, self.links[1].authority.sign(message.encode()))
+        self.wire.inject(None, OPERATOR_CHANNEL, self.links[1].authority.sign(message.encode()))
         self.controller.on_operator_request(Request.REARM, self.clock.now_ns())
         return False
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:
-        """Do something when time has come."""
+        """Call a function at a later time."""
         self._plans.append((self.clock.now_ns() * 1e-9 + seconds, act))
 
     def stall(self, seconds: float) -> None:
-        """Let the robot process do nothing for a while."""
+        """Stall the robot process for a while."""
         self._stalled_until = self.clock.now_ns() * 1e-9 + seconds

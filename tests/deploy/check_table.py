@@ -16,7 +16,7 @@ from deploy.common.state_machine import diagram
 from deploy.controller.controller import LARGEST_RESTING_VELOCITY
 from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
 from deploy.robots.process.gate_config import GateConfig
-from solo_doi.solo12.limits import DRIVER, SAFETY
+from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS
 
 
 class Level(Enum):
@@ -54,8 +54,8 @@ FAULTS = "test_controller_faults.py"
 GATE = "test_gate.py"
 AGE = "test_gate_age.py"
 MOMENT = "test_gate_moment.py"
-NEAR = _positions(tuple(SAFETY.position[:3]))
-FAR = _positions(tuple(DRIVER.position[:3]))
+NEAR = _positions(tuple(SAFETY_LIMITS.position[:3]))
+FAR = _positions(tuple(DRIVER_LIMITS.position[:3]))
 CAUSES = {
     Cause.JOINT_POSITION: (
         f"{NEAR}; last line {FAR}; {NOISE:g} rad beyond the position of a joint that starts "
@@ -63,11 +63,11 @@ CAUSES = {
         f"{SAFETY_TEST}::test_limits_of_every_joint",
     ),
     Cause.JOINT_VELOCITY: (
-        f"{SAFETY.velocity:g} rad/s; last line {DRIVER.velocity:g}",
+        f"{SAFETY_LIMITS.velocity:g} rad/s; last line {DRIVER_LIMITS.velocity:g}",
         f"{SAFETY_TEST}::test_limits_of_every_joint",
     ),
     Cause.JOINT_TORQUE: (
-        f"{SAFETY.torque:g} N m measured",
+        f"{SAFETY_LIMITS.torque:g} N m measured",
         f"{SAFETY_TEST}::test_limits_of_every_joint",
     ),
     Cause.TORQUE_RATE: (
@@ -176,7 +176,7 @@ CAUSES = {
     Cause.IMU_FROZEN: (f"{1000 * G.imu_frozen:g} ms", f"{MOMENT}::test_a_frozen_imu_is_a_fault"),
     Cause.VOLTAGE: (f"below {G.voltage:g} V", f"{MOMENT}::test_a_flat_battery_is_a_fault"),
     Cause.ENCODER_JUMP: (
-        f"{G.encoder_jump:g} rad more than {DRIVER.velocity:g} rad/s allows",
+        f"{G.encoder_jump:g} rad more than {DRIVER_LIMITS.velocity:g} rad/s allows",
         f"{MOMENT}::test_an_encoder_that_jumps_is_a_fault",
     ),
     Cause.PACKETS_LOST: (

@@ -1,4 +1,4 @@
-"""solo-deploy as a user starts it: its own process group and port, with recorded messages."""
+"""solo-deploy as a user starts it, with its own process group and port; messages are recorded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pty
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,8 +18,9 @@ from typing import Any
 import lcm
 
 from deploy.common.state_machine import ControllerState
-from deploy.messages.lcm_link import STATE, STATUS, decode
+from deploy.messages.lcm_link import STATE_CHANNEL, STATUS_CHANNEL, decode
 from deploy.recorder.recorder import read_log
+from tests.command import SOLO_DEPLOY
 
 TEST_TIMEOUT = 240.0
 """Timeout of a test, far longer than a slow machine needs [s]."""
@@ -48,16 +48,15 @@ class Deployment:
         self.counts: dict[str, int] = {}
         self._ear = lcm.LCM(self.url)
         self._ear.subscribe("SOLO_.*", self._hear)
-        command = [sys.executable, "-c", "from deploy.cli.deploy import main; main()"]
         self._process = subprocess.Popen(
-            [*command, *arguments, "--url", self.url, "--out", str(out)],
+            [*SOLO_DEPLOY, *arguments, "--url", self.url, "--out", str(out)],
             stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             start_new_session=True,
         )  # fmt: skip
         os.close(terminal)
 
     def __enter__(self) -> Deployment:
-        """Nothing more to do."""
+        """Return this object."""
         return self
 
     def __exit__(
@@ -73,7 +72,7 @@ class Deployment:
         os.close(self._keys)
 
     def listen(self, until: Callable[[dict[str, Any]], bool]) -> None:
-        """Listen to the newest message per channel until they say something."""
+        """Receive messages until the newest ones satisfy a condition."""
         deadline = time.monotonic() + TEST_TIMEOUT
         while not until(self.heard):
             assert self._process.poll() is None, self._process.communicate()[0]
@@ -82,14 +81,22 @@ class Deployment:
 
     def listen_until_state(self, state: int) -> None:
         """Listen until the controller is in a state."""
-        self.listen(lambda heard: STATUS in heard and heard[STATUS].state == state)
+        self.listen(lambda heard: self.is_in(state))
+
+    def is_in(self, state: int) -> bool:
+        """Return True if the controller's last status was in a state."""
+        return STATUS_CHANNEL in self.heard and self.heard[STATUS_CHANNEL].state == state
 
     def listen_until_damped(self) -> None:
         """Listen until the robot process has found a fault."""
-        self.listen(lambda heard: STATE in heard and heard[STATE].fault != 0)
+        self.listen(lambda heard: self.is_damped())
+
+    def is_damped(self) -> bool:
+        """Return True if the robot process has found a fault."""
+        return STATE_CHANNEL in self.heard and self.heard[STATE_CHANNEL].fault != 0
 
     def child(self, module: str) -> int:
-        """The process that runs a module, started by the command or by what it started."""
+        """Return the id of the descendant process that runs a module."""
         for pid in _descendants(self._process.pid):
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
             if words[1:2] == ["-c"] and words[3:4] == [module]:  # see `module_command`
@@ -97,12 +104,10 @@ class Deployment:
         raise AssertionError(f"nobody runs {module}")
 
     def await_child(self, module: str) -> int:
-        """The process that runs a module, as soon as there is one."""
+        """Wait for the process that runs a module, and return its id."""
         deadline = time.monotonic() + TEST_TIMEOUT
         while time.monotonic() < deadline:
-            with suppress(
-                AssertionError, OSError
-            ):  # not yet, or in the moment between its birth and its name
+            with suppress(AssertionError, OSError):  # not started yet, or without a name yet
                 return self.child(module)
             time.sleep(0.01)
         return self.child(module)
@@ -110,7 +115,7 @@ class Deployment:
     def press(self, key: str, state: int) -> None:
         """Press a key until the controller reaches a state, or a fault on a stalled machine."""
         deadline = time.monotonic() + TEST_TIMEOUT
-        while STATUS not in self.heard or self.heard[STATUS].state not in (
+        while STATUS_CHANNEL not in self.heard or self.heard[STATUS_CHANNEL].state not in (
             state,
             ControllerState.FAULT,
         ):
@@ -119,7 +124,7 @@ class Deployment:
             self._ear.handle_timeout(200)
 
     def type_until(self, keys: str, reached: Callable[[], bool]) -> None:
-        """Type again and again: what is typed before a question is asked means nothing."""
+        """Type repeatedly, since input before the question is discarded."""
         deadline = time.monotonic() + TEST_TIMEOUT
         while not reached():
             assert time.monotonic() < deadline, "nobody listens"
@@ -143,11 +148,11 @@ class Deployment:
 
     @property
     def pid(self) -> int:
-        """Exit code of the command itself."""
+        """Return the process id of the command."""
         return self._process.pid
 
     def finish(self) -> int:
-        """Wait for the end, also of what it started; return the exit code."""
+        """Wait for the end of all processes; return the exit code."""
         self.output, _ = self._process.communicate(timeout=TEST_TIMEOUT)
         deadline = time.monotonic() + TEST_TIMEOUT
         while self.orphans():
@@ -156,32 +161,32 @@ class Deployment:
         return self._process.returncode
 
     def orphans(self) -> list[str]:
-        """Command lines of other processes that were started for this folder."""
+        """Return command lines of other processes that were started for this folder."""
         found = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             if path.parent.name == str(os.getpid()):
                 continue
-            with suppress(OSError):  # it has just ended
+            with suppress(OSError):  # the process has just ended
                 found.append(path.read_text(errors="replace").replace("\0", " "))
         return [line for line in found if str(self.out) in line]
 
     def incidents(self) -> list[Path]:
-        """Folders of incidents, after a look that each is complete."""
+        """Return the incident folders, after checking that each is complete."""
         folders = sorted(self.out.glob("incident-*"))
         for folder in folders:
             names = {path.name for path in folder.iterdir()}
             assert names == {"log.lcm", "cause.txt", "config.yaml", "skills.onnx", "report.png"}
             assert (folder / "cause.txt").read_text().strip()
-            assert any(channel == STATE for _, channel, _ in read_log(folder / "log.lcm"))
+            assert any(channel == STATE_CHANNEL for _, channel, _ in read_log(folder / "log.lcm"))
         return folders
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Content of summary.json."""
+        """Return the content of summary.json."""
         return json.loads((self.out / "summary.json").read_text())
 
     def logged(self, channel: str) -> list[Any]:
-        """Messages of a channel in the log."""
+        """Return the messages of a channel in the log."""
         return [
             decode(channel, data)
             for _, name, data in read_log(self.out / "log.lcm")

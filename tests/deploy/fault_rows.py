@@ -12,20 +12,20 @@ import numpy as np
 from deploy.common.faults import Cause
 from deploy.common.sensors import Sensors
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import COMMAND, SIGNED, STATE, Mode, blank, decode
+from deploy.messages.lcm_link import COMMAND_CHANNEL, SIGNED, STATE_CHANNEL, Mode, blank, decode
 
 from .world import MS, WRONG_KEY, Killed, Rig, spoiled
 
 
 @dataclass(frozen=True)
 class Row:
-    """A fault, who must name it and how soon the motors must be damped."""
+    """A fault, its possible causes, and the longest time to damping."""
 
     inject: Callable[[Rig], None]
     causes: frozenset[Cause] = frozenset()
     """Causes that controller or robot may report; empty if the robot must continue to walk."""
     within: float = inf
-    """Longest time from the fault to damping [s]; endless if the robot may walk on."""
+    """Longest time from the fault to damping [s]; infinite if the robot may continue to walk."""
     counted: str = ""
     """Counter of the links or the robot process that must show it."""
 
@@ -78,7 +78,7 @@ def _corrupting(rig: Rig) -> None:
 
 
 def _forging(rig: Rig) -> None:
-    """Answer every genuine message with a better one, signed with another key."""
+    """Answer every genuine message with a forged one, signed with another key."""
     authority = Authority(WRONG_KEY)
 
     def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
@@ -86,7 +86,7 @@ def _forging(rig: Rig) -> None:
         if channel not in SIGNED or message is None:
             return [(0, data)]
         message.sequence += 1
-        if channel == COMMAND:
+        if channel == COMMAND_CHANNEL:
             message.position, message.kp = (0.8 * np.ones(12)).tolist(), 10.0
         return [(0, data), (0, authority.sign(message.encode()))]
 
@@ -94,25 +94,25 @@ def _forging(rig: Rig) -> None:
 
 
 def _replaying(rig: Rig) -> None:
-    """Play everything that moves the robot again: soon, before it expires, and late."""
+    """Replay all messages that move the robot: soon, before they expire, and late."""
     rig.wire.meddle = lambda _, data: [(0, data), (5 * MS, data), (30 * MS, data), (300 * MS, data)]
 
 
 def _second_controller(rig: Rig) -> None:
-    command = blank(COMMAND)
+    command = blank(COMMAND_CHANNEL)
     command.sequence, command.session, command.mode = 1, 7, Mode.MOVE
     command.robot_session = rig.process.session
     command.expires_ns = rig.clock.now_ns() + 20 * MS
-    rig.wire.inject(None, COMMAND, rig.links[1].authority.sign(command.encode()))
+    rig.wire.inject(None, COMMAND_CHANNEL, rig.links[1].authority.sign(command.encode()))
 
 
 def _observing(shift_ns: int) -> Callable[[Rig], None]:
-    """Let a controller that has the key be wrong, in every command, about when it measured."""
+    """Let a controller with the key send wrong measurement times in every command."""
 
     def inject(rig: Rig) -> None:
         def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
             message = decode(channel, data)
-            if channel != COMMAND or message is None:
+            if channel != COMMAND_CHANNEL or message is None:
                 return [(0, data)]
             message.observed_ns += shift_ns
             return [(0, rig.links[1].authority.sign(message.encode()))]
@@ -123,14 +123,14 @@ def _observing(shift_ns: int) -> Callable[[Rig], None]:
 
 
 def _second_robot(rig: Rig) -> None:
-    state = blank(STATE)
+    state = blank(STATE_CHANNEL)
     state.sequence, state.session, state.time_ns, state.quaternion = (
         1,
         7,
         rig.clock.now_ns(),
         [1.0, 0.0, 0.0, 0.0],
     )
-    rig.wire.inject(None, STATE, rig.links[0].authority.sign(state.encode()))
+    rig.wire.inject(None, STATE_CHANNEL, rig.links[0].authority.sign(state.encode()))
 
 
 def _sensing(**changes: Callable[[Sensors], object]) -> Callable[[Rig], None]:
@@ -155,7 +155,7 @@ def _imu_frozen(rig: Rig) -> None:
 
 
 def _all_frozen(rig: Rig) -> None:
-    """News keeps coming, with new times and old numbers."""
+    """Keep sending states with new times and old numbers."""
     seen: deque[Sensors] = deque(maxlen=1)
 
     def old(sensors: Sensors) -> Sensors:

@@ -6,30 +6,30 @@ import numpy as np
 
 from deploy.common.position_limits import RelaxedLimits
 from solo_doi.solo12.constants import Array
-from solo_doi.solo12.limits import DRIVER, MECHANICAL_POSITION, TRAINING
+from solo_doi.solo12.limits import DRIVER_LIMITS, MECHANICAL_POSITION, TRAINING_LIMITS
 
 SOFT_STOP = 0.01
 """Overshoot of a falling leg into its stop in PyBullet [rad]."""
 
 
 class Ledger:
-    """Kept from the first tick on."""
+    """Record from the first tick on."""
 
     def __init__(
-        self, torque_limit: float = TRAINING.torque + 1e-9, soft_stop: float = SOFT_STOP
+        self, torque_limit: float = TRAINING_LIMITS.torque + 1e-9, soft_stop: float = SOFT_STOP
     ) -> None:
         """Start empty, with limits of a motor's torque [N m] and of a stop's overshoot [rad]."""
         self.powered: list[tuple[float, bool]] = []
         """Times at which motors began to hold positions or to be damped [s]."""
         self.torque = self.beyond_stop = 0.0
-        """Largest torque [N m], and how far a joint went beyond its stop [rad]."""
+        """Largest torque [N m], and largest overshoot of a joint beyond its stop [rad]."""
         self.beyond_limit = False
         """True if motors moved a joint beyond its limit."""
         self._torque_limit, self._soft_stop = torque_limit, soft_stop
-        self._limits = RelaxedLimits(DRIVER.position)
+        self._limits = RelaxedLimits(DRIVER_LIMITS.position)
 
     def note(self, now: float, position: Array, torque: Array, *, powered: bool) -> None:
-        """Take a tick: joints were here, and motors do this from now on."""
+        """Record the joint positions and the motor commands of a tick."""
         size = np.abs(position)
         self.torque = max(self.torque, float(np.abs(torque).max()))
         self.beyond_stop = max(self.beyond_stop, float((size - MECHANICAL_POSITION).max()))

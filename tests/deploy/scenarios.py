@@ -1,9 +1,7 @@
-"""What is done to the processes of a deployment on the virtual board.
+"""Faults of the processes of a deployment on the virtual board.
 
-`python -m tests.deploy.scenarios NAME FOLDER`.
-
-Runs inside a network namespace of its own, where it may make cables and pull them out; the exit
-code is the command's.
+`python -m tests.deploy.scenarios NAME FOLDER` runs inside its own network namespace, where it may
+make and remove cables. The exit code is the command's.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from deploy.common.state_machine import ControllerState
-from deploy.messages.lcm_link import STATE, STATUS
+from deploy.messages.lcm_link import STATE_CHANNEL, STATUS_CHANNEL
 from deploy.robots.virtual_board.veth import BOARD_END
 
 from .deployment import QUICK, Deployment
@@ -50,9 +48,9 @@ def cable_out(out: Path) -> int:
 
 
 def ctrl_c_in_bring_up(out: Path) -> int:
-    """Press Ctrl-C once both processes send, so that there is a log, before calibration."""
+    """Press Ctrl-C before calibration, once both processes send, so that there is a log."""
     with Deployment(out, *ENDLESS) as run:
-        run.listen(lambda heard: STATE in heard and STATUS in heard)
+        run.listen(lambda heard: STATE_CHANNEL in heard and STATUS_CHANNEL in heard)
         run.interrupt()
         return run.finish()
 
@@ -68,11 +66,11 @@ def ctrl_c_walking(out: Path) -> int:
 def route_gone(out: Path) -> int:
     """Remove the route of all messages while the robot walks, as if a network card failed."""
     with Deployment(out, "--mock", "--seconds", "1000", "--controller.stand-seconds", "0.2") as run:
-        # On the wall clock a machine that stalls may have found a fault before.
+        # On the wall clock, a stalled machine may have found a fault before.
         run.listen(
             lambda heard: (
-                STATUS in heard
-                and heard[STATUS].state in (ControllerState.WALK, ControllerState.FAULT)
+                STATUS_CHANNEL in heard
+                and heard[STATUS_CHANNEL].state in (ControllerState.WALK, ControllerState.FAULT)
             )
         )
         ip("route", "del", "224.0.0.0/4", "dev", "lo")
@@ -92,7 +90,7 @@ def stranger(out: Path) -> int:
     ip("link", "set", "lan1", "netns", str(host.pid))
     ip("address", "add", "10.9.9.1/24", "dev", "lan0")
     ip("link", "set", "lan0", "up")
-    ip("route", "replace", "224.0.0.0/4", "dev", "lan0")  # as on a PC that has a net
+    ip("route", "replace", "224.0.0.0/4", "dev", "lan0")  # as on a PC with a network
     with Deployment(out, "--robot", "virtual", *QUICK, "--skill", "2", "--seconds", "1.5") as run:
         host.stdin.write(run.url.replace("ttl=0", "ttl=1") + "\n")
         host.stdin.flush()

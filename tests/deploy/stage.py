@@ -1,4 +1,4 @@
-"""A robot and its controller in one process, tick by tick, without LCM and without waiting."""
+"""A robot and its controller in one process, tick by tick, without LCM and waiting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deploy.common.sensors import Sensors
 from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.messages.conversions import state_message
-from deploy.messages.lcm_link import COMMAND, STATE, Message, Request
+from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, Message, Request
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import RobotProcess
 from deploy.robots.robot import Robot
@@ -27,20 +27,20 @@ from solo_doi.solo12.rotations import IDENTITY
 MS = 1_000_000
 """Nanoseconds in a tick."""
 QUICK = ControllerConfig(power_seconds=0.1, stand_seconds=0.2, sit_seconds=0.2)
-"""A controller that loses no time with standing up: tests wait for it."""
+"""A controller that stands up quickly, to shorten tests."""
 
 
 @cache
 def shipped() -> Bundle:
-    """The five skills that come with the package; loaded once."""
+    """Return the five skills of the package; loaded once."""
     return Bundle(SHIPPED)
 
 
 def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # any field
-    """Sensors of a level robot at rest, with changes; no two times are exactly the same."""
+    """Return sensors of a level robot at rest, with changes; values differ between times."""
     wobble = 1e-4 * np.sin(
         1e4 * time + np.arange(NUM_JOINTS)
-    )  # real sensors never show the very same twice
+    )  # real sensors never repeat a value exactly
     values: dict[str, Any] = {
         "joint_position": LYING.copy(), "joint_velocity": wobble,
         "joint_torque": np.zeros(NUM_JOINTS),
@@ -52,14 +52,14 @@ def sensors(time: float = 1.0, **changes: Any) -> Sensors:  # any field
 
 
 def with_joint(values: Array, joint: int, value: float) -> Array:
-    """The values with one joint's changed."""
+    """Return the values with one joint changed."""
     changed = np.array(values, dtype=np.float64)
     changed[joint] = value
     return changed
 
 
 class Stage:
-    """Feeds a controller with states by hand: a robot that is wherever a test wants it to be."""
+    """Feeds a controller with states of a robot in any pose."""
 
     def __init__(
         self,
@@ -67,9 +67,10 @@ class Stage:
         *,
         skill: int = 0,
         config: ControllerConfig | None = None,
+        distance: float | None = None,
     ) -> None:
-        """Begin lying, at a time that is not zero."""
-        self.controller = Controller(bundle or shipped(), skill, config or QUICK)
+        """Start with a lying robot, at a time that is not zero."""
+        self.controller = Controller(bundle or shipped(), skill, config or QUICK, distance=distance)
         self.sequence, self.session, self.now_ns = 0, 7, 1000 * MS
         self.position: Array = LYING.copy()
         self.fault = self.delay_ns = 0
@@ -81,7 +82,7 @@ class Stage:
         return self.controller.state
 
     def message(self, **changes: Any) -> Message:  # any field
-        """The next state message, with other measurements."""
+        """Return the next state message, with other measurements."""
         self.sequence += 1
         message = state_message(
             sensors(self.now_ns * 1e-9, **({"joint_position": self.position} | changes))
@@ -94,7 +95,7 @@ class Stage:
     def tick(self, request: Request | None = Request.NOTHING, *, skill: int = -1,
     velocity: Array | None = None,
              heard: bool = True, follow: bool = True, **changes: Any) -> Any:  # fmt: skip
-        """Run a tick; a `request` of None is silence, `follow` moves joints to their targets."""
+        """Run a tick; `request` None means silence, `follow` moves joints to their targets."""
         self.now_ns += MS
         if heard:
             self.controller.on_robot_state(self.message(**changes))
@@ -114,7 +115,7 @@ class Stage:
     def until(
         self, state: ControllerState, request: Request = Request.NOTHING, *, most: int = 5000
     ) -> None:
-        """Ask once and let ticks pass until the controller is in a state."""
+        """Send a request once and run ticks until the controller is in a state."""
         self.tick(request)
         for _ in range(most):
             if self.state is state:
@@ -136,19 +137,19 @@ class Stage:
 
 
 class Counting:
-    """A bundle that counts how often it is asked."""
+    """A bundle that counts its inferences."""
 
     def __init__(self, bundle: Bundle) -> None:
-        """Ask another bundle for the answers."""
+        """Wrap another bundle."""
         self._bundle = bundle
         self.observations: list[np.ndarray] = []
 
     def __getattr__(self, name: str) -> Any:  # any attribute of a bundle
-        """Do as the bundle does."""
+        """Return the attribute of the wrapped bundle."""
         return getattr(self._bundle, name)
 
     def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
-        """Remember what was seen."""
+        """Record the observation and run the wrapped bundle."""
         self.observations.append(observation)
         return self._bundle.run_one(observation, skill)
 
@@ -169,13 +170,13 @@ class Wire:
         self._handlers.setdefault(channel, []).append(handler)
 
     def publish(self, channel: str, message: Message) -> bytes:
-        """Hand a message to all who listen."""
+        """Deliver a message to all handlers."""
         for handler in self._handlers.get(channel, []):
             handler(message, b"")
         return b""
 
     def receive(self, timeout: float = 0.0) -> int:
-        """Nothing waits."""
+        """Return 0, because no messages are queued."""
         return 0
 
 
@@ -191,7 +192,7 @@ class Rig:
         """Connect both; `plan` maps ticks to requests and skills."""
         self.robot, self.controller, self.plan = robot, controller, plan or {}
         self._wire = Wire()
-        self._wire.subscribe(STATE, self._answer)
+        self._wire.subscribe(STATE_CHANNEL, self._answer)
         self.process = RobotProcess(robot, self._wire, Gate(), lockstep=True)  # type: ignore[arg-type]
         self.ticks = 0
         self.states: list[tuple[int, ControllerState]] = []
@@ -206,11 +207,11 @@ class Rig:
         request, skill = self.plan.get(self.ticks, (Request.NOTHING, -1))
         controller.on_operator_request(request, message.time_ns, skill)
         self.delay_ns.append(message.delay_ns)
-        self._wire.publish(COMMAND, controller.tick(message.time_ns))
+        self._wire.publish(COMMAND_CHANNEL, controller.tick(message.time_ns))
         if not self.states or self.states[-1][1] is not controller.state:
             self.states.append((self.ticks, controller.state))
 
     def tick(self) -> None:
-        """Let a tick pass."""
+        """Advance by a tick."""
         self.process.tick(self.ticks * TICK)
         self.ticks += 1

@@ -19,7 +19,7 @@ from deploy.controller.controller import Controller
 from deploy.controller.loop import Loop
 from deploy.launch.deployment_report import find_problems
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import COMMAND, LcmLink, Mode, Request, decode
+from deploy.messages.lcm_link import COMMAND_CHANNEL, LcmLink, Mode, Request, decode
 from deploy.messages.operator_request import OperatorRequest
 from deploy.operators.operators import Operator
 from deploy.robots.process.gate import Gate
@@ -39,24 +39,24 @@ Meddle = Callable[[str, bytes], list[tuple[int, bytes]]]
 """Effect of a bad wire on a packet: copies with their delays [ns]."""
 
 
-class Killed(BaseException):  # it is not an error, and none that a program could catch
-    """The controller process ends here, without a word."""
+class Killed(BaseException):  # not an Exception, so that no handler of the program catches it
+    """Raised to end the controller process at once, like SIGKILL."""
 
 
 class World(Clock):
-    """Simulated time; sleeping runs everything that has a tick."""
+    """Simulated time; sleeping runs all registered ticks."""
 
     def __init__(self) -> None:
-        """Begin at zero."""
+        """Start at zero."""
         self._now = self._next = 0
         self.tick: Callable[[float], None] | None = None
 
     def now_ns(self) -> int:
-        """Simulated nanoseconds."""
+        """Return simulated nanoseconds."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass, and the robot with it."""
+        """Advance the time and the robot."""
         end = self._now + round(seconds * 1e9)
         while self._next <= end:
             self._now, self._next = self._next, self._next + MS
@@ -66,7 +66,7 @@ class World(Clock):
 
 
 class End:
-    """One process's connection, with the queues that LCM has: what does not fit is lost."""
+    """One process's connection, with queues like those of LCM: surplus messages are lost."""
 
     def __init__(self, wire: Wire) -> None:
         """Join the wire."""
@@ -76,20 +76,20 @@ class End:
         self._capacity = 30
 
     def subscribe(self, channel: str, handler: Callable[[str, bytes], None]) -> End:
-        """Listen to a channel."""
+        """Add a handler of a channel."""
         self._handlers[channel] = handler
         return self
 
     def set_queue_capacity(self, capacity: int) -> None:
-        """Keep at most so many messages of a channel."""
+        """Limit the queue of a channel."""
         self._capacity = capacity
 
     def publish(self, channel: str, data: bytes) -> None:
-        """Send to everybody else."""
+        """Send to all other ends."""
         self._wire.send(self, channel, data)
 
     def take(self, due: int, order: int, channel: str, data: bytes) -> None:
-        """Have something arrive at a time."""
+        """Queue a packet that arrives at a time."""
         if (
             channel in self._handlers
             and sum(item[2] == channel for item in self._queue) < self._capacity
@@ -106,22 +106,22 @@ class End:
 
 
 class Wire:
-    """The wire between two processes; `meddle` makes it a bad one."""
+    """The wire between two processes; `meddle` makes it unreliable."""
 
     def __init__(self, clock: Clock) -> None:
-        """Begin well."""
+        """Start as a good wire."""
         self.clock = clock
         self.ends: list[End] = []
         self.meddle: Meddle = lambda _, data: [(0, data)]
         self._sent = 0
 
     def send(self, sender: End | None, channel: str, data: bytes) -> None:
-        """Carry a packet, or what the wire makes of it."""
+        """Deliver a packet with the effects of the wire."""
         for delay, packet in self.meddle(channel, data):
             self.inject(sender, channel, packet, delay)
 
     def inject(self, sender: End | None, channel: str, data: bytes, delay: int = 0) -> None:
-        """Carry a packet as it is; without a sender it is an attacker's."""
+        """Deliver a packet unchanged; a packet without a sender is an attacker's."""
         self._sent += 1
         for end in self.ends:
             if end is not sender:
@@ -129,7 +129,7 @@ class Wire:
 
 
 class WireLink(LcmLink):
-    """The real link, with the wire in the place of UDP."""
+    """The real link with this wire instead of UDP."""
 
     def __init__(self, wire: Wire, key: bytes = KEY) -> None:
         """Join the wire."""
@@ -160,13 +160,13 @@ class Body:
         return self.spoil(sensors)
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Pass on, and write down."""
+        """Drive the robot, and record the motion."""
         now, powered = self._clock.now_ns() * 1e-9, bool(command.kp > 0.0)
         self.ledger.note(now, self._true.joint_position, self._true.joint_torque, powered=powered)
         return self.robot.drive(command, observed)
 
     def stop(self, cause: str = STOPPED) -> None:
-        """Pass on."""
+        """Stop the robot."""
         self.robot.stop(cause)
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class Body:
 
 
 class Spoilable:
-    """A bundle with outputs that can be spoiled or late."""
+    """A bundle with outputs that can be spoiled or delayed."""
 
     def __init__(self, bundle: Bundle) -> None:
         """Wrap a bundle."""
@@ -183,11 +183,11 @@ class Spoilable:
         self.spoil: Callable[[np.ndarray], np.ndarray] = lambda targets: targets
 
     def __getattr__(self, name: str) -> Any:
-        """Be the bundle in all else."""
+        """Return other attributes of the bundle."""
         return getattr(self._bundle, name)
 
     def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
-        """Answer, spoiled."""
+        """Return the output, spoiled."""
         action, target = self._bundle.run_one(observation, skill)
         return action, self.spoil(target)
 
@@ -214,11 +214,11 @@ class Eager:
     done = False
 
     def __init__(self, *, sits: bool = False) -> None:
-        """Walk for good, or only stand up to sit down again."""
+        """Walk without end, or only stand up to sit down again."""
         self._sits = sits
 
     def next_request(self, state: ControllerState, now: float) -> OperatorRequest:
-        """Ask for what comes next."""
+        """Return the next request."""
         if state is ControllerState.IDLE and now > 0.05:
             return OperatorRequest(Request.STAND)
         if state is ControllerState.READY:
@@ -228,12 +228,12 @@ class Eager:
 
 @cache
 def shipped() -> Bundle:
-    """The shipped skills, loaded once."""
+    """Return the shipped skills, loaded once."""
     return Bundle(SHIPPED)
 
 
 class Rig:
-    """Everything of a dry run but the processes and the sockets."""
+    """A complete dry run without processes and sockets."""
 
     limit = 20.0
     """End of the run in any case [s]."""
@@ -241,16 +241,17 @@ class Rig:
     def __init__(self, inject: Callable[[Rig], None] | None = None, *,
     state: ControllerState = ControllerState.WALK, after: float = 0.2,
                  robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None,
-                 recorder: ListRecorder | None = None) -> None:  # fmt: skip
-        """Call `inject` once, `after` seconds into a state, and watch what comes of it."""
+                 recorder: ListRecorder | None = None,
+                 distance: float | None = None) -> None:  # fmt: skip
+        """Call `inject` once, `after` seconds into a state, and record the consequences."""
         self._inject, self._at, self._after, self._watch = inject, state, after, watch
         self._place(robot)
         self.wire = Wire(self.clock)
         self.links = WireLink(self.wire), WireLink(self.wire)
         self.process = RobotProcess(self.body, self.links[0], Gate(), clock=self.clock)
         self.bundle = Spoilable(shipped())
-        config = ControllerConfig(stand_seconds=0.6, sit_seconds=0.6)  # tests have no time to waste
-        self.controller = Controller(self.bundle, 2, config)  # type: ignore[arg-type]  # one in all that is used
+        config = ControllerConfig(stand_seconds=0.6, sit_seconds=0.6)  # shortens the tests
+        self.controller = Controller(self.bundle, 2, config, distance=distance)  # type: ignore[arg-type]  # one in all that is used
         self.recorder = recorder or ListRecorder()
         self._script, self.stopped, self.killed = operator or Eager(), False, False
         self.loop = Loop(self.controller, self.links[1], self, self.recorder, self.clock)  # type: ignore[arg-type]
@@ -260,13 +261,13 @@ class Rig:
         self._faulted: int | None = None
 
     def _place(self, robot: str) -> None:
-        """Bring time and the robot."""
+        """Connect time and the robot."""
         self.clock: World = World()
         self.body: Any = Body(BulletSolo() if robot == "bullet" else MockSolo(), self.clock)
         self.ledger: Ledger = self.body.ledger
 
     def tick(self, now: float) -> None:
-        """Let a millisecond of the robot pass."""
+        """Advance the robot by one millisecond."""
         self.process.tick(now)
 
     @property
@@ -275,7 +276,7 @@ class Rig:
         return self._script.done
 
     def next_request(self, state: ControllerState, now: float) -> OperatorRequest | None:
-        """Be the operator, and the one who throws the spanner."""
+        """Return the operator's request; inject the fault at its time."""
         if state is not self._state:
             self._state, self._since = state, now
         if (
@@ -289,7 +290,7 @@ class Rig:
         return self._script.next_request(state, now)
 
     def run(self, *, readonly: bool = False, afterwards: float = 0.1) -> Rig:
-        """Run to the end, and let the robot be alone for a moment."""
+        """Run to the end, and leave the robot alone for a moment."""
         try:
             self.loop.run(self._over, readonly=readonly)
             self.process.stop()  # as the supervisor does
@@ -300,7 +301,7 @@ class Rig:
         return self
 
     def _over(self) -> bool:
-        """True if the run is over: a person ended it, or a fault is long past."""
+        """Return True if the run is over: the operator ended it, or a fault is long past."""
         now = self.clock.now_ns()
         if self.controller.state is ControllerState.FAULT and self._faulted is None:
             self._faulted = now
@@ -311,7 +312,7 @@ class Rig:
 
     @property
     def problems(self) -> list[str]:
-        """Problems that the report would list; empty means exit code 0."""
+        """Return the problems that the report would list; empty means exit code 0."""
         report = {} if self.killed else asdict(self.loop.report)
         fault = self.process.gate.fault
         robot = {"fault": None if fault is None else str(fault)}
@@ -328,7 +329,7 @@ class Rig:
     def damp_told_after(self) -> float | None:
         """Time from the fault to the controller's first command to damp [s]."""
         for _, channel, data in self.recorder.events:
-            message = decode(channel, data) if channel == COMMAND else None
+            message = decode(channel, data) if channel == COMMAND_CHANNEL else None
             if (
                 message is not None
                 and message.mode == Mode.DAMP
@@ -339,7 +340,7 @@ class Rig:
 
 
 def spoiled(**changes: Callable[[Sensors], Any]) -> Callable[[Sensors], Sensors]:
-    """Make a spoiler of sensors from functions of single fields."""
+    """Return a function that spoils single fields of sensors."""
     return lambda sensors: replace(
         sensors, **{name: change(sensors) for name, change in changes.items()}
     )

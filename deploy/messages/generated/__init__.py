@@ -9,3 +9,4 @@ from .joint_command import joint_command as joint_command
 from .operator_command import operator_command as operator_command
 from .policy_input import policy_input as policy_input
 from .robot_state import robot_state as robot_state
+from .walk_end import walk_end as walk_end

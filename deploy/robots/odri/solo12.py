@@ -29,8 +29,9 @@ ALL.setflags(write=False)
 class Solo12:
     """Sensors and motors of the robot.
 
-    A person starts it. Each `sense` and `drive` then advances bring-up by a tick. Until bring-up is
-    done, `drive` ignores its command and sends that of bring-up. A second session is never opened.
+    Bring-up starts when the board has answered; each `sense` and `drive` advances it by a tick.
+    Until bring-up is done, `drive` ignores its command and sends that of bring-up. A second session
+    is never opened: after an error the process must be started again.
     """
 
     paces = True
@@ -46,14 +47,14 @@ class Solo12:
     ) -> None:
         """Wrap a board that is not connected yet; a board in lock-step replaces the clock.
 
-        Commands wait until the measurements behind them are as old as in training, `lag` [s].
+        A command waits until the measurement it is based on is `lag` old, as in training [s].
         """
         self._lag = LatencyPadding(lag, damping_command())
         self._session = BoardSession(board, lock_step=lock_step, clock=clock)
         self._calibration = calibration
         self._bring_up: BringUp | None = None
         self._failed_at: float | None = None
-        self._stopped = ""  # reason, if bring-up must not begin any more
+        self._stopped = ""  # reason why bring-up must not begin; empty if it may
         self._packet: SensorPacket | None = None
         self._last_valid: Sensors | None = None
 
@@ -143,7 +144,7 @@ class Solo12:
         return observed
 
     def stop(self, cause: str = STOPPED) -> None:
-        """Abort bring-up: it does not begin, or its motors are only damped."""
+        """Abort bring-up: it does not begin, or its motors are damped or switched off."""
         if self._bring_up is None:
             self._stopped = self._stopped or cause
         elif not self._bring_up.is_done:

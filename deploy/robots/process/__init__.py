@@ -1,1 +1,1 @@
-"""The robot process: the only one that moves motors."""
+"""The robot process: the only process that moves motors."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.common.clock import Ticker
-from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
+from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, ROBOT_REPORT_FILE, DeployConfig
 from deploy.common.realtime import prepare_aloud
 from deploy.common.robot_constants import TICK
 from deploy.common.robot_error import RobotError
@@ -24,29 +24,28 @@ from solo_doi.common.errors import one_line
 from solo_doi.common.files import write_text
 
 from .gate import Gate
-from .robot_process import PRIORITY, RobotProcess
+from .robot_process import ROBOT_PRIORITY, RobotProcess
 
-REPORT_FILE = "robot.json"
 DAMPED_SECONDS = 1.0
 """Duration of damping after a request to end [s]."""
 
 
 def main(folder: Path) -> None:
-    """Run the robot of a folder's configuration until asked to end; write a report there."""
+    """Run the robot with the configuration in a folder until a stop request; write a report."""
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
     link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
     refused = []
     if not config.fast:
-        refused = prepare_aloud(PRIORITY, "robot process")
+        refused = prepare_aloud(ROBOT_PRIORITY, "robot process")
     robot = make_robot(config)
     ticker = Ticker(TICK, catch_up=True)
     if not config.fast:
         robot.start_clock(ticker.start_ns * 1e-9 + TICK)
     stop = StopRequest()
-    # A script is part of the controller and sends no messages of its own. With the real robot, a
-    # person confirms each step of the script from the console process.
+    # A script runs in the controller process and sends no operator messages. With the real robot, a
+    # person confirms each step of the script from the console, which does send them.
     process = RobotProcess(
-        robot, link, Gate(), lockstep=config.fast, person=config.by_person, until=stop
+        robot, link, Gate(), lockstep=config.fast, separate_operator=config.interactive, until=stop
     )
     make_ground_truth = kind_of(config).make_ground_truth
     truth = None
@@ -86,7 +85,7 @@ def main(folder: Path) -> None:
         }
         if truth is not None:
             report["walk"] = truth.summary().to_json()
-        write_text(folder / REPORT_FILE, json.dumps(report, indent=1) + "\n")
+        write_text(folder / ROBOT_REPORT_FILE, json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ On arrival, a command is checked for finite numbers, joint limits, step, rate an
 In every tick, these are checked in this order:
 
 1. measurements: finite numbers, driver errors, joint positions, joint velocities, encoder jumps
-2. torque that the command asks for, age of the command, age of the measurement behind it
+2. torque that the command requests, age of the command, age of the measurement it is based on
 3. silence of the operator
 4. tilt, motors ready, acknowledgements, lost packets, age of the sensors
 5. frozen IMU, battery voltage
 
-Driver errors come first among the measurements for two reasons: all other values are computed from
-what these drivers measure, and a motor in error is also not ready, but the error is the cause.
-The first check that fails is latched. Motors then stay damped until a person re-arms.
+Driver errors are checked before joint positions and velocities, since measurements of a driver in
+error are invalid. A motor in error is also not ready, but the report must name the error.
+The first check that fails is latched. Motors then stay damped until an operator re-arms.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from deploy.common.sensors import Sensors
 from deploy.messages.generated import joint_command
 from deploy.messages.lcm_link import Mode
 from solo_doi.solo12.constants import NUM_LEGS, Array
-from solo_doi.solo12.limits import DRIVER, SAFETY
+from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS
 from solo_doi.solo12.rotations import tilt
 from solo_doi.solo12.state import JointCommand
 
@@ -42,7 +42,7 @@ from .rate_limit import RateLimit
 
 
 class Gate:
-    """Checks commands and measurements; returns the command that the motors get."""
+    """Checks commands and measurements; decides which command the motors get in each tick."""
 
     def __init__(self, config: GateConfig | None = None) -> None:
         """Start damped, without a command and without a fault."""
@@ -51,12 +51,12 @@ class Gate:
         self.operator_time: float | None = None
         """Time of the operator's last message to this process, on the robot's clock [s].
 
-        None if the operator is part of the controller; commands then carry its heartbeat.
+        None if the operator is a script in the controller; commands then carry its heartbeat.
         """
         self._followed: joint_command | None = None
         self._timed: joint_command | None = None
         self._followed_since = 0.0
-        self._positions = RelaxedLimits(DRIVER.position)
+        self._positions = RelaxedLimits(DRIVER_LIMITS.position)
         self._switching_on = False
         self._imu = b""
         self._imu_since = 0.0
@@ -76,7 +76,7 @@ class Gate:
 
     @property
     def followed(self) -> joint_command | None:
-        """Command that is followed; None before the first."""
+        """Command that is followed; None before the first and after re-arming."""
         return self._followed
 
     def latch(self, fault: Fault | None) -> None:
@@ -85,15 +85,15 @@ class Gate:
             self.fault = fault
 
     def rearm(self) -> None:
-        """Clear the fault and the command that was followed, on request of a person."""
+        """Clear the fault and the followed command, at the operator's request."""
         if self.fault is not None:
             self.fault = self._followed = None
 
     def offer(self, command: joint_command, carried: tuple[float, float] = LARGEST_GAINS) -> None:
         """Follow a command if it passes all checks; otherwise latch a fault.
 
-        `carried` are the largest kp and kd that the link to the motors can carry. Larger gains
-        would be clamped or refused there.
+        `carried` are the largest kp [N m/rad] and kd [N m s/rad] that the link to the motors can
+        carry. The link would clamp or refuse larger gains.
         """
         if self.fault is not None:
             return
@@ -130,8 +130,8 @@ class Gate:
         if not all(map(isfinite, (*command.position, command.kp, command.kd))):
             return Fault(Cause.COMMAND_NOT_FINITE)
         if command.mode == Mode.DAMP:
-            return None  # its positions and gains are not used
-        fault = _first_beyond(position, SAFETY.position, Cause.COMMAND_POSITION)
+            return None  # positions and gains of a damping command are not used
+        fault = _first_beyond(position, SAFETY_LIMITS.position, Cause.COMMAND_POSITION)
         fault = fault or self._step_fault(position)
         if fault is not None:
             return fault
@@ -142,11 +142,11 @@ class Gate:
         return None
 
     def _step_fault(self, position: Array) -> Fault | None:
-        """Compare with the command that is followed, or at switch-on with the measured joints."""
+        """Check the step from the followed command, or at switch-on from the measured joints."""
         followed = self._followed
         if followed is None or not self.powered:
             if self._before is None:
-                return None  # not measured yet: the age of the sensors will be the fault
+                return None  # not measured yet: the check of the sensors' age will fail
             step = np.abs(position - self._before.joint_position)
             return _first_beyond(step, self._config.first_step, Cause.COMMAND_STEP)
         step = np.abs(position - np.array(followed.position))
@@ -176,7 +176,7 @@ class Gate:
         if now >= expires:
             return Fault(Cause.COMMAND_STALE, 1000 * (now - expires + config.expiry))
         observed = now - command.observed_ns * 1e-9
-        # Half a tick of tolerance: times are rounded in messages.
+        # Half a tick of tolerance, since times are rounded in messages.
         if not -TICK / 2 <= observed <= config.observed_age:
             return Fault(Cause.COMMAND_OBSERVED, 1000 * observed)
         operator_time = self.operator_time
@@ -210,9 +210,9 @@ class Gate:
         outside = self._positions.violated_joint(sensors.joint_position)
         if outside is not None:
             return Fault(Cause.JOINT_POSITION, float(sensors.joint_position[outside]), outside)
-        reach = config.encoder_jump + DRIVER.velocity * max(0.0, sensors.time - before.time)
+        reach = config.encoder_jump + DRIVER_LIMITS.velocity * max(0.0, sensors.time - before.time)
         step = np.abs(sensors.joint_position - before.joint_position)
-        fault = _first_beyond(sensors.joint_velocity, DRIVER.velocity, Cause.JOINT_VELOCITY)
+        fault = _first_beyond(sensors.joint_velocity, DRIVER_LIMITS.velocity, Cause.JOINT_VELOCITY)
         return fault or _first_beyond(step, reach, Cause.ENCODER_JUMP)
 
     def _robot_fault(self, sensors: Sensors) -> Fault | None:
@@ -240,7 +240,7 @@ class Gate:
         return None
 
     def _watch_imu(self, sensors: Sensors) -> None:
-        """Note the time at which the IMU last changed."""
+        """Store the time at which the IMU readings last changed."""
         imu = sensors.angular_velocity_b.tobytes() + sensors.acceleration_b.tobytes()
         if imu != self._imu:
             self._imu = imu
@@ -248,7 +248,7 @@ class Gate:
 
 
 def _first_beyond(values: Array, limit: Array | float, cause: Cause) -> Fault | None:
-    """Return the fault of the first joint with a magnitude above its limit."""
+    """Return the fault of the first joint whose magnitude is above its limit, if any."""
     beyond = np.abs(values) > limit
     joint = int(beyond.argmax())
     if not beyond[joint]:

@@ -1,10 +1,10 @@
-"""Thresholds of the gate, the last line of defence of the robot."""
+"""Thresholds of the gate, the last line of defence in the robot process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deploy.common.robot_constants import FROZEN_AFTER, LARGEST_TILT, LEAST_VOLTAGE
+from deploy.common.robot_constants import FROZEN_AFTER, LARGEST_TILT, LEAST_WALKING_VOLTAGE
 from solo_doi.solo12.limits import LARGEST_KD, LARGEST_KP
 
 
@@ -15,12 +15,14 @@ class GateConfig:
     step: float = 1.6
     """Largest change of a joint target from one command to the next; skills need 0.63 [rad]."""
     first_step: float = 0.6
-    """Largest distance between the first command and a joint: from the mechanical stop to the limit
-    of targets [rad]."""
+    """Largest distance between the first target and its measured joint [rad].
+
+    It allows a start at the mechanical stop: the first target is then at the limit of targets.
+    """
     rate: float = 20.0
     """Largest sustained rate of a joint target, both directions summed [rad/s].
 
-    Single steps up to `step` are allowed at once. Skills use 0.68 rad of it at this rate.
+    It is the leak rate of a bucket with capacity `step`. Skills fill at most 0.68 rad of it.
     """
     kp: float = LARGEST_KP
     """Largest position gain [N m/rad]."""
@@ -30,12 +32,12 @@ class GateConfig:
     """Largest torque kp * (target - position), per HAA, HFE, KFE [N m].
 
     Twice the maximum of the five skills in PyBullet and on the virtual board. Drivers clip at
-    2.5 N m; a command beyond these values is based on a wrong state of the robot.
+    2.5 N m. A command above these values is based on a wrong state of the robot.
     """
     expiry: float = 0.020
     """Longest time for which a command is followed, even if its own expiry is later [s]."""
     observed_age: float = 0.060
-    """Largest age of the measurement behind a command [s].
+    """Largest age of the measurement that a command is based on [s].
 
     A policy step of 20 ms plus the largest trained delay of 25 ms, with a margin for a stall.
     A measurement from the future is refused too: the latency padding would wait for it.
@@ -49,7 +51,7 @@ class GateConfig:
     lost_share: int = 10
     """Largest number of packets lost between PC and motors, both ways, per 100 received.
 
-    A sound cable loses none.
+    A good cable loses no packets.
     """
     sensor_age: float = 0.005
     """Longest time without new measurements [s]."""
@@ -57,5 +59,5 @@ class GateConfig:
     """Largest change of a joint position beyond what the largest joint velocity explains [rad]."""
     imu_frozen: float = FROZEN_AFTER
     """Longest time with identical IMU values [s]."""
-    voltage: float = LEAST_VOLTAGE
+    voltage: float = LEAST_WALKING_VOLTAGE
     """Lowest battery voltage [V]."""

@@ -1,4 +1,4 @@
-"""Rate limit of joint targets that allows single long steps."""
+"""Rate limit of joint targets: single large steps are allowed, a high sustained rate is not."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class RateLimit:
         self._time = now
 
     def add(self, step: Array) -> tuple[int, float] | None:
-        """Add the movements of a command, (12,) [rad].
+        """Add the magnitudes of a command's target changes, (12,) [rad].
 
-        Return the joint with the fullest bucket and its level if that is above the capacity.
+        Return the joint with the fullest bucket and its level [rad] if it is above the capacity.
         """
         self._level = self._level + step
         joint = int(np.argmax(self._level))

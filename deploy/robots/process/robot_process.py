@@ -1,6 +1,7 @@
 """Robot process: the only process that moves motors.
 
-Each tick it reads sensors, publishes the state, receives commands, and sends what the gate allows.
+In each tick it reads sensors, publishes the state, receives commands, and sends the command that
+the gate allows.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ import numpy as np
 
 from deploy.common.clock import CLOCK, Clock, Samples
 from deploy.common.faults import Cause, Fault
-from deploy.common.robot_constants import TICK, damping_command
+from deploy.common.robot_constants import LOCKSTEP_POLL_SECONDS, TICK, damping_command
 from deploy.common.robot_error import RobotError
 from deploy.common.sensors import Sensors
 from deploy.messages.conversions import state_message
 from deploy.messages.generated import joint_command, operator_command
 from deploy.messages.lcm_link import (
-    COMMAND,
-    OPERATOR,
-    STATE,
+    COMMAND_CHANNEL,
+    OPERATOR_CHANNEL,
+    STATE_CHANNEL,
     LcmLink,
     ReplayFilter,
     Request,
@@ -33,14 +34,12 @@ from deploy.robots.robot import Robot
 
 from .gate import Gate
 
-PRIORITY = 60
-"""Above the controller, so that motors can be damped while the controller is busy."""
-FIRST_ANSWER_SECONDS = 30.0
+ROBOT_PRIORITY = 60
+"""Real-time priority, above the controller's, so that motors can be damped while it is busy."""
+FIRST_COMMAND_SECONDS = 30.0
 """Timeout for the controller's first command in lock-step [s]."""
-ANSWER_SECONDS = 3.0
+NEXT_COMMAND_SECONDS = 3.0
 """Timeout for each further command in lock-step [s]."""
-POLL_SECONDS = 0.1
-"""Duration of one poll for messages in lock-step [s]."""
 
 
 class RobotProcess:
@@ -53,15 +52,15 @@ class RobotProcess:
         gate: Gate,
         *,
         lockstep: bool = False,
-        person: bool = False,
+        separate_operator: bool = False,
         until: Callable[[], bool] = lambda: False,
         clock: Clock = CLOCK,
     ) -> None:
         """Subscribe to commands of the controller and of the operator.
 
-        In lock-step, each state waits for the command that answers it, or until `until` is true.
-        With `person`, the operator is a process of its own, and its silence is timed here
-        independently of the controller.
+        In lock-step, each tick waits for the command that answers its state, or until `until` is
+        true. With `separate_operator`, the operator is a separate process; its silence is timed
+        here, independently of the controller.
         """
         self._clock = clock
         self._until = until
@@ -72,20 +71,20 @@ class RobotProcess:
         self._session = new_session()
         self._sequence = 0
         self._answered = 0
-        self._timeout = FIRST_ANSWER_SECONDS
+        self._timeout = FIRST_COMMAND_SECONDS
         self._now = self._acting = 0.0
-        self._person = person
-        gate.operator_time = -inf if person else None
+        self._separate_operator = separate_operator
+        gate.operator_time = -inf if separate_operator else None
         self._fresh = ReplayFilter()
         self._delay = 0.0
         self._delays = Samples(10_000)
         self.dropped = 0
-        link.subscribe(COMMAND, self._on_command)
-        link.subscribe(OPERATOR, self._on_operator)
+        link.subscribe(COMMAND_CHANNEL, self._on_command)
+        link.subscribe(OPERATOR_CHANNEL, self._on_operator)
 
     @property
     def session(self) -> int:
-        """Number that commands for this process must carry."""
+        """Session number that commands to this process must contain."""
         return self._session
 
     @property
@@ -109,7 +108,7 @@ class RobotProcess:
         """Read sensors, publish, receive, decide, drive.
 
         `now` replaces the robot's clock in tests [s].
-        An exception in this program is latched as a fault, and every further tick damps.
+        An exception is latched as a fault, and every further tick damps.
 
         Raises:
             RobotError: The robot cannot be used any more.
@@ -117,9 +116,9 @@ class RobotProcess:
         sensors = self._sense()
         try:
             self._act(sensors, now)
-        except Exception as error:  # a process that ends would leave the legs without damping
+        except Exception as error:  # if the process ended, the legs would not be damped
             self._fail(error)
-            with suppress(Exception):  # repeated in every tick
+            with suppress(Exception):  # damping is sent again in the next tick
                 self.robot.drive(damping_command(), self._now)
 
     def _sense(self) -> Sensors | None:
@@ -129,7 +128,7 @@ class RobotProcess:
             raise
         except Exception as error:
             self._fail(error)
-            self._clock.sleep(TICK)  # `sense`, which keeps the time, has failed
+            self._clock.sleep(TICK)  # the failed `sense` did not wait for the next tick
             return None
 
     def _act(self, sensors: Sensors | None, now: float | None) -> None:
@@ -155,10 +154,10 @@ class RobotProcess:
                 self._delays.add(self._delay)
 
     def stop(self) -> None:
-        """Damp until re-armed, on request of a person."""
+        """Damp until re-armed, at the operator's request."""
         self.gate.latch(Fault(Cause.OPERATOR_STOP))
         self.robot.stop()
-        self._lockstep = False  # damping needs no answer of the controller
+        self._lockstep = False  # damping must not wait for the controller
 
     def _fail(self, error: Exception) -> None:
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -166,7 +165,7 @@ class RobotProcess:
         note = f"{type(error).__name__} in {where}: {error}"
         fault = Fault(Cause.ROBOT_PROGRAM, note=note)
         self.gate.latch(fault)
-        with suppress(Exception):  # repeated in every tick that fails
+        with suppress(Exception):  # tried again in every tick that fails
             self.robot.stop(str(fault))  # during bring-up the gate does not control the motors
 
     def _publish(self, sensors: Sensors) -> None:
@@ -183,20 +182,20 @@ class RobotProcess:
             message.fault_joint = fault.joint
             message.fault_value = fault.value
         self._published = message
-        self._link.publish(STATE, message)
+        self._link.publish(STATE_CHANNEL, message)
 
     def _await_answer(self) -> None:
         self._link.receive()
         # Count polls instead of seconds, so that a stalled host does not time out.
         empty_polls = 0
-        most_polls = self._timeout / POLL_SECONDS
+        most_polls = self._timeout / LOCKSTEP_POLL_SECONDS
         while self._answered < self._sequence and empty_polls < most_polls and not self._until():
-            if self._link.receive(POLL_SECONDS) == 0:
+            if self._link.receive(LOCKSTEP_POLL_SECONDS) == 0:
                 empty_polls += 1
-                # A controller that has just subscribed has missed the first message.
-                self._link.publish(STATE, self._published)
-        # Wait only once for a controller that is gone: time must advance for damping to act.
-        self._timeout = ANSWER_SECONDS if self._answered == self._sequence else 0.0
+                # Send the state again: a controller that has just subscribed has missed it.
+                self._link.publish(STATE_CHANNEL, self._published)
+        # Wait only once for a controller that is gone, so that ticks continue and damping acts.
+        self._timeout = NEXT_COMMAND_SECONDS if self._answered == self._sequence else 0.0
 
     def _on_command(self, command: joint_command, data: bytes) -> None:
         followed = self.gate.followed
@@ -207,8 +206,8 @@ class RobotProcess:
             is_old = same and command.sequence <= followed.sequence
         if (
             is_old
-            or command.robot_session != self._session  # for an earlier robot process
-            or command.expires_ns <= self._now * 1e9  # late, or recorded and sent again
+            or command.robot_session != self._session  # meant for an earlier robot process
+            or command.expires_ns <= self._now * 1e9  # late or replayed
         ):
             self.dropped += 1
         elif not same and self.gate.powered:
@@ -221,7 +220,7 @@ class RobotProcess:
         if not self._fresh.accept(command, self._clock.now_ns()):
             self.dropped += 1
             return
-        if self._person:
+        if self._separate_operator:
             self.gate.operator_time = self._now
         if command.request == Request.DAMP:
             self.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,17 +12,22 @@ from deploy.common.latency_padding import LatencyPadding
 from deploy.common.poses import LYING, LYING_HEIGHT
 from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, TICK, damping_command
 from deploy.common.sensors import Sensors
-from solo_doi.sim.bullet.bullet_robot import BulletRobot
 from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.terrain import Terrain
-from solo_doi.solo12.constants import GRAVITY, MOTOR_LAG, NUM_JOINTS, NUM_LEGS, Array
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS, NUM_LEGS, UP_W, Array
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from solo_doi.solo12.rotations import IDENTITY, matrix, right_matrix
 from solo_doi.solo12.sensors import SensorNoise
 from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
 from solo_doi.solo12.urdf import solo12_urdf
 
-UP_W = np.array([0.0, 0.0, GRAVITY])
+if TYPE_CHECKING:
+    from solo_doi.sim.bullet.bullet_robot import BulletRobot
+
+    from .mujoco_body import MujocoBody
+
+CAMERA_TICKS = 20
+"""Ticks between two movements of the window's camera, which follows the robot."""
 
 
 class BulletSolo:
@@ -47,17 +53,24 @@ class BulletSolo:
         self._lag = LatencyPadding(lag, damping_command())
         self._noise = noise or SensorNoise()
         self._rng = np.random.default_rng(seed)
-        config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING.torque)
-        with tempfile.TemporaryDirectory() as folder:
-            urdf = Path(folder) / "solo12.urdf"
-            urdf.write_text(solo12_urdf(visual=gui))
-            self._body = BulletRobot(urdf, config, Terrain.flat(1), 0, gui=gui)
+        config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING_LIMITS.torque)
+        self._body = self._make_body(config, gui=gui)
+        self._gui = gui
         self._body.set_physics(friction=1.0, added_mass=0.0)
         self._body.place(_lying(), np.zeros(3), np.zeros(3))
         self._torque = np.zeros(NUM_JOINTS)
         self._acceleration_w = np.zeros(3)
         self._ticks = 0
         self._read()
+
+    def _make_body(self, config: SimConfig, *, gui: bool) -> BulletRobot | MujocoBody:
+        """Load the robot into a physics engine; a subclass may choose another one."""
+        from solo_doi.sim.bullet.bullet_robot import BulletRobot  # needs PyBullet
+
+        with tempfile.TemporaryDirectory() as folder:
+            urdf = Path(folder) / "solo12.urdf"
+            urdf.write_text(solo12_urdf(visual=gui))
+            return BulletRobot(urdf, config, Terrain.flat(1), 0, gui=gui)
 
     @property
     def time(self) -> float:
@@ -100,7 +113,10 @@ class BulletSolo:
         )
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Simulate one tick; a command acts when its measurement is as old as in training."""
+        """Simulate one tick; a command acts when its measurement is as old as in training.
+
+        Return the measurement time of the command that acts now [s].
+        """
         acting, observed = self._lag.push(command, observed, self.time)
         self._step(acting)
         return observed
@@ -112,10 +128,12 @@ class BulletSolo:
         )
         self._ticks += 1
         self._read()
+        if self._gui and self._ticks % CAMERA_TICKS == 0:
+            self._body.look_at(self._motion.base_position_w)
         self._acceleration_w = (self._linear_w - before_w) / TICK
 
     def belly_on_ground(self) -> bool:
-        """Return True if anything but a foot touches the ground."""
+        """Return True if a part other than the feet touches the ground."""
         forces = np.linalg.norm(self._body.contact_forces()[NUM_LEGS:], axis=-1)
         return bool((forces > CONTACT_THRESHOLD).any())
 

@@ -12,7 +12,7 @@ from solo_doi.solo12.state import mechanical_power
 from .bullet_solo import BulletSolo
 
 CONTACT_TICKS = 10
-"""Ticks between two checks of contacts, which are slow."""
+"""Number of ticks between two contact checks, since a check is slow."""
 
 
 class GroundTruth:
@@ -27,7 +27,7 @@ class GroundTruth:
         self._before = robot.motion.base_position_w
 
     def update(self, skill: int) -> None:
-        """Add one tick; `skill` is below 0 if none drives the motors."""
+        """Process one tick; `skill` is negative if no skill drives the motors."""
         motion = self._robot.motion
         step = motion.base_position_w - self._before
         self._before = motion.base_position_w

@@ -1,1 +1,1 @@
-"""Virtual master board with a simulated Solo12: both protocols, states, watchdogs, faults."""
+"""Virtual master board with a simulated Solo12: both protocols, its states, watchdogs, faults."""

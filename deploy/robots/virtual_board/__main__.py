@@ -1,4 +1,4 @@
-"""Virtual ODRI master board with a simulated Solo12, to test any controller of the real one.
+"""Virtual ODRI master board with a simulated Solo12, to test any controller of the real board.
 
 python -m deploy.robots.virtual_board --veth -- COMMAND      # COMMAND finds the board on esolo0
 unshare -Urn python -m deploy.robots.virtual_board --veth -- COMMAND    # the same without rights
@@ -33,10 +33,10 @@ from .true_path import TruePath
 from .veth import BOARD_END, PC_END, veth_pair
 from .virtual_robot import BOARD_MAC
 
-PRIORITY = 70
-"""Above all processes of the PC: a real board has its own processor."""
+BOARD_PRIORITY = 70
+"""Real-time priority, above all processes of the PC, since a real board has its own processor."""
 KILLED = 137
-"""Exit code of a killed program, as in shells."""
+"""Exit code of a killed program, as shells report it."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -99,7 +99,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Run until stopped, or until the given command ends; return its exit code."""
+    """Run until a stop request, or until the given command ends; return the exit code."""
     arguments = parse_arguments()
     parent = Parent()
     random = np.random.default_rng(arguments.seed)
@@ -120,21 +120,22 @@ def main() -> int:
             stack.enter_context(veth_pair(PC_END, arguments.interface))
         link = EthernetLink(arguments.interface, BOARD_MAC)
         stack.callback(link.close)
-        track = TruePath(board, lock_step=arguments.clock == "lock-step")
-        code = _run(arguments, lock_step, link, schedule, track, parent)
+        true_path = TruePath(board, lock_step=arguments.clock == "lock-step")
+        code = _run(arguments, lock_step, link, schedule, true_path, parent)
     if arguments.report is not None:
-        write_text(arguments.report, json.dumps(report(lock_step, track)) + "\n")
+        write_text(arguments.report, json.dumps(report(lock_step, true_path)) + "\n")
     return code
 
 
 class _Command:
-    """Program beside the board, or none.
+    """Program that runs beside the board, or none.
 
-    A request to end goes to this program first, which may need the board until its end.
+    A request to end is passed to this program; the board ends after it, since it may need the
+    board until its end.
     """
 
     def __init__(self, words: list[str], parent: Parent) -> None:
-        """Start it; it is also asked to end when the parent of the board is gone."""
+        """Start the program; it is also requested to end when the parent of the board is gone."""
         self._parent = parent
         self._asked = False
         self.process = process = subprocess.Popen(words, env=naming_parent()) if words else None
@@ -157,7 +158,7 @@ def _run(
     lock_step: LockStep,
     link: EthernetLink,
     schedule: FaultSchedule,
-    track: TruePath,
+    true_path: TruePath,
     parent: Parent,
 ) -> int:
     sys.stdout.write(
@@ -166,12 +167,13 @@ def _run(
     sys.stdout.flush()
     command = _Command(arguments.command, parent)
     serve = serve_lock_step if arguments.clock == "lock-step" else serve_by_clock
-    if arguments.clock == "wall":  # after the start of the command, which must not inherit it
-        for refusal in prepare(PRIORITY):
+    # After the start of the command, which must not inherit the priority.
+    if arguments.clock == "wall":
+        for refusal in prepare(BOARD_PRIORITY):
             sys.stdout.write(f"{refusal}\n")
 
     def ended() -> bool:
-        track.update()
+        true_path.update()
         return command.over
 
     try:
@@ -179,7 +181,7 @@ def _run(
     except KilledError:
         if command.process is None:
             os._exit(KILLED)
-        # The command continues without a board; this event tests how it detects that.
+        # The command continues without a board: the event tests how it detects the loss.
     except KeyboardInterrupt:  # a command gets the signal itself
         return 0
     if command.process is None:
@@ -187,13 +189,13 @@ def _run(
     return command.process.wait()
 
 
-def report(lock_step: LockStep, track: TruePath) -> dict[str, object]:
-    """Return the true state of robot and board, now and while a PC last had control."""
+def report(lock_step: LockStep, true_path: TruePath) -> dict[str, object]:
+    """Return the true state of robot and board, and joints at the last accepted command."""
     board = lock_step.board
     motion = board.body.plant.motion()
     obeyed = None
-    if track.obeyed_at is not None:
-        obeyed = _by_joint(track.obeyed_at)
+    if true_path.obeyed_at is not None:
+        obeyed = _by_joint(true_path.obeyed_at)
     return {
         "ticks": board.ticks,
         "left_out": lock_step.left_out,
@@ -202,7 +204,7 @@ def report(lock_step: LockStep, track: TruePath) -> dict[str, object]:
         "obeyed_joint_position": obeyed,
         "base_position_w": motion.base_position_w.tolist(),
         "base_quaternion": motion.base_quaternion.tolist(),
-        "track": track.rows,
+        "track": true_path.rows,
     }
 
 

@@ -11,12 +11,12 @@ from deploy.robots.odri.wire.ethernet_link import EthernetLink
 from .fault_switches import FaultSchedule
 from .memory_link import LockStep
 
-REPEAT = 0.02
-"""Wait for the PC in lock-step before the last packet is repeated [s]."""
+REPEAT_SECONDS = 0.02
+"""Time without a frame from the PC in lock-step after which the last packet is repeated [s]."""
 REPEATED = 0x88B6
-"""Ethertype of repetitions: the second of the two that are reserved for experiments."""
+"""Ethertype of repeated packets: the second of two that are reserved for experiments."""
 LARGEST_DELAY = 5 * TICK
-"""Largest delay that is caught up; further ticks are skipped, as a real board is never late [s]."""
+"""Largest lateness that is caught up; above it, ticks are skipped and counted [s]."""
 
 
 def serve_lock_step(
@@ -24,14 +24,14 @@ def serve_lock_step(
 ) -> None:
     """Make one tick per received frame.
 
-    A PC that is late gets the last measurements again, with the same index: the vendor's library
-    closes the connection after 50 ms of silence by its own clock, which has no meaning in
-    lock-step. Repetitions have another ethertype: the vendor's library accepts any type, and
-    programs that filter by type do not receive them.
+    While the PC is late, the last measurements are repeated with the same index. Otherwise the
+    vendor's library would close the connection after 50 ms of silence by its own clock, which has
+    no meaning in lock-step. Repeated packets have another ethertype. The vendor's library accepts
+    any type; programs that filter by type do not receive them.
     """
     last: list[bytes] = []
     while not stop():
-        frame = link.receive(REPEAT)
+        frame = link.receive(REPEAT_SECONDS)
         if frame is None:
             for payload in last:
                 link.send(payload, REPEATED)

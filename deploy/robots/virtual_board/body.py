@@ -80,7 +80,7 @@ class BodyConfig:
     lower_after: float | None = None
     """Time from the calibration of the last motor until the crane lowers the robot [s].
 
-    The robot stays on the crane if None.
+    If None, the robot stays on the crane.
     """
     seed: int = 0
     """Seed of sensor errors."""
@@ -108,7 +108,7 @@ class Body:
     def tick(self, command: CommandPacket | None) -> None:
         """Advance by a millisecond; `command` is None if the drivers get no packet."""
         self.drivers.tick(command)
-        # Without a PC, the board sends its own commands, which have session 0.
+        # Without a PC, the board sends its drivers its own commands, which have session 0.
         connected = command is not None and command.session != 0
         self._person.tick(motors_on=self.drivers.any_enabled, connected=connected)
         self.plant.tick(self._torques, self._observe)

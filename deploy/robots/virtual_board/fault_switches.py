@@ -1,4 +1,4 @@
-"""Events for a running board, by name: faults of cable, board, drivers and sensors; the crane."""
+"""Named events for a running board: faults of cable, board, drivers, sensors; crane and push."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .memory_link import LockStep
 
 
 class KilledError(Exception):
-    """The board must end at once, as if its process was killed."""
+    """Raised to end the board at once, as if its process was killed."""
 
 
 def _wires(field: str) -> Callable[[LockStep, float], None]:
@@ -104,10 +104,10 @@ SWITCHES = {
 
 @dataclass(frozen=True)
 class FaultEvent:
-    """Scheduled use of a switch."""
+    """Event at a given time: a switch with its value."""
 
     tick: int
-    """Time, in ticks of the board."""
+    """Time of the event, in ticks of the board."""
     name: str
     """Name of the switch."""
     value: float
@@ -135,7 +135,7 @@ class FaultEvent:
 
 
 class FaultSchedule:
-    """Events in the order of time, in ticks of the board, so that lock-step is reproducible."""
+    """Events in the order of time. Times are ticks of the board, so lock-step is reproducible."""
 
     def __init__(self, events: list[FaultEvent]) -> None:
         """Sort the events by time."""

@@ -17,9 +17,9 @@ class WireFaults:
     duplicate: float = 0.0
     """Probability that a payload arrives twice."""
     corrupt: float = 0.0
-    """Probability that one to four bytes are changed; the length stays."""
+    """Probability that one to four bytes of a payload are changed, with the same length."""
     delay: int = 0
-    """Number of payloads that must follow before one arrives."""
+    """Delay of each payload, as the number of later payloads sent before it arrives."""
 
 
 class FaultyWire:

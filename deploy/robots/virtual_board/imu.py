@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from deploy.robots.odri.wire.protocol import ImuReading
-from solo_doi.solo12.constants import GRAVITY, Array
+from solo_doi.solo12.constants import UP_W, Array
 from solo_doi.solo12.rotations import IDENTITY, matrix
 
 from .plant import BodyMotion
@@ -21,16 +21,15 @@ ACCELERATION_NOISE = 0.03
 ACCELERATION_BIAS = 0.05
 """Standard deviation of the accelerometer's bias [m/s^2]."""
 ATTITUDE_NOISE = 0.0005
-"""Standard deviation of the filter's angles [rad]."""
+"""Standard deviation of the attitude filter's noise [rad]."""
 ATTITUDE_PERIOD = 2
-"""Ticks between new attitudes."""
-UP_W = np.array([0.0, 0.0, GRAVITY])
+"""Number of ticks between two updates of the attitude."""
 
 
 class Imu:
     """Converts the true motion of the base to measurements.
 
-    Products use `dot`, which takes a third of the time of `@` on three numbers.
+    Vector products use `dot`, which takes a third of the time of `@` for three numbers.
     """
 
     def __init__(self, random: np.random.Generator, mounting: Array = IDENTITY) -> None:
@@ -44,7 +43,7 @@ class Imu:
         self.power_cycle()
 
     def power_cycle(self) -> None:
-        """Set the present heading to zero."""
+        """Restart the IMU: the next heading becomes zero."""
         self._heading: float | None = None
         self._ticks = 0
         self._last: ImuReading | None = None

@@ -23,7 +23,7 @@ from .body import Body
 AUTODETECT_TICKS = 50
 """Duration of the search for drivers [ticks]."""
 ACK_TIMEOUT = 1000
-"""Longest wait of an acknowledged session for its first command [ticks]."""
+"""Longest time from the acknowledgement to the first command [ticks]."""
 CONTROL_TIMEOUT = 20
 """Time without a command after which the motors are switched off [ticks]."""
 
@@ -45,29 +45,29 @@ SENDS_SENSORS = frozenset({BoardState.AUTODETECT, BoardState.ACTIVE, BoardState.
 
 
 class MasterBoard:
-    """Receives payloads of the PC at any time and returns at most one payload per tick."""
+    """Firmware of the board: receives payloads at any time, sends at most one per tick."""
 
     def __init__(self, body: Body, protocol: int, *, waits: bool = False) -> None:
-        """Power up a board with a firmware of a protocol.
+        """Power up a board with the firmware of a protocol.
 
-        With `waits`, the robot's time starts with the first command. The time for connecting, which
-        differs between runs, then has no effect.
+        With `waits`, the robot's time starts with the first command. The duration of connecting,
+        which differs between runs, then has no effect.
         """
         self.body = body
         self.protocol = protocol
         self.stalled = False
-        """True for a board that hangs: it receives and sends nothing, also to its drivers."""
+        """True for a board that hangs: no packets to or from PC and drivers."""
         self.ticks = 0
-        """Robot's time [ticks]."""
+        """Time of the robot [ticks]."""
         self.sensors_sent = 0
-        """Number of sensor packets since the PC connected: its time in lock-step [ticks]."""
+        """Number of sensor packets since the PC connected; the PC's time in lock-step [ticks]."""
         self._waits = waits
         self._power_up()
 
     def _power_up(self) -> None:
         self.state = self._next = BoardState.WAITING_FOR_INIT
-        self._session = 0  # of the last request
-        self._answered_session = 0  # in sensor packets, from the acknowledgement on
+        self._session = 0  # session of the last request
+        self._answered_session = 0  # session in sensor packets, from the acknowledgement on
         self._drivers = p.ALL_DRIVERS
         self._silent = self._in_state = 0
         self._command: CommandPacket | None = None
@@ -84,7 +84,7 @@ class MasterBoard:
             self._next = BoardState.ERROR if up else BoardState.LINK_DOWN
 
     def receive(self, payload: bytes) -> bytes | None:
-        """Process a payload; return an immediate answer, outside the ticks, if there is one."""
+        """Process a payload; return an answer that is sent at once, outside the ticks, if any."""
         if self.stalled or self.state is BoardState.LINK_DOWN:
             return None
         if len(payload) == p.INIT.itemsize and self.state in (
@@ -92,7 +92,7 @@ class MasterBoard:
             BoardState.ERROR,
         ):
             return self._receive_init(payload)
-        if len(payload) == p.COMMAND.itemsize and self.state in (
+        if len(payload) == p.COMMAND_PACKET.itemsize and self.state in (
             BoardState.SENDING_ACK,
             BoardState.ACTIVE,
         ):
@@ -158,7 +158,7 @@ class MasterBoard:
             self._sensor_index = self._commands_lost = self._silent = self.sensors_sent = 0
 
     def _next_command(self) -> CommandPacket:
-        """Return the command for the drivers: the PC's last one until its timeout, else off."""
+        """Return the drivers' command: the PC's last one until its timeout, else motors off."""
         if self.state is BoardState.AUTODETECT and self._in_state > AUTODETECT_TICKS:
             self._next = BoardState.SENDING_ACK
         limit = COMMAND_TIMEOUT_TICKS.get(self.state)

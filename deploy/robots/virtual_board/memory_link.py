@@ -1,6 +1,6 @@
 """Link to a board in the same process, in lock-step: one tick per payload.
 
-It is deterministic and needs no rights.
+It is deterministic and needs no network rights.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from .virtual_robot import BOARD_MAC
 
 
 class LockStep:
-    """Board behind a cable that may be bad; it makes one tick per exchange."""
+    """Board behind a cable with possible faults; each exchange advances the board by one tick."""
 
     def __init__(self, board: MasterBoard, seed: int = 0) -> None:
         """Connect to a board."""
         self.board = board
         self.left_out = 0
-        """Number of ticks in real time that were skipped because the host was late."""
+        """Number of ticks skipped in real time because the host was late."""
         self.to_board = FaultyWire(WireFaults(), seed)
         self.to_pc = FaultyWire(WireFaults(), seed + 1)
 
@@ -53,7 +53,7 @@ class MemoryLink:
         """Send a payload: the board makes one tick."""
         self._arrived.extend(self._lock_step.exchange(payload))
 
-    def receive(self, timeout: float) -> Frame | None:  # nothing arrives while nothing is sent
+    def receive(self, timeout: float) -> Frame | None:  # no wait: frames arrive only in `send`
         """Return the oldest frame that arrived, or None, without waiting."""
         if not self._arrived:
             return None

@@ -1,8 +1,8 @@
 """Simulated driver boards of twelve motors: alignment, index, control law, limits, errors.
 
-Taken from the board's firmware: the meaning of every bit and unit. Assumed, because the drivers'
-own firmware was not available: the duration of alignment, that it pulls the rotor to the nearest
-pole, and that the first index since power-up stays the reference.
+The meaning of every bit and unit is that of the board's firmware. The drivers' own firmware was not
+available, so the following is assumed: the duration of alignment, that it pulls the rotor to the
+nearest pole, and that the first index since power-up stays the reference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from solo_doi.solo12.limits import MOTOR_CONSTANT
 ALIGNMENT_TICKS = 400
 """Duration of the alignment of a motor after it is enabled [ticks]."""
 POLE_PAIRS = 12
-"""Number of rotor positions per turn to which alignment may pull."""
+"""Number of rotor positions per turn to which alignment can pull."""
 ALIGNMENT_CURRENT = 3.0
 """Current limit of alignment [A]."""
 ALIGNMENT_KP = 10.0
@@ -30,8 +30,8 @@ COIL_RESISTANCE = 0.3
 """Resistance of a motor's coils, assumed [ohm]."""
 ZEROS = constant(np.zeros(p.NUM_MOTORS))
 UNLIMITED = constant(np.full(p.NUM_MOTORS, np.inf))
-TURN = constant(np.full(p.NUM_MOTORS, tau))
-"""One turn, per motor: numpy is twice as fast as with a scalar [rad]."""
+FULL_TURN = constant(np.full(p.NUM_MOTORS, tau))
+"""One turn for each motor; numpy is twice as fast with it as with a scalar [rad]."""
 
 
 def some(flags: Flags) -> bool:
@@ -40,7 +40,7 @@ def some(flags: Flags) -> bool:
 
 
 class MotorDrivers:
-    """State of the drivers; angles and velocities are true rotor states, in the board's order."""
+    """Six motor drivers; angles and velocities are those of rotors, in the board's order."""
 
     def __init__(self, index_angle: Array, angle: Array) -> None:
         """Power up with rotors at `angle`; indices are at `index_angle` plus whole turns [rad]."""
@@ -57,14 +57,14 @@ class MotorDrivers:
         self._angle = angle.copy()
         self._turns = self._turns_at(angle)
         self._velocity = self._current = ZEROS
-        self._aligning = np.zeros(p.NUM_MOTORS, dtype=np.intp)  # ticks left
+        self._aligning = np.zeros(p.NUM_MOTORS, dtype=np.intp)  # remaining ticks
         self._pole = angle.copy()
         none = np.zeros(p.NUM_MOTORS, dtype=bool)
         self._enabled = self._aligns = self._ready = none
         self._seen = self._toggle = none
-        self._index = ZEROS  # counter at the first index
+        self._index = ZEROS  # encoder count at the first index [rad]
         self._from_index = none  # motors that count from their index
-        self._reference = ZEROS  # counter at which positions are zero
+        self._reference = ZEROS  # encoder count at which the reported position is zero [rad]
         self._lowest = -UNLIMITED  # limits of currents
         self._highest = UNLIMITED
         self._error = np.zeros(p.NUM_DRIVERS, dtype=np.intp)
@@ -73,7 +73,7 @@ class MotorDrivers:
         self._command: CommandPacket | None = None
 
     def tick(self, command: CommandPacket | None) -> None:
-        """Process this tick's packet from the board; None if it sent none."""
+        """Process the board's packet of this tick; None if the board sent none."""
         self._silent = 0 if command is not None else self._silent + 1
         if command is not None:
             self._system = command.system_on & ~self.dead
@@ -165,11 +165,11 @@ class MotorDrivers:
         return angle - self._zero - self._reference
 
     def _turns_at(self, angle: Array) -> Array:
-        """Return whole turns from the index."""
-        return np.floor((angle - self._index_angle) / TURN)
+        """Return the number of whole turns from the index."""
+        return np.floor((angle - self._index_angle) / FULL_TURN)
 
     def _accept(self, command: CommandPacket) -> None:
-        """Prepare the evaluation of the control law for a new command."""
+        """Store a new command, with its current limits and position references."""
         if command is not self._command:
             self._command = command
             self._highest = command.motors.saturation

@@ -18,8 +18,8 @@ from solo_doi.solo12.state import CONTACT_THRESHOLD, Motion, mechanical_power
 from .crane import Crane
 
 DRIVER_STEPS = 2
-"""Physics steps, and evaluations of the drivers' control law, per tick."""
-STEP = 0.001 / DRIVER_STEPS
+"""Number of physics steps, each with an evaluation of the drivers' control law, per tick."""
+PLANT_STEP = 0.001 / DRIVER_STEPS
 """Physics step [s]."""
 ROTOR_INERTIA = 1e-5
 """Inertia of one motor with its gears, assumed [kg m^2]."""
@@ -28,7 +28,7 @@ COULOMB_FRICTION = 0.03
 VISCOUS_FRICTION = 0.01
 """Viscous friction of a joint, assumed [N m s/rad]."""
 HOLDING_FRICTION = 5.0
-"""Friction of a tool that holds joints [N m]."""
+"""Friction of joints that a tool holds in place [N m]."""
 STRONGEST = 8.0
 """Torque limit of the model, above the largest torque of any command [N m]."""
 NO_SENSORS = int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
@@ -50,8 +50,8 @@ class Plant:
 
     def __init__(self, pose: Array, height: float = 0.45) -> None:
         """Hang the robot from a crane at rest, with the base at a height [m], in a pose [rad]."""
-        self._model = build_model(SimConfig(physics_dt=STEP, torque_limit=STRONGEST))
-        # The drivers' control law is evaluated outside, so actuators only apply torques.
+        self._model = build_model(SimConfig(physics_dt=PLANT_STEP, torque_limit=STRONGEST))
+        # The drivers' control law is evaluated in `MotorDrivers`, so actuators only apply torques.
         self._model.actuator_gainprm[:, 0] = 1.0
         self._model.actuator_biasprm[:] = 0.0
         self._model.dof_armature[6:] = ROTOR_INERTIA * GEAR_RATIO**2
@@ -66,7 +66,7 @@ class Plant:
         self._view()
 
     def _view(self) -> None:
-        """Keep views of the simulator's arrays: each access by name would make a new view."""
+        """Store views of the simulator's arrays, since each access by name makes a new view."""
         data = self._data
         base = self._model.body(BASE_NAME).id
         self._position = data.qpos[7:]
@@ -101,7 +101,7 @@ class Plant:
         return float(mechanical_power(self._control, self._velocity))
 
     def belly_on_ground(self) -> bool:
-        """Return True if anything but a foot touches the ground in the last physics step."""
+        """Return True if a part other than the feet touched the ground in the last physics step."""
         self._model.opt.disableflags &= ~NO_SENSORS
         mujoco.mj_sensorAcc(self._model, self._data)
         self._model.opt.disableflags |= NO_SENSORS
@@ -124,8 +124,8 @@ class Plant:
     def tick(self, torques: Torques, observe: Observe) -> None:
         """Advance by a millisecond.
 
-        Each physics step applies `torques` of the joint states, then calls `observe` with the new
-        states. Both get the simulator's own arrays, which change with the next step.
+        Each physics step applies the result of `torques`, then calls `observe`. Both get joint
+        positions and velocities, as the simulator's own arrays, which change in the next step.
         """
         for _ in range(DRIVER_STEPS):
             self._control[:] = torques(self._position, self._velocity)
@@ -138,7 +138,7 @@ class Plant:
         self._model.dof_frictionloss[6:] = HOLDING_FRICTION if held else COULOMB_FRICTION
 
     def put_joints(self, pose: Array) -> None:
-        """Set all joints to a pose at rest, as by a person [rad]."""
+        """Set all joints to a pose [rad] with zero velocity, as a person would by hand."""
         self._position[:] = pose
         self._velocity[:] = 0.0
 
@@ -150,7 +150,7 @@ class Plant:
         """Return the motion of the base in the last physics step."""
         rotation = np.empty(9)
         mujoco.mju_quat2Mat(rotation, self._quaternion)
-        # MuJoCo has the acceleration of a free joint in the world frame.
+        # The acceleration of a free joint is in the world frame in MuJoCo.
         return BodyMotion(
             rotation.reshape(3, 3), self._angular_b.copy(), self._acceleration_w.copy()
         )
@@ -162,7 +162,7 @@ class Plant:
         # MuJoCo's free joint: linear velocity in the world frame, angular in the base frame.
         angular_w = self._rotation_wb @ self._angular_b
         self._wrench[:] = self.crane.wrench(
-            self._place.tolist(), self._linear_w.tolist(), angular_w.tolist(), STEP
+            self._place.tolist(), self._linear_w.tolist(), angular_w.tolist(), PLANT_STEP
         )
 
     def push(self, velocity_w: Array) -> None:

@@ -13,11 +13,11 @@ from .plant import Plant
 
 PUT_BACK_TIME = 1.0
 """Time to put all joints to a pose [s]."""
-TURN = 0.4
+TURN_ANGLE = 0.4
 """Angle by which one joint is turned [rad]."""
 TURN_TIME = 0.4
 """Time to turn a joint, and time to turn it back [s]."""
-REST = 0.8
+JOINT_PAUSE = 0.8
 """Pause after each joint [s]."""
 NOSE_UP = 0.4
 """Angle by which the nose is lifted [rad]."""
@@ -32,13 +32,19 @@ class PersonConfig:
     holds: bool = True
     """Hold the joints in place until the motors are switched on."""
     puts_back: Array | None = None
-    """Pose of the joints after the motors are switched off; None leaves them alone [rad]."""
+    """Pose to which the joints are moved after the motors are switched off [rad].
+
+    If None, the joints are not moved.
+    """
     turns_after: float | None = None
-    """Time from connection until each joint is turned and the nose lifted; None: never [s]."""
+    """Time from the PC's connection until each joint is turned and the nose lifted [s].
+
+    If None, the person does neither.
+    """
 
 
 class SimulatedPerson:
-    """Acts once per tick while the motors are off."""
+    """Person who handles the robot while the motors are off, one `tick` per millisecond."""
 
     def __init__(self, plant: Plant, config: PersonConfig) -> None:
         """Hold the robot as configured."""
@@ -81,10 +87,10 @@ class SimulatedPerson:
     def _turn(self, time: float) -> None:
         if time < 0.0:
             return
-        period = 2 * TURN_TIME + REST
+        period = 2 * TURN_TIME + JOINT_PAUSE
         joint = int(time / period)
         if joint < NUM_JOINTS:
-            moved = TURN * _there_and_back(time - joint * period, TURN_TIME)
+            moved = TURN_ANGLE * _there_and_back(time - joint * period, TURN_TIME)
             self._plant.put_joints(self._pose + moved * (np.arange(NUM_JOINTS) == joint))
         else:
             self._plant.crane.pitch = -NOSE_UP * _there_and_back(
@@ -93,5 +99,5 @@ class SimulatedPerson:
 
 
 def _there_and_back(time: float, duration: float) -> float:
-    """Rise from 0 to 1 in a duration, and fall back in another one."""
+    """Return a triangle: from 0 to 1 within `duration` [s], then back to 0 in the same time."""
     return max(0.0, min(time / duration, 2.0 - time / duration))

@@ -1,4 +1,4 @@
-"""True path of the simulated robot, for reports of dry runs; the PC does not get it."""
+"""True path of the simulated robot, for reports of dry runs; it is not sent to the PC."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TruePath:
     """
 
     def __init__(self, board: MasterBoard, *, lock_step: bool) -> None:
-        """Record the robot of a board; times are those of its PC."""
+        """Record the robot of a board; times are on the clock of the PC."""
         self._board = board
         self._lock_step = lock_step
         self._seen = 0

@@ -16,10 +16,10 @@ BOARD_END = "esolo1"
 
 @contextmanager
 def veth_pair(pc_end: str = PC_END, board_end: str = BOARD_END) -> Iterator[tuple[str, str]]:
-    """Make the pair, and remove it at the end.
+    """Make the pair of interfaces, and remove it at the end.
 
     Raises:
-        RobotError: This program lacks the right, or the names are in use.
+        RobotError: This program lacks network rights, or the names are in use.
     """
     _ip("link", "add", pc_end, "type", "veth", "peer", "name", board_end)
     try:

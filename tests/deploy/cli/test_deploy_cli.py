@@ -1,4 +1,4 @@
-"""solo-deploy's refusals: one line each, before anything moves."""
+"""Errors of solo-deploy: one line each, before any motion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.policies.bundles import EVALUATED, masked_policy, skill_policy, write
 
 @pytest.fixture(autouse=True)
 def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test of refusals must not start a robot when one is missing."""
+    """Fail the test if a process is started, because an expected error was missing."""
 
     def start(*_: object) -> None:
         raise AssertionError("a process was started")
@@ -29,7 +29,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 def refusal(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> str:
-    """What the command says when it refuses."""
+    """Return the error line of the command."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", *arguments])
     with pytest.raises(SystemExit) as stop:
         cli.main()
@@ -39,26 +39,30 @@ def refusal(
     return err
 
 
+NO_CARD = (
+    "--robot real needs --interface, its master board's network card. Interfaces here: enp5s0, lo. "
+    "Before a first walk, read deploy/docs/first_walk.md and do it once with --robot virtual."
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (
             ["--robot", "real"],
-            "--robot real needs --interface, its master board's network card.",
+            NO_CARD,
         ),
         (
             ["--robot", "real", "--interface", "e0", "--calibration", "c.json", "--fast"],
-            "--fast is for simulated robots: the real one has its own time.",
+            "--fast is for simulated robots; hardware runs in real time.",
         ),
         (
             ["--robot", "real", "--interface", "e0", "--calibration", "nowhere.json"],
             "nowhere.json: this robot was never calibrated. Run: solo-deploy calibrate "
             "--interface CARD",
         ),
-        (["--robot", "real", "--readonly"], "--robot real needs --interface, its master board's "
-        "network card."),
-        (["--robot", "real", "--check"], "--robot real needs --interface, its master board's "
-        "network card."),
+        (["--robot", "real", "--readonly"], NO_CARD),
+        (["--robot", "real", "--check"], NO_CARD),
         (["--robot", "virtual", "--readonly", "--check"], "--check and --readonly exclude each "
         "other."),
         (["--mock", "--check"], "--robot mock: only real and virtual have a master board. Choose "
@@ -83,9 +87,7 @@ def refusal(
             ["calibrate", "--robot", "virtual", "--out", "c.json"],
             "calibrate asks questions, and needs a terminal for the answers.",
         ),
-        (["calibrate", "--out", "c.json"], "--robot real needs --interface, its master board's "
-        "network card."),
-        ([], "There is no display for the simulation's window. Add --headless."),
+        (["calibrate", "--out", "c.json"], NO_CARD),
         (["--headless", "--skill", "9"], f"Skill 9 does not exist: {SHIPPED} has skills 0 to 4."),
         (["--headless", "--skill", "-1"], f"Skill -1 does not exist: {SHIPPED} has skills 0 to 4."),
         (["--headless", "--then", "1", "7"],
@@ -99,10 +101,14 @@ def refusal(
         ),
         (
             ["--mock", "--controller.safety.operator-age", "nan"],
-            "--controller.safety.operator-age nan: this check would never or always be a fault. "
-            "Expected a "
-            "finite number of 0 or more. The default is 0.5.",
+            "--controller.safety.operator-age nan: this value would disable the check or make it "
+            "always fail. Expected a finite number of 0 or more. The default is 0.5.",
         ),
+        (["--mock", "--seed", "-1"], "--seed -1: expected 0 or more."),
+        (["--mock", "--url", "udpm://239.255.76.67:99999?ttl=0"], "--url "
+        "udpm://239.255.76.67:99999?ttl=0: expected udpm://ADDRESS:PORT?ttl=0 with a multicast "
+        "address (224.0.0.0 to 239.255.255.255) and a port from 1 to 65535, such as "
+        "udpm://239.255.76.67:7667?ttl=0."),
         (["--mock", "--fast", "--realtime"], "--realtime and --fast exclude each other."),
         (["--mock", "--fast", "--operator", "keyboard"], "--operator keyboard needs real time, "
         "not --fast."),
@@ -128,15 +134,19 @@ def refusal(
          "--out."),
     ],
 )  # fmt: skip
-def test_what_cannot_go_well_is_refused(
+def test_invalid_arguments_are_refused(
     arguments: list[str],
     words: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """The exact line: what was found and what to do, nothing started, nothing written."""
+    """The line contains the value found and the remedy.
+
+    No process starts and no file is written.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("socket.if_nameindex", lambda: [(1, "lo"), (2, "enp5s0")])
     assert refusal(arguments, monkeypatch, capsys) == f"solo-deploy: {words}\n"
     assert list(tmp_path.iterdir()) == []
 
@@ -145,7 +155,7 @@ def test_what_cannot_go_well_is_refused(
 def test_keygen_has_help(
     word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Which is no error, and draws nothing."""
+    """Help is not an error, and no key is written."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", "keygen", word])
     with pytest.raises(SystemExit) as stop:
         cli.main()
@@ -156,7 +166,7 @@ def test_keygen_has_help(
 def test_keygen_needs_a_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line, with what the file is for."""
+    """The line describes the file."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", "keygen"])
     with pytest.raises(SystemExit) as stop:
         cli.main()
@@ -170,7 +180,7 @@ def test_keygen_needs_a_file(
 def test_an_existing_folder_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The log of an earlier run is worth more than this one."""
+    """The folder contains the log of an earlier run."""
     words = refusal(["--mock", "--out", str(tmp_path)], monkeypatch, capsys)
     assert words == f"solo-deploy: {tmp_path}: exists already. Choose another --out.\n"
 
@@ -178,7 +188,7 @@ def test_an_existing_folder_is_left_alone(
 def test_a_rejected_skill_needs_force(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The evaluation's word counts, for later skills too, unless a person insists."""
+    """The evaluation decides for all skills, unless the operator overrides it with `--force`."""
     bundle = str(write(tmp_path / "b.onnx"))
     expected = (
         "solo-deploy: Skill 1 was rejected by its evaluation. Selected: 0, 2. Walk with it even "
@@ -209,7 +219,7 @@ def test_force_walks_with_a_rejected_skill(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_a_bundle_that_needs_a_height_map_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """This robot is blind."""
+    """This robot has no height sensor."""
     bundle = tmp_path / "n.onnx"
     write_bundle(
         masked_policy(size=LAYOUTS["navigation"].size),
@@ -226,10 +236,10 @@ def test_a_bundle_that_needs_a_height_map_is_refused(
     )
 
 
-def test_the_help_says_who_is_not_asked_to_walk(
+def test_the_help_names_runs_that_need_not_walk(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An exit code of 0 must not be taken for more than it is."""
+    """An exit code of 0 must not be misread as a successful walk."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", "--help"])
     with pytest.raises(SystemExit):
         cli.main()
@@ -242,7 +252,7 @@ def test_the_help_says_who_is_not_asked_to_walk(
 def test_folders_are_named_as_they_are(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Brackets in a path are no markup."""
+    """Brackets in a path are not markup."""
     monkeypatch.setattr(sys, "argv", ["solo-deploy", "--mock", "--out", str(tmp_path / name)])
     with pytest.raises(AssertionError):
         cli.main()

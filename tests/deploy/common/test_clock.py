@@ -1,4 +1,4 @@
-"""Clock, signals and real-time settings: deadlines, requests to end, reported refusals."""
+"""Clock, signals and real-time settings: deadlines, stop requests, refused permissions."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ MS = 1_000_000
 
 
 class Stalling(Clock):
-    """Time that passes by sleeping and by planted stalls: tick number to nanoseconds."""
+    """Simulated time that advances by sleeping and by injected stalls (tick number to ns)."""
 
     def __init__(self, stalls: dict[int, int] | None = None, start: int = 7) -> None:
-        """Begin anywhere."""
+        """Start at an arbitrary time."""
         self.now, self._stalls, self.sleeps = start, stalls or {}, 0
 
     def now_ns(self) -> int:
-        """The time."""
+        """Return the time."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Sleep as long as asked, and perhaps longer."""
+        """Sleep for the requested time, and longer at an injected stall."""
         self.now += round(seconds * 1e9) + self._stalls.get(self.sleeps, 0)
         self.sleeps += 1
 
 
 def test_ticks_keep_their_deadlines() -> None:
-    """Work and small lateness do not add up: the thousandth tick is where it belongs."""
+    """Work and small lateness do not add up; the thousandth tick is on time."""
     clock = Stalling(dict.fromkeys(range(0, 1000, 3), 50_000))
     ticker = Ticker(0.001, clock=clock)
     for _ in range(1000):
@@ -58,8 +58,11 @@ def test_ticks_keep_their_deadlines() -> None:
     assert np.round(ticker.lateness()[:4] * 1e6).tolist() == [50.0, 0.0, 0.0, 50.0]
 
 
-def test_a_controller_skips_what_it_missed() -> None:
-    """After a stall it goes on with the present, at the old phase; the missed ticks are counted."""
+def test_a_controller_skips_missed_ticks() -> None:
+    """After a stall, ticks continue at the present time and old phase.
+
+    The missed ticks are counted.
+    """
     clock = Stalling({4: int(7.5 * MS)})
     ticker = Ticker(0.001, clock=clock)
     late = [ticker.wait() for _ in range(8)]
@@ -69,7 +72,7 @@ def test_a_controller_skips_what_it_missed() -> None:
 
 
 def test_a_simulated_robot_catches_up() -> None:
-    """Its time must not stand still: every tick comes, as fast as it can."""
+    """Every tick is made, as fast as possible, because its time must not stand still."""
     clock = Stalling({4: int(7.5 * MS)})
     ticker = Ticker(0.001, catch_up=True, clock=clock)
     late = [ticker.wait() for _ in range(14)]
@@ -79,7 +82,7 @@ def test_a_simulated_robot_catches_up() -> None:
 
 
 def test_lateness_of_the_last_ticks_is_kept() -> None:
-    """A run of hours needs no memory of its first minute."""
+    """The record covers the last ticks only, so its size does not grow."""
     clock = Stalling({number: 1000 * number for number in range(25)})
     ticker = Ticker(0.001, most=10, clock=clock)
     for _ in range(25):
@@ -90,7 +93,7 @@ def test_lateness_of_the_last_ticks_is_kept() -> None:
 
 
 def test_the_clock_is_the_monotonic_one() -> None:
-    """Setting the date must not move a deadline."""
+    """A change of the date must not move a deadline."""
     before = Clock().now_ns()
     Clock().sleep(0.0)
     assert before <= Clock().now_ns()
@@ -98,28 +101,28 @@ def test_the_clock_is_the_monotonic_one() -> None:
 
 @pytest.fixture
 def collected_again() -> Iterator[None]:
-    """Undo what a real-time process does to garbage collection."""
+    """Undo the real-time settings of garbage collection."""
     yield
     gc.unfreeze()
     gc.enable()
 
 
 class Locker:
-    """A C library that locks memory, or does not."""
+    """A C library that locks memory, or refuses to."""
 
     def __init__(self, answer: int) -> None:
-        """Answer every call so."""
+        """Set the return value of every call."""
         self._answer, self.asked = answer, 0
 
     def mlockall(self, flags: int) -> int:
-        """Note the flags."""
+        """Record the flags."""
         self.asked = flags
         return self._answer
 
 
 @pytest.mark.usefixtures("collected_again")
 def test_refusals_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user learns what the system did not allow, what it costs and how to allow it."""
+    """The text names the refused permission, its consequence and the remedy."""
 
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
@@ -141,15 +144,15 @@ def test_refusals_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_refusals_are_printed_at_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before the robot moves, not in the report of what it did; and by whom."""
+    """The note appears before the robot moves and names the process."""
     monkeypatch.setattr("deploy.common.realtime.prepare", lambda _: ["memory lock refused"])
     assert prepare_aloud(40, "controller") == ["memory lock refused"]
     assert capsys.readouterr().err == "note: controller: memory lock refused\n"
 
 
 @pytest.mark.usefixtures("collected_again")
-def test_what_is_allowed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """First in, first out at the priority that was asked for; all memory, also what comes later."""
+def test_permitted_settings_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler is FIFO at the requested priority; all present and future memory is locked."""
     asked: list[tuple[object, ...]] = []
     locker = Locker(0)
     monkeypatch.setattr(os, "sched_setscheduler", lambda *arguments: asked.append(arguments))
@@ -163,7 +166,7 @@ def test_what_is_allowed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def signals_again() -> Iterator[None]:
-    """Give the signals back to pytest."""
+    """Restore the signals of pytest."""
     kept = {number: signal.getsignal(number) for number in ENDINGS}
     yield
     for number, handler in kept.items():
@@ -172,8 +175,8 @@ def signals_again() -> Iterator[None]:
 
 @pytest.mark.usefixtures("signals_again")
 @pytest.mark.parametrize("number", ENDINGS)
-def test_signals_ask_to_stop(number: signal.Signals) -> None:
-    """Ctrl-C, Ctrl-Z and SIGTERM set the flag, and raise nothing in the middle of a tick."""
+def test_signals_request_a_stop(number: signal.Signals) -> None:
+    """Ctrl-C, Ctrl-Z and SIGTERM set a flag and raise no exception in the middle of a tick."""
     stop = StopRequest()
     assert not stop()
     signal.raise_signal(number)
@@ -184,7 +187,7 @@ def test_signals_ask_to_stop(number: signal.Signals) -> None:
 @pytest.mark.usefixtures("signals_again")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_command_is_interrupted_once(number: signal.Signals) -> None:
-    """For all signals; later ones are ignored, and the old handlers are restored."""
+    """Any signal interrupts; later ones are ignored, and the old handlers are restored."""
     before = signal.getsignal(number)
     with Interrupts():
         with pytest.raises(KeyboardInterrupt):
@@ -223,8 +226,8 @@ os.write({end}, b"given back")
     ],
     ids=["command", "process"],
 )  # fmt: skip
-def test_the_terminal_is_given_back_from_the_background(take: str, use: str) -> None:
-    """The first use of the terminal is a request to end; the end may use it once more."""
+def test_a_background_process_restores_the_terminal(take: str, use: str) -> None:
+    """The first use of the terminal requests the end; the shut-down may use it once more."""
     heard, told = os.pipe()
     program = BACKGROUND.format(take=take, use=use, end=told)
     subprocess.run(
@@ -241,7 +244,7 @@ def test_the_terminal_is_given_back_from_the_background(take: str, use: str) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *STOPS])
 def test_a_stopped_process_can_be_ended(number: signal.Signals) -> None:
-    """Ctrl-Z in the moment in which a process starts, before it can hear of it."""
+    """Ctrl-Z can stop a process at its start, before it has a handler."""
     process = subprocess.Popen(["sleep", "600"])
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
@@ -250,8 +253,8 @@ def test_a_stopped_process_can_be_ended(number: signal.Signals) -> None:
 
 
 @pytest.mark.usefixtures("signals_again")
-def test_nohup_keeps_its_word() -> None:
-    """A run under nohup outlives its terminal."""
+def test_a_run_under_nohup_ignores_sighup() -> None:
+    """A run under nohup survives its terminal."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     stop = StopRequest()
     signal.raise_signal(signal.SIGHUP)
@@ -267,7 +270,7 @@ def test_an_orphan_stops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_real_orphan_stops() -> None:
-    """The same with processes: the child of a killed parent ends by itself."""
+    """The child of a killed parent process ends by itself."""
     child = (
         "import time; from deploy.common.signals import StopRequest; s = StopRequest(); "
         "print('up', flush=True)\n"
@@ -293,14 +296,14 @@ def test_a_real_orphan_stops() -> None:
 def test_a_parent_that_was_killed_while_its_child_started(
     parent: int, gone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The child has a new parent by its first check, and must not accept that one."""
+    """At its first check the child already has a new parent; it must still stop."""
     monkeypatch.setenv(PARENT, str(parent))
     assert StopRequest()() == gone
-    assert PARENT not in os.environ  # it is no message to those that the child starts
+    assert PARENT not in os.environ  # not for the child's own children
 
 
 def test_a_shell_may_stand_between_parent_and_child() -> None:
-    """As in `virtual_board -- sh -c ...`."""
+    """An example is `virtual_board -- sh -c ...`."""
     child = [
         sys.executable,
         "-c",

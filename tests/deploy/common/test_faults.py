@@ -1,4 +1,4 @@
-"""Causes: every one has words, a number that stays, and names its joint."""
+"""Fault causes: each has a text, a fixed number, and the name of its joint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solo_doi.solo12.constants import JOINT_NAMES
 
 @pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.NONE])
 def test_every_cause_has_words(cause: Cause) -> None:
-    """On one line, complete for any joint and number."""
+    """The text is one line, complete for any joint and number."""
     words = str(Fault(cause, 12.5, 4))
     assert words
     assert "{" not in words
@@ -19,19 +19,19 @@ def test_every_cause_has_words(cause: Cause) -> None:
 
 
 def test_no_words_are_left_over() -> None:
-    """Each text belongs to a cause, and no two causes read the same."""
+    """Each text belongs to one cause, and all texts differ."""
     assert set(WORDS) == set(Cause)
     assert len(set(WORDS.values())) == len(WORDS)
 
 
 def test_causes_fit_into_their_message() -> None:
-    """A signed 16-bit number, 0 for none."""
+    """The field is a signed 16-bit number; 0 means no cause."""
     assert Cause.NONE == 0
     assert all(0 < cause < 2**15 for cause in Cause if cause is not Cause.NONE)
 
 
 def test_numbers_of_causes_stay() -> None:
-    """Logs of other versions are read by them; new ones may be added."""
+    """Other versions read the logs by these numbers; new causes may be added."""
     known = {
         1: "JOINT_POSITION", 5: "TILT", 7: "STATE_STALE", 11: "ROBOT_FAULT",
         20: "POLICY_NOT_FINITE",
@@ -44,7 +44,7 @@ def test_numbers_of_causes_stay() -> None:
 
 @pytest.mark.parametrize("joint", [-1, 12, 99])
 def test_a_joint_that_does_not_exist_is_a_joint(joint: int) -> None:
-    """Texts are also made from garbled messages."""
+    """Texts are also made from corrupt messages."""
     assert (
         str(Fault(Cause.JOINT_POSITION, 1.0, joint))
         == "a joint at 1.00 rad is beyond its safety limit"
@@ -52,7 +52,7 @@ def test_a_joint_that_does_not_exist_is_a_joint(joint: int) -> None:
 
 
 def test_words_hold_joint_and_number() -> None:
-    """Rounded to what can be read."""
+    """Numbers are rounded for reading."""
     assert (
         str(Fault(Cause.JOINT_POSITION, -2.7182, 2))
         == "FL_KFE at -2.72 rad is beyond its safety limit"
@@ -74,7 +74,7 @@ def test_the_robot_s_own_fault_has_its_cause() -> None:
 
 @pytest.mark.parametrize("number", [-1, 13, 99, 2**15 - 1])
 def test_a_number_of_no_cause_is_an_unknown_one(number: int) -> None:
-    """Messages of another version, or garbled ones, raise nothing."""
+    """Messages of another version, and corrupt ones, raise no exception."""
     assert Cause.of(number) is Cause.UNKNOWN
     assert str(Fault(Cause.ROBOT_FAULT, behind=Cause.of(number))).endswith(
         "a cause that this version does not know"

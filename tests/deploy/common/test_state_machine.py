@@ -1,4 +1,4 @@
-"""States and events: every pair, written out here a second time, by hand."""
+"""States and events: every pair against a table that was written by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXPECTED = {  # one column for each of the events above
 
 
 def test_the_expectation_covers_every_pair() -> None:
-    """A new state or event must be thought through here, too."""
+    """A new state or event needs a new row or column here."""
     assert set(EXPECTED) == {state.name for state in ControllerState}
     assert sorted(ORDER) == sorted(event.name for event in ControllerEvent)
     assert all(len(row) == len(ORDER) for row in EXPECTED.values())
@@ -39,13 +39,13 @@ def test_the_expectation_covers_every_pair() -> None:
 @pytest.mark.parametrize("event", ControllerEvent)
 @pytest.mark.parametrize("state", ControllerState)
 def test_every_event_in_every_state(state: ControllerState, event: ControllerEvent) -> None:
-    """Listed pairs change the state, and all other pairs change nothing."""
+    """Listed pairs change the state; all other pairs keep it."""
     assert next_state(state, event).name == EXPECTED[state.name][ORDER.index(event.name)]
 
 
 @pytest.mark.parametrize("state", ControllerState)
 def test_a_fault_is_possible_from_everywhere(state: ControllerState) -> None:
-    """And damping from everywhere but a fault, which must not be forgotten by it."""
+    """Damping is possible from all states except a fault, which stays latched."""
     assert next_state(state, ControllerEvent.FAULT) is ControllerState.FAULT
     assert next_state(state, ControllerEvent.DAMP) is (
         ControllerState.FAULT if state is ControllerState.FAULT else ControllerState.DAMP
@@ -53,7 +53,7 @@ def test_a_fault_is_possible_from_everywhere(state: ControllerState) -> None:
 
 
 def test_a_fault_is_left_by_rearming_alone() -> None:
-    """No other request, and no motion that arrives, ends it."""
+    """Other requests, and motions that arrive, do not clear it."""
     leaving = {
         event
         for event in ControllerEvent
@@ -64,7 +64,7 @@ def test_a_fault_is_left_by_rearming_alone() -> None:
 
 
 def test_motors_are_damped_after_rearming() -> None:
-    """A person re-arms, looks, and only then asks for standing."""
+    """Standing up needs a second request after re-arming."""
     assert {
         next_state(state, ControllerEvent.REARM)
         for state in (ControllerState.DAMP, ControllerState.FAULT)
@@ -72,13 +72,13 @@ def test_motors_are_damped_after_rearming() -> None:
 
 
 def test_powered_states_are_those_that_hold_positions() -> None:
-    """And none of the three in which the robot may be touched."""
+    """In the other three states the robot may be touched."""
     assert {state.name for state in POWERED} == {"STAND", "READY", "WALK", "SIT"}
 
 
 @pytest.mark.parametrize("state", ControllerState)
 def test_every_state_can_be_reached_and_left(state: ControllerState) -> None:
-    """From idle, and back to it, by events alone."""
+    """Events lead from idle to every state and back."""
     reached = {ControllerState.IDLE}
     for _ in ControllerState:
         reached |= {next_state(one, event) for one in reached for event in ControllerEvent}
@@ -89,26 +89,26 @@ def test_every_state_can_be_reached_and_left(state: ControllerState) -> None:
     assert ControllerState.IDLE in back
 
 
-def test_an_operator_can_ask_for_all_but_what_the_controller_finds() -> None:
-    """By the same names."""
+def test_an_operator_can_request_all_events_but_internal_ones() -> None:
+    """Requests and events have the same names."""
     assert {request.name: event.name for request, event in EVENTS.items()} == {
         name: name for name in ("STAND", "WALK", "STOP", "SIT", "DAMP")
     }
     assert WIRE_REQUESTS - set(EVENTS) == {
         Request.NOTHING,
         Request.REARM,
-    }  # which waits for the robot
+    }  # it waits for the robot
 
 
 def test_numbers_of_states_stay() -> None:
-    """They are in logs."""
+    """Logs contain these numbers."""
     assert [(state.name, state.value) for state in ControllerState] == [
         ("IDLE", 0), ("STAND", 1), ("READY", 2), ("WALK", 3), ("SIT", 4), ("DAMP", 5), ("FAULT", 6)
     ]  # fmt: skip
 
 
 def test_the_diagram_shows_exactly_the_table() -> None:
-    """One arrow per entry; transitions from every state are notes."""
+    """Each entry has one arrow; transitions from every state are notes."""
     lines = diagram().splitlines()
     assert lines[:2] == ["stateDiagram-v2", "    [*] --> IDLE"]
     arrows = [re.fullmatch(r"    (\w+) --> (\w+): (\w+)", line) for line in lines[2:-2]]

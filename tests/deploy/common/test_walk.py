@@ -23,7 +23,7 @@ from deploy.robots.simulated.ground_truth import GroundTruth
 SECONDS = 4.0
 """Duration of each walk, limited by CI; `solo-deploy` walks for 10 s."""
 STANDING, WALKING = 700, 1550
-"""Ticks at which standing up and walking are asked for."""
+"""Ticks of the requests to stand up and to walk."""
 BRISK = ControllerConfig(stand_seconds=0.8)
 
 
@@ -83,11 +83,9 @@ def walk(skill: int, seconds: float = SECONDS, *, truth: bool = False) -> Walk:
 
 @pytest.mark.parametrize("skill", range(5))
 def test_every_shipped_skill_walks_with_the_estimator(skill: int) -> None:
-    """At 80 % of 1 m/s or more without a fall or a fault, its velocity known to 0.1 m/s.
+    """Each skill reaches 80 % of 1 m/s at the delay of training, without a fall or a fault.
 
-    At the delay of training.
-
-    Knowing the truth instead of the estimate would make it hardly faster.
+    The velocity error is at most 0.1 m/s. With the true velocity the robot is hardly faster.
     """
     found = walk(skill)
     assert found.faults == [None, None]

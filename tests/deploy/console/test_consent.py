@@ -1,9 +1,10 @@
-"""Before a real robot's motors are first switched on: only Enter, after the question, begins."""
+"""Consent before the motors of a real robot are switched on: only Enter after the question."""
 
 from __future__ import annotations
 
 import os
 import pty
+import select
 import sys
 import time
 from dataclasses import replace
@@ -20,7 +21,7 @@ from tests.deploy.deployment import TEST_TIMEOUT, Deployment
 
 
 def answering(terminal: int, keys: bytes) -> None:
-    """Ask, and type the answer once the question is there."""
+    """Ask, and type the answer after the question appears."""
     shown: list[str] = []
 
     def write(text: str) -> None:
@@ -33,7 +34,7 @@ def answering(terminal: int, keys: bytes) -> None:
 
 @pytest.mark.parametrize("keys", [b"\n", b"\r"])
 def test_enter_begins(terminal: int, keys: bytes) -> None:
-    """As keyboards and terminals spell it."""
+    """Keyboards and terminals send Enter in several ways."""
     answering(terminal, keys)
 
 
@@ -41,21 +42,21 @@ def test_enter_begins(terminal: int, keys: bytes) -> None:
     "keys", [b"n\n", b"y\n", b" \n", b"q\n", b"\x04", b"enter\n", "\u0663\n".encode()]
 )
 def test_anything_else_does_not(terminal: int, keys: bytes) -> None:
-    """Not even yes; the end of the input is no answer either."""
+    """`yes` and the end of the input are refused as well."""
     with pytest.raises(SoloError, match="nothing was started, nothing has moved"):
         answering(terminal, keys)
 
 
 def test_enter_before_the_question_is_no_answer(terminal: int) -> None:
-    """A finger that was still on the key, or a pasted line."""
+    """The key may still be pressed, or a line may be pasted."""
     os.write(terminal, b"\n\n")
-    time.sleep(0.05)
+    assert select.select([sys.stdin], [], [], TEST_TIMEOUT)[0]  # the keys have arrived
     with pytest.raises(SoloError):
         answering(terminal, b"n\n")
 
 
 def test_a_terminal_that_is_gone_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closed before the question, or while it is asked."""
+    """The terminal is closed before the question, or while it waits."""
     for when in ("before", "meanwhile"):
         ours, theirs = pty.openpty()
         with os.fdopen(theirs, "r") as stdin:
@@ -73,7 +74,7 @@ def test_a_terminal_that_is_gone_is_no_answer(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def real(tmp_path: Path) -> tuple[str, ...]:
-    """Flags of a robot that no computer has."""
+    """Flags of a robot with a network card that does not exist."""
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
     return (
         "--robot",
@@ -89,7 +90,7 @@ def real(tmp_path: Path) -> tuple[str, ...]:
 def test_no_process_starts_before_consent(
     operator: str, real: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """However long it takes; who does not agree leaves nothing behind."""
+    """This holds for any waiting time; after a refusal no file is left."""
     with Deployment(tmp_path / "run", *real, "--operator", operator) as run:
         time.sleep(3.0)
         assert not run.out.exists()
@@ -101,7 +102,7 @@ def test_no_process_starts_before_consent(
 
 
 def test_a_failed_bring_up_is_reported(real: tuple[str, ...], tmp_path: Path) -> None:
-    """There is no such card: the run ends by itself, with the cause, although a person drives."""
+    """The network card does not exist; the run ends by itself and reports the cause."""
     with Deployment(tmp_path / "run", *real, "--operator", "keyboard") as run:
         run.type_until("\n", run.out.exists)
         begun = time.monotonic()

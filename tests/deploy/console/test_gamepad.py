@@ -1,4 +1,4 @@
-"""The gamepad: buttons become requests, sticks velocities, releasing it damps."""
+"""The gamepad: buttons give requests, sticks give velocities, a release damps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deploy.common.state_machine import ControllerState
 from deploy.console.gamepad import AXIS, BUTTONS, DAMP, DEAD_MAN, DROPPED, KEY, SYN, Gamepad
 from deploy.messages.lcm_link import Request
 from deploy.messages.operator_request import OperatorRequest
-from tests.deploy.robots.process.test_robot_process import Bench
+from tests.deploy.robots.process.bench import Bench
 from tests.deploy.stage import Stage
 
 
 @dataclass
 class FakePad:
-    """A gamepad by evdev's names."""
+    """A gamepad with the interface of evdev."""
 
     events: list[Any]
     gone: bool = False
@@ -26,21 +26,21 @@ class FakePad:
     stick: int = 0
 
     def grab(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def ungrab(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def absinfo(self, code: int) -> Any:  # an object with min and max
-        """A stick's range, and where it is."""
+        """Return the range and position of a stick."""
         return type("Info", (), {"min": -100, "max": 100, "value": self.stick})
 
     def active_keys(self) -> list[int]:
-        """The buttons that are down, independent of events."""
+        """Return the pressed buttons, independent of events."""
         return sorted(self.down)
 
     def read_one(self) -> Any:  # an event, or None
-        """The next event."""
+        """Return the next event."""
         if self.gone:
             raise OSError("No such device")
         if not self.events:
@@ -52,17 +52,17 @@ class FakePad:
 
 
 def event(kind: int, code: int, value: int) -> Any:  # an object as evdev has it
-    """An event."""
+    """Return an event."""
     return type("Event", (), {"type": kind, "code": code, "value": value})
 
 
 def pressed(request: Request) -> Any:  # an object as evdev has it
-    """The event of a request's button."""
+    """Return the event of a request's button."""
     return event(KEY, next(code for code, one in BUTTONS.items() if one.request is request), 1)
 
 
 def test_buttons_are_requests_when_they_go_down() -> None:
-    """And nothing when they come up."""
+    """Releasing a button gives no request."""
     codes = list(BUTTONS)
     pad = FakePad([event(KEY, code, value) for code in codes for value in (1, 0)])
     requests, present = Gamepad(pad, dead_man=False).read(0.0, None)
@@ -71,7 +71,10 @@ def test_buttons_are_requests_when_they_go_down() -> None:
 
 
 def test_the_dead_mans_button_must_be_held() -> None:
-    """Released, only a stop passes; held, everything; after a release, damping is repeated."""
+    """Without it only a stop passes.
+
+    With it all requests pass; after a release, damping is repeated.
+    """
     pad = FakePad([])
     gamepad = Gamepad(pad, dead_man=True)
     assert gamepad.read(0.0, None) == ([], False)
@@ -89,8 +92,11 @@ def test_the_dead_mans_button_must_be_held() -> None:
     assert "releasing it damps the motors at once" in gamepad.help
 
 
-def test_letting_go_for_a_moment_is_letting_go() -> None:
-    """Also if it is held again at the next read; buttons pressed in between have no effect."""
+def test_a_short_release_is_a_release() -> None:
+    """A release counts even if the button is pressed again before the next read.
+
+    Buttons pressed in between have no effect.
+    """
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
     gamepad.read(0.0, None)
@@ -104,7 +110,7 @@ def test_letting_go_for_a_moment_is_letting_go() -> None:
 
 
 def test_a_release_counts_without_its_event() -> None:
-    """The kernel drops events that are read late; once held again, only new events count."""
+    """The kernel drops events that are read late; after a new press, only new events count."""
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
     assert gamepad.read(0.0, None) == ([], True)
@@ -118,7 +124,7 @@ def test_a_release_counts_without_its_event() -> None:
 
 @pytest.mark.parametrize("dead_man", [False, True])
 def test_the_damping_button_counts_without_its_event(dead_man: bool) -> None:
-    """Once per look, for as long as it is down."""
+    """The request is repeated at every poll while the button is pressed."""
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=dead_man)
     gamepad.read(0.0, None)
@@ -140,7 +146,7 @@ def test_a_released_stick_is_zero_velocity_without_its_event() -> None:
 
 
 def test_unplugging_the_gamepad_is_a_release() -> None:
-    """For as long as it is gone."""
+    """Damping is repeated as long as the gamepad is missing."""
     pad = FakePad([event(KEY, DEAD_MAN, 1)])
     gamepad = Gamepad(pad, dead_man=True)
     gamepad.read(0.0, None)
@@ -149,8 +155,8 @@ def test_unplugging_the_gamepad_is_a_release() -> None:
         assert gamepad.read(0.0, None) == ([DAMP], False)
 
 
-def test_after_letting_go_nothing_moves_before_a_person_re_arms() -> None:
-    """Held again, all other buttons do nothing, to the controller as to the robot's own process."""
+def test_after_a_release_the_robot_rests_until_re_armed() -> None:
+    """With the button held again, other buttons have no effect on controller and robot process."""
     pad, stage, bench = FakePad([event(KEY, DEAD_MAN, 1)]), Stage(), Bench()
     gamepad = Gamepad(pad, dead_man=True)
 
@@ -180,7 +186,7 @@ def test_after_letting_go_nothing_moves_before_a_person_re_arms() -> None:
 
 
 def test_a_released_dead_mans_button_is_a_velocity_of_zero() -> None:
-    """Wherever the stick is; held again, the stick counts."""
+    """The position of the stick has no effect until the button is held again."""
     pad = FakePad([event(KEY, DEAD_MAN, 1), event(AXIS, 1, -50)])
     gamepad = Gamepad(pad, dead_man=True)
     gamepad.read(0.0, None)
@@ -191,14 +197,14 @@ def test_a_released_dead_mans_button_is_a_velocity_of_zero() -> None:
 
 
 def test_a_stick_that_is_let_go_is_a_velocity_of_zero() -> None:
-    """Independent of its value before."""
+    """The earlier value has no effect."""
     gamepad = Gamepad(FakePad([event(AXIS, 1, -50), event(AXIS, 1, 0)]), dead_man=False)
     gamepad.read(0.0, None)
     np.testing.assert_array_equal(gamepad.velocity, np.zeros(3))
 
 
 def test_sticks_set_velocities() -> None:
-    """Half forwards is half of the most; the middle is zero, a little beside it too."""
+    """Half forwards is half of the maximum; the middle and its dead zone are zero."""
     gamepad = Gamepad(
         FakePad([event(AXIS, 1, -50), event(AXIS, 3, 5), event(AXIS, 99, 100)]), dead_man=False
     )

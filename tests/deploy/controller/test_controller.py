@@ -6,14 +6,14 @@ import numpy as np
 
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.poses import LYING
-from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.controller.skill_runner import BLEND_STEPS
 from deploy.messages.lcm_link import Mode, Request
 from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from tests.deploy.stage import MS, Counting, Rig, Stage, shipped
 
 POSE = CONTROL_SETUPS["locomotion"].default_pose
@@ -28,7 +28,7 @@ def targets(stage: Stage, start: int = 0) -> np.ndarray:
 
 
 def test_the_mock_robot_stands_walks_stops_and_lies_down() -> None:
-    """States as in the diagram, times as configured, and accepted by the robot's gate."""
+    """States and times are as specified, and the robot's gate accepts all commands."""
     plan = {
         100: (Request.STAND, -1),
         2000: (Request.WALK, 3),
@@ -49,7 +49,7 @@ def test_the_mock_robot_stands_walks_stops_and_lies_down() -> None:
 
 
 def test_walking_can_end_on_the_ground_at_once() -> None:
-    """A request to lie down also stops the walk; feet come to rest first."""
+    """A request to lie down also stops the walk; the feet come to rest first."""
     stage = Stage()
     stage.walking()
     stage.run(300)
@@ -64,7 +64,7 @@ def test_walking_can_end_on_the_ground_at_once() -> None:
 # --- Standing up ---------------------------------------------------------------------------------
 
 
-def test_without_a_robot_nothing_is_powered() -> None:
+def test_without_a_robot_no_motor_is_powered() -> None:
     """The request is not stored either."""
     controller = Controller(shipped(), 0)
     controller.on_operator_request(Request.STAND, 0)
@@ -72,7 +72,7 @@ def test_without_a_robot_nothing_is_powered() -> None:
     assert (controller.state, command.kp, command.kd, command.mode) == (
         ControllerState.IDLE,
         0.0,
-        DAMPING,
+        DAMPING_GAIN,
         Mode.DAMP,
     )
     assert command.expires_ns == 0
@@ -98,13 +98,13 @@ def test_standing_up_starts_where_the_joints_are() -> None:
 def test_joints_beyond_their_limits_are_fetched_from_inside() -> None:
     """Knees may be folded too far on the belly; targets stay within the limits of training."""
     stage = Stage()
-    stage.position = np.sign(LYING) * (TRAINING.position + 0.15)
+    stage.position = np.sign(LYING) * (TRAINING_LIMITS.position + 0.15)
     stage.ready()
-    assert (np.abs(targets(stage, 2)) <= TRAINING.position).all()
+    assert (np.abs(targets(stage, 2)) <= TRAINING_LIMITS.position).all()
 
 
 def test_lying_down_may_be_taken_back() -> None:
-    """From where the targets are then, without a jump."""
+    """The motion starts at the present targets, without a jump."""
     stage = Stage()
     stage.ready()
     start = len(stage.commands)
@@ -118,8 +118,8 @@ def test_lying_down_may_be_taken_back() -> None:
 # --- Walking -------------------------------------------------------------------------------------
 
 
-def test_the_policy_is_asked_every_twentieth_tick() -> None:
-    """From the first tick on; targets are held in between, with gains and time of their state."""
+def test_the_policy_runs_every_twentieth_tick() -> None:
+    """Targets are constant in between, with the gains and time of their state."""
     bundle = Counting(shipped())
     stage = Stage(bundle, skill=2)  # type: ignore[arg-type]
     stage.ready()
@@ -144,7 +144,7 @@ def test_the_policy_is_asked_every_twentieth_tick() -> None:
 
 
 def test_a_skill_that_changes_hands_over_while_walking() -> None:
-    """Within 0.3 s; the command names the skill, and unknown skills are refused."""
+    """The hand-over takes 0.3 s; the command names the skill, and unknown skills are refused."""
     stage = Stage(skill=1)
     stage.walking()
     stage.run(200)
@@ -159,7 +159,7 @@ def test_a_skill_that_changes_hands_over_while_walking() -> None:
 
 
 def test_stopping_lets_steps_shrink() -> None:
-    """Over 0.8 s to the standing pose, with the policy's gains, without a skill number."""
+    """Targets reach the standing pose in 0.8 s, with the policy's gains and no skill number."""
     stage = Stage()
     stage.walking()
     stage.run(300)
@@ -179,7 +179,7 @@ def test_stopping_lets_steps_shrink() -> None:
 
 
 def test_the_next_walk_starts_afresh() -> None:
-    """As from standing: the first step after a stop is that of a first walk."""
+    """The first step after a stop equals that of a first walk."""
     stage = Stage()
     stage.walking()
     first = stage.commands[-1].position
@@ -190,7 +190,7 @@ def test_the_next_walk_starts_afresh() -> None:
 
 
 def test_a_robot_that_still_sinks_does_not_stand_up() -> None:
-    """Joints would move before motors hold them; a later request is granted."""
+    """Joints would move before the motors hold them; a later request is granted."""
     stage = Stage()
     stage.tick()
     stage.tick(Request.STAND, joint_velocity=np.full(NUM_JOINTS, 0.51))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deploy.common.faults import Cause, Fault
-from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Mode, Request
 from solo_doi.solo12.constants import GRAVITY, NUM_JOINTS
@@ -17,12 +17,17 @@ from tests.deploy.stage import MS, Stage, with_joint
 
 
 def damped(stage: Stage, cause: Cause) -> Fault:
-    """The fault, after checking that the last command damps and names no skill."""
+    """Return the fault, after checking that the last command damps and names no skill."""
     command, fault = stage.commands[-1], stage.controller.fault
     assert stage.state is ControllerState.FAULT
     assert fault is not None
     assert fault.cause is cause
-    assert (command.mode, command.kp, command.kd, command.skill) == (Mode.DAMP, 0.0, DAMPING, -1)
+    assert (command.mode, command.kp, command.kd, command.skill) == (
+        Mode.DAMP,
+        0.0,
+        DAMPING_GAIN,
+        -1,
+    )
     assert np.isfinite(command.position).all()
     status = stage.controller.status(stage.now_ns)
     assert (status.fault, status.fault_joint, status.fault_value) == (
@@ -35,7 +40,7 @@ def damped(stage: Stage, cause: Cause) -> Fault:
 
 @pytest.fixture
 def ready() -> Stage:
-    """A robot that stands."""
+    """Return a robot that stands."""
     stage = Stage()
     stage.ready()
     return stage
@@ -43,7 +48,7 @@ def ready() -> Stage:
 
 @pytest.fixture
 def walking() -> Stage:
-    """A robot that walks."""
+    """Return a robot that walks."""
     stage = Stage()
     stage.walking()
     return stage
@@ -78,7 +83,7 @@ def test_limits_are_watched_while_motors_hold(
     [ControllerState.IDLE, ControllerState.READY, ControllerState.WALK, ControllerState.DAMP],
 )
 def test_numbers_that_are_not_finite_are_a_fault_in_every_state(state: ControllerState) -> None:
-    """Nothing is computed from them: the estimate stays one."""
+    """The estimate is not updated with them and stays finite."""
     stage = Stage()
     stage.ready()
     if state is ControllerState.WALK:
@@ -92,7 +97,7 @@ def test_numbers_that_are_not_finite_are_a_fault_in_every_state(state: Controlle
 
 
 def test_a_robot_that_falls_is_damped(walking: Stage) -> None:
-    """The gyroscope shows it before the angle is reached."""
+    """The gyroscope detects the fall before the angle is reached."""
     for _ in range(500):
         walking.tick(angular_velocity_b=np.array([0.0, 4.0, 0.001 * walking.sequence]))
         if walking.state is not ControllerState.WALK:
@@ -103,7 +108,7 @@ def test_a_robot_that_falls_is_damped(walking: Stage) -> None:
 
 
 def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
-    """With its own cause, joint and number, in report and status."""
+    """Report and status contain its cause, joint and number."""
     message = walking.message()
     message.fault, message.fault_joint, message.fault_value = Cause.COMMAND_STEP, 7, 1.75
     walking.controller.on_robot_state(message)
@@ -115,7 +120,7 @@ def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
 
 
 def test_a_robot_that_damps_for_an_unknown_cause_is_a_fault(walking: Stage) -> None:
-    """A newer robot process may know more causes; the controller must not stumble over one."""
+    """A newer robot process may have more causes, which the controller must handle."""
     walking.fault = 99
     walking.tick()
     assert damped(walking, Cause.ROBOT_FAULT).behind is Cause.UNKNOWN
@@ -133,7 +138,7 @@ def test_a_robot_with_a_fault_is_not_switched_on() -> None:
 
 
 def test_another_robot_process_is_a_fault(ready: Stage) -> None:
-    """Its motors may be anywhere; the old estimate is reset, so that re-arming works."""
+    """Its joint positions are unknown; the estimate is reset, so that re-arming works."""
     ready.session, ready.sequence = 8, 0
     ready.tick()
     damped(ready, Cause.ROBOT_RESTARTED)
@@ -147,7 +152,7 @@ def test_another_robot_process_is_a_fault(ready: Stage) -> None:
 
 
 def test_a_silent_robot_is_a_fault_after_ten_milliseconds(ready: Stage) -> None:
-    """On the robot's own clock."""
+    """The time is that of the robot's clock."""
     for _ in range(10):
         assert ready.tick(heard=False).kp > 0.0
     ready.tick(heard=False)
@@ -155,7 +160,7 @@ def test_a_silent_robot_is_a_fault_after_ten_milliseconds(ready: Stage) -> None:
 
 
 def test_lost_states_are_counted_from_their_numbers(ready: Stage) -> None:
-    """Thirty-five of a hundred are accepted; late ones are not used."""
+    """Up to 35 lost of a hundred are accepted; late states are not used."""
     ready.sequence += 35
     ready.tick()
     assert ready.state is ControllerState.READY
@@ -165,7 +170,7 @@ def test_lost_states_are_counted_from_their_numbers(ready: Stage) -> None:
 
 
 def test_lost_states_are_forgotten_after_a_hundred(ready: Stage) -> None:
-    """One in five may be lost for ever."""
+    """A permanent loss of one in five is accepted."""
     for _ in range(300):
         ready.tick()
         ready.tick()
@@ -176,7 +181,7 @@ def test_lost_states_are_forgotten_after_a_hundred(ready: Stage) -> None:
 
 
 def test_old_states_are_dropped(ready: Stage) -> None:
-    """A state that is overtaken or sent again changes nothing."""
+    """States that arrive out of order or twice have no effect."""
     controller, newest = ready.controller, ready.sequence
     old = ready.message(joint_velocity=np.full(NUM_JOINTS, np.nan))
     for sequence in (newest, newest - 5, 0, -1):
@@ -188,7 +193,7 @@ def test_old_states_are_dropped(ready: Stage) -> None:
 
 
 def test_frozen_sensors_are_a_fault(ready: Stage) -> None:
-    """Although states keep coming: 20 ms after the first repetition."""
+    """States keep arriving; the fault comes 20 ms after the first repetition."""
     frozen = {"joint_velocity": np.full(NUM_JOINTS, 0.01), "angular_velocity_b": np.full(3, 0.01)}
     ticks = 0
     while ready.state is ControllerState.READY:
@@ -199,7 +204,7 @@ def test_frozen_sensors_are_a_fault(ready: Stage) -> None:
 
 
 def test_a_clock_that_runs_backwards_does_no_harm(ready: Stage) -> None:
-    """Nor one that stands still: the estimate stays one."""
+    """A constant clock does no harm either; the estimate stays finite."""
     for step in (0, -1, -100, -5000):
         message = ready.message()
         message.time_ns += step * MS
@@ -209,7 +214,7 @@ def test_a_clock_that_runs_backwards_does_no_harm(ready: Stage) -> None:
 
 
 def test_a_clock_that_stands_still_from_the_start_does_no_harm() -> None:
-    """Also if the very first state could not be used."""
+    """The first state may be invalid as well."""
     stage = Stage()
     stage.controller.on_robot_state(stage.message(quaternion=np.full(4, np.nan)))
     stage.controller.on_robot_state(stage.message())
@@ -222,7 +227,7 @@ def test_a_clock_that_stands_still_from_the_start_does_no_harm() -> None:
 
 @pytest.mark.parametrize("delay", [10.0, 15.0, 25.0, 0.0])
 def test_a_delay_of_training_is_no_fault(walking: Stage, delay: float) -> None:
-    """From the least to the most; 0 is one that is not known yet."""
+    """The delay ranges from the smallest to the largest of training; 0 means unknown."""
     walking.delay_ns = round(delay * MS)
     walking.run(300)
     assert walking.state is ControllerState.WALK
@@ -230,7 +235,7 @@ def test_a_delay_of_training_is_no_fault(walking: Stage, delay: float) -> None:
 
 @pytest.mark.parametrize("delay", [9.999, 25.001, 100.0, 0.001])
 def test_a_delay_that_training_never_had_is_a_fault(walking: Stage, delay: float) -> None:
-    """If it lasts for 0.1 s, and only with a policy: standing needs none."""
+    """The delay must last for 0.1 s while a policy is active; standing has no such check."""
     walking.delay_ns = round(delay * MS)
     walking.run(100)
     assert walking.state is ControllerState.WALK
@@ -244,7 +249,7 @@ def test_a_delay_that_training_never_had_is_a_fault(walking: Stage, delay: float
 
 
 def test_a_delay_may_be_long_for_a_moment(walking: Stage) -> None:
-    """One good state in a tenth of a second is enough."""
+    """One good state per tenth of a second is sufficient."""
     for _ in range(5):
         walking.delay_ns = 30 * MS
         walking.run(99)
@@ -254,7 +259,7 @@ def test_a_delay_may_be_long_for_a_moment(walking: Stage) -> None:
 
 
 def test_a_silent_operator_is_a_fault_after_half_a_second(ready: Stage) -> None:
-    """A request for nothing is a heartbeat."""
+    """A request of type NOTHING is a heartbeat."""
     for _ in range(500):
         assert ready.tick(None).kp > 0.0
     ready.tick(None)
@@ -262,7 +267,7 @@ def test_a_silent_operator_is_a_fault_after_half_a_second(ready: Stage) -> None:
 
 
 def test_no_operator_is_needed_while_motors_are_damped() -> None:
-    """Silence of operator and robot are no faults then."""
+    """Without holding motors, silence of operator and robot is not a fault."""
     stage = Stage()
     stage.tick()
     for _ in range(700):
@@ -271,7 +276,7 @@ def test_no_operator_is_needed_while_motors_are_damped() -> None:
 
 
 def test_late_ticks_are_a_fault_while_motors_hold(ready: Stage) -> None:
-    """Not while a program is still starting."""
+    """Late ticks are not a fault before motors hold positions, as during the start."""
     idle = Stage()
     for _ in range(100):
         idle.controller.on_late_ticks(1)
@@ -288,7 +293,7 @@ def test_late_ticks_are_a_fault_while_motors_hold(ready: Stage) -> None:
 
 
 def test_rearming_is_refused_while_the_robot_reports_a_fault(walking: Stage) -> None:
-    """A person must mend that first; after a sound state it is granted."""
+    """The fault must be repaired first; after a good state the request is granted."""
     walking.fault = Cause.HARDWARE
     walking.tick()
     walking.tick(Request.REARM)
@@ -300,7 +305,7 @@ def test_rearming_is_refused_while_the_robot_reports_a_fault(walking: Stage) -> 
 
 
 def test_rearming_is_refused_before_the_first_state() -> None:
-    """The robot's health is unknown."""
+    """The state of the robot is unknown."""
     stage = Stage()
     stage.tick(Request.DAMP, heard=False)
     stage.tick(Request.REARM, heard=False)
@@ -308,7 +313,7 @@ def test_rearming_is_refused_before_the_first_state() -> None:
 
 
 def test_the_first_fault_is_the_one_that_is_kept(ready: Stage) -> None:
-    """Others follow from it."""
+    """Later faults are consequences of it."""
     ready.tick(joint_torque=with_joint(np.zeros(NUM_JOINTS), 3, 9.0))
     first = damped(ready, Cause.JOINT_TORQUE)
     ready.session = 9
@@ -322,7 +327,7 @@ def test_the_first_fault_is_the_one_that_is_kept(ready: Stage) -> None:
 
 
 def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
-    """The robot's next state still shows its fault; that must not need a second request."""
+    """The robot's next state still has the fault; a second request must not be necessary."""
     ready.fault = Cause.HARDWARE
     ready.tick()
     damped(ready, Cause.ROBOT_FAULT)
@@ -334,7 +339,7 @@ def test_a_request_to_rearm_waits_for_the_robot(ready: Stage) -> None:
 
 
 def test_a_request_to_rearm_does_not_wait_for_ever(ready: Stage) -> None:
-    """A request expires after half a second, as the operator may have left."""
+    """A request expires after half a second, because the operator may have left."""
     ready.fault = Cause.HARDWARE
     ready.tick()
     ready.tick(Request.REARM)
@@ -372,7 +377,7 @@ def _chatter(stage: Stage) -> None:
         (_chatter, Cause.TORQUE_RATE),
     ],
 )  # fmt: skip
-def test_after_rearming_nothing_is_left_of_what_was_counted(
+def test_rearming_resets_all_counters(
     ready: Stage, bring_about: Callable[[Stage], None], cause: Cause
 ) -> None:
     """Otherwise the next standing up would be a fault in its first tick."""

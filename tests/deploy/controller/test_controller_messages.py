@@ -18,7 +18,7 @@ from tests.policies.bundles import skill_policy, write
 
 @pytest.fixture(scope="module")
 def steerable(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """Quiet skills that take commands from -1 to 1 around 0, and have seen anything."""
+    """Return skills that accept commands from -1 to 1 around 0, with a wide envelope."""
     policy = skill_policy(reach=0.05)
     mean, std = policy.state_mean.copy(), policy.state_std.copy()
     mean[-3:], std[-3:] = (0.5, 0.0, 0.0), np.float32(1 / np.sqrt(3))
@@ -31,7 +31,7 @@ def steerable(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 def test_skills_of_one_command_get_that_command() -> None:
-    """At once and for any request: such skills know no other command."""
+    """Such skills have one command, so any requested velocity has no effect."""
     bundle = Counting(shipped())
     stage = Stage(bundle)  # type: ignore[arg-type]
     stage.ready()
@@ -45,7 +45,7 @@ def test_skills_of_one_command_get_that_command() -> None:
 
 
 def test_velocity_commands_change_slowly_and_stay_in_range(steerable: Bundle) -> None:
-    """From nothing, by at most 1 m/s in a second, to what training drew and no further."""
+    """The command starts at zero, changes by at most 1 m/s^2 and stays in the trained range."""
     bundle = Counting(steerable)
     stage = Stage(bundle)  # type: ignore[arg-type]
     stage.ready()
@@ -60,14 +60,14 @@ def test_velocity_commands_change_slowly_and_stay_in_range(steerable: Bundle) ->
 
 @pytest.mark.parametrize("end", [Request.STOP, Request.SIT, Request.DAMP])
 def test_a_velocity_is_forgotten_when_the_walk_ends(steerable: Bundle, end: Request) -> None:
-    """The next walk starts with standing, not with an old command."""
+    """The next walk starts with a velocity of zero."""
     bundle = Counting(steerable)
     stage = Stage(bundle)  # type: ignore[arg-type]
     stage.ready()
     stage.tick(Request.WALK, velocity=np.array([0.5, 0.0, 0.0]))
     stage.run(100)
     stage.tick(end)
-    stage.run(1500)  # stand, or lie and be idle
+    stage.run(1500)  # stand, or lie down and be idle
     if end is Request.DAMP:
         stage.tick(Request.REARM)
     if end is not Request.STOP:
@@ -82,8 +82,8 @@ def test_a_velocity_is_forgotten_when_the_walk_ends(steerable: Bundle, end: Requ
 # --- Messages ------------------------------------------------------------------------------------
 
 
-def test_every_command_says_what_it_is_made_of() -> None:
-    """And until when it holds."""
+def test_every_command_names_its_state_and_skill() -> None:
+    """Each command contains its state, skill and expiry."""
     stage = Stage(skill=3)
     stage.walking()
     command = stage.commands[-1]
@@ -99,8 +99,8 @@ def test_every_command_says_what_it_is_made_of() -> None:
     command.encode()
 
 
-def test_status_tells_state_and_estimate() -> None:
-    """For consoles and logs."""
+def test_status_has_state_and_estimate() -> None:
+    """Consoles and logs use the status."""
     stage = Stage(skill=3)
     stage.tick()
     status = stage.controller.status(123)
@@ -115,7 +115,7 @@ def test_status_tells_state_and_estimate() -> None:
 
 
 def test_times_can_be_configured() -> None:
-    """A shorter standing up is shorter."""
+    """A shorter duration of standing up takes effect."""
     stage = Stage(config=ControllerConfig(stand_seconds=0.5))
     stage.tick()
     stage.tick(Request.STAND)

@@ -1,4 +1,4 @@
-"""A policy that answers oddly, sees what it never saw, or is steered with numbers that are none."""
+"""Policies with invalid outputs or unknown observations, and invalid velocity commands."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from deploy.common.faults import Cause
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Mode, Request
 from solo_doi.policies.bundle.reader import Bundle
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from tests.deploy.stage import Counting, Stage, shipped
 
 from .test_controller_faults import damped
 
 
 class Odd(Counting):
-    """Skills with targets and envelope that a test chooses."""
+    """Skills with targets and envelope that a test sets."""
 
     target: float | np.ndarray = float("nan")
     outside = 0.0
 
     def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
-        """Answer the same for every joint."""
+        """Return the same target for every joint."""
         _, targets = super().run_one(observation, skill)
         return np.zeros_like(targets), np.full_like(targets, self.target)
 
     def excess(self, observation: np.ndarray) -> float:
-        """Be as far outside as the test says."""
+        """Return the distance outside that the test set."""
         return self.outside
 
 
@@ -42,7 +42,7 @@ class Odd(Counting):
     ],
 )
 def test_an_odd_answer_is_never_commanded(target: float, outside: float, cause: Cause) -> None:
-    """The tick that found it is damped already."""
+    """The tick that detects it is already damped."""
     bundle: Any = Odd(shipped())
     bundle.target, bundle.outside = target, outside
     stage = Stage(bundle)
@@ -52,7 +52,7 @@ def test_an_odd_answer_is_never_commanded(target: float, outside: float, cause: 
 
 
 def test_targets_beyond_the_limits_of_training_are_clipped() -> None:
-    """Also if a bundle's graph should forget to: the robot would refuse them."""
+    """The graph of a bundle may omit the clipping; the robot would refuse such targets."""
     bundle: Any = Odd(shipped())
     bundle.target = np.array(shipped().contract.default_pose)
     bundle.target[0], bundle.target[3] = 0.9, -0.9
@@ -60,11 +60,11 @@ def test_targets_beyond_the_limits_of_training_are_clipped() -> None:
     stage.ready()
     found = stage.tick(Request.WALK).position
     assert stage.state is ControllerState.WALK
-    assert (found[0], found[3]) == (TRAINING.position[0], -TRAINING.position[3])
+    assert (found[0], found[3]) == (TRAINING_LIMITS.position[0], -TRAINING_LIMITS.position[3])
 
 
-def test_a_policy_that_sees_the_unknown_is_stopped_after_a_tenth_of_a_second() -> None:
-    """At the first policy step after it."""
+def test_a_policy_outside_its_envelope_is_stopped_after_a_tenth_of_a_second() -> None:
+    """The fault comes at the first policy step after that time."""
     bundle: Any = Odd(shipped())
     bundle.target, bundle.outside = 0.0, 1.75
     stage = Stage(bundle)
@@ -86,5 +86,5 @@ def test_a_velocity_that_is_not_a_number_is_not_taken() -> None:
 
 
 def test_the_stand_in_is_like_a_bundle() -> None:
-    """It replaces what a bundle has, by the same names."""
+    """The replaced methods exist in `Bundle`."""
     assert all(hasattr(Bundle, name) for name in ("run", "excess"))

@@ -1,4 +1,4 @@
-"""The controller's process: who of it is urgent, and who must not be."""
+"""The controller's process: real-time priority of its parts, bundles and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.controller import controller_process as module
-from deploy.controller.controller_process import PRIORITY, control
+from deploy.controller.controller_process import CONTROLLER_PRIORITY, control
 from deploy.launch.deployment_report import find_problems
 from deploy.launch.skill_checks import check_skills
 from deploy.messages.authentication import write_key
@@ -18,16 +18,16 @@ from solo_doi.common import settings
 from solo_doi.policies.bundle import shipped
 from solo_doi.policies.bundle.contract import BundleError
 from solo_doi.policies.bundle.reader import Bundle
-from solo_doi.policies.bundle.shipped import SHIPPED, SKILLS
+from solo_doi.policies.bundle.shipped import SHIPPED, SKILLS_FOLDER
 from solo_doi.policies.bundle.signature import check_signature, sign, write_key_pair
 
 
 class StoppedError(Exception):
-    """Ends the controller once its loop was made."""
+    """Raised to end the controller after its loop was made."""
 
 
 @pytest.mark.parametrize("operator", ["script", "keyboard"])
-def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
+def test_the_reader_of_messages_is_urgent_and_the_log_writer_is_not(
     operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Threads and processes inherit their priority; the first subscription starts LCM's reader."""
@@ -58,12 +58,12 @@ def test_what_reads_messages_is_urgent_and_what_writes_logs_is_not(
     with pytest.raises(StoppedError):
         control(tmp_path)
     heard = ["SOLO_STATE"] if operator == "script" else ["SOLO_OPERATOR", "SOLO_STATE"]
-    assert order == [SHIPPED, "recorder", PRIORITY, *heard]
+    assert order == [SHIPPED, "recorder", CONTROLLER_PRIORITY, *heard]
 
 
 @pytest.fixture
 def signed(tmp_path: Path) -> DeployConfig:
-    """A deployment that trusts one key, with which the shipped skills were signed."""
+    """Return a deployment that trusts one key, and a bundle signed with it."""
     bundle, key = tmp_path / "skills.onnx", tmp_path / "key"
     shutil.copy(SHIPPED, bundle)
     trust = write_key_pair(key)
@@ -74,23 +74,23 @@ def signed(tmp_path: Path) -> DeployConfig:
 def test_a_bundle_that_is_replaced_after_preflight_is_refused(
     signed: DeployConfig, tmp_path: Path
 ) -> None:
-    """A complete bundle with a signature that is not trusted."""
+    """The replacement is a complete bundle with an untrusted signature."""
     check_skills(signed)
-    shutil.copy(SKILLS / "steerable" / "skills.onnx", tmp_path / "skills.onnx")
+    shutil.copy(SKILLS_FOLDER / "steerable" / "skills.onnx", tmp_path / "skills.onnx")
     (tmp_path / "run").mkdir()
     settings.write(signed, tmp_path / "run" / CONFIG_FILE)
     with pytest.raises(BundleError, match="not signed by the holder of"):
         control(tmp_path / "run")
 
 
-def test_what_is_loaded_is_what_was_signed(
+def test_the_signed_bytes_are_loaded(
     signed: DeployConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if the file is replaced between the look at its signature and the look at its skills."""
+    """The file may be replaced between the check of its signature and its loading."""
 
     def replacing(bundle: Path, trust: Path) -> bytes:
         content = check_signature(bundle, trust)
-        shutil.copy(SKILLS / "steerable" / "skills.onnx", bundle)
+        shutil.copy(SKILLS_FOLDER / "steerable" / "skills.onnx", bundle)
         return content
 
     monkeypatch.setattr(shipped, "check_signature", replacing)
@@ -100,7 +100,7 @@ def test_what_is_loaded_is_what_was_signed(
 def test_a_mistake_in_the_program_is_in_report_and_incident(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its place; the log is written although everything ends by it."""
+    """The report contains the place of the error; the log is written although the process ends."""
 
     def divide(*_: object, **__: object) -> str:
         raise ZeroDivisionError("float division by zero")
@@ -111,7 +111,7 @@ def test_a_mistake_in_the_program_is_in_report_and_incident(
     settings.write(DeployConfig(robot="mock", fast=True), tmp_path / CONFIG_FILE)
     with pytest.raises(ZeroDivisionError):
         control(tmp_path)
-    report = json.loads((tmp_path / module.REPORT_FILE).read_text())
+    report = json.loads((tmp_path / module.CONTROLLER_REPORT_FILE).read_text())
     assert "program failed: ZeroDivisionError in test_controller_process.py:" in report["ended"]
     assert (tmp_path / "incident-1" / "cause.txt").read_text() == report["ended"] + "\n"
     assert (tmp_path / "log.lcm").exists()

@@ -1,4 +1,4 @@
-"""Anything in any order: what holds of every command that a controller ever sends."""
+"""Properties of every command of a controller, for any events in any order."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.faults import Cause, Fault
-from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.common.state_machine import POWERED, ControllerState
 from deploy.controller.controller import REARM_NS
 from deploy.messages.lcm_link import WIRE_REQUESTS, Mode, Request
 from solo_doi.solo12.constants import NUM_JOINTS
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from tests.deploy.stage import MS, Stage, with_joint
 
 BRISK = ControllerConfig(
     power_seconds=0.02, stand_seconds=0.05, stop_seconds=0.06, sit_seconds=0.05
 )
 FASTEST = 0.06
-"""No joint has further to go than 1.6 rad between lying and standing.
+"""Largest motion of a joint target per tick [rad].
 
-15/8 of the mean speed of so brisk a motion,
-per tick [rad]."""
+No joint moves more than 1.6 rad between lying and standing. The peak speed is 15/8 of the mean.
+"""
 ODD = {
     "a number that is none": {"angular_velocity_b": np.array([0.0, np.nan, 0.0])},
     "a fast joint": {"joint_velocity": with_joint(np.zeros(NUM_JOINTS), 4, 60.0)},
@@ -39,10 +39,10 @@ ODD = {
 
 
 class AnyController(RuleBasedStateMachine):
-    """A controller, a robot that follows or misbehaves, and an operator who asks for anything."""
+    """A controller with a robot that follows or misbehaves, and an operator with any request."""
 
     def __init__(self) -> None:
-        """Begin lying, with a first state."""
+        """Start with a lying robot and a first state."""
         super().__init__()
         self.stage = Stage(config=BRISK)
         self.last: Any = None
@@ -51,7 +51,7 @@ class AnyController(RuleBasedStateMachine):
         self.tick()
 
     def tick(self, request: Request | None = Request.NOTHING, **options: Any) -> None:
-        """Let a tick pass and look at its command."""
+        """Advance by a tick and check its command."""
         before_ns = self.stage.now_ns if self.last is None else self.last.time_ns
         was_faulty = self.stage.state is ControllerState.FAULT
         command = self.stage.tick(request, **options)
@@ -62,11 +62,11 @@ class AnyController(RuleBasedStateMachine):
             assert (command.mode, command.kp, command.kd, command.skill) == (
                 Mode.DAMP,
                 0.0,
-                DAMPING,
+                DAMPING_GAIN,
                 -1,
             )
         if command.kp > 0.0:
-            assert (np.abs(command.position) <= TRAINING.position).all()
+            assert (np.abs(command.position) <= TRAINING_LIMITS.position).all()
             assert controller.fault is None
         if request is Request.REARM:
             self.asked_ns = self.stage.now_ns
@@ -95,19 +95,22 @@ class AnyController(RuleBasedStateMachine):
         ticks=st.integers(1, 60),
     )
     def ask(self, request: Request, skill: int, ticks: int) -> None:
-        """Any request at any time."""
+        """Send any request at any time."""
         self.tick(request, skill=skill)
         for _ in range(ticks):
             self.tick()
 
     @rule(numbers=st.tuples(*[st.floats(allow_nan=True, allow_infinity=True)] * 3))
     def steer(self, numbers: tuple[float, ...]) -> None:
-        """Any velocity."""
+        """Send any velocity."""
         self.tick(velocity=np.array(numbers))
 
     @rule(turns=st.integers(2, 6), pause=st.sampled_from([10, 60]))
     def go(self, turns: int, pause: int) -> None:
-        """The usual sequence, so that most examples walk; a short pause interrupts motions."""
+        """Follow the usual sequence, so that most examples walk.
+
+        A short pause interrupts motions.
+        """
         self.stage.fault = Cause.NONE
         wishes = (
             Request.REARM,
@@ -124,7 +127,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(ODD)))
     def misbehave(self, name: str) -> None:
-        """One odd state; while motors hold it is a fault, and what is not finite always is."""
+        """Send one invalid state: a fault while motors hold, and always if it is not finite."""
         powered = self.stage.state in POWERED
         self.tick(**ODD[name])
         if "none" in name or (powered and "IMU" not in name):
@@ -132,7 +135,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(ticks=st.integers(1, 20))
     def hear_nothing(self, ticks: int) -> None:
-        """A robot that is silent for a while; 10 ms are accepted."""
+        """Send no robot states for a while; 10 ms are accepted."""
         powered = self.stage.state in POWERED
         for _ in range(ticks):
             self.tick(heard=False)
@@ -141,7 +144,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(count=st.sampled_from([1, 2, 3, 36]))
     def lose_states(self, count: int) -> None:
-        """States that never arrive."""
+        """Lose states."""
         powered = self.stage.state in POWERED
         self.stage.sequence += count
         self.tick()
@@ -150,7 +153,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule()
     def hear_the_past(self) -> None:
-        """A state that comes a second time."""
+        """Deliver a state a second time."""
         message = self.stage.message()
         self.stage.sequence -= 1
         message.sequence = max(1, self.stage.sequence - 3)
@@ -160,7 +163,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule()
     def restart_the_robot(self) -> None:
-        """Another robot process."""
+        """Start another robot process."""
         self.stage.session += 1
         self.stage.sequence = 0
         self.tick()
@@ -168,7 +171,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(ticks=st.sampled_from([1, 30, 550]))
     def say_nothing(self, ticks: int) -> None:
-        """An operator who is gone."""
+        """Send no operator messages for a while."""
         powered = self.stage.state in POWERED and self.stage.state is not ControllerState.SIT
         for _ in range(ticks):
             self.tick(None)
@@ -177,7 +180,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(cause=st.sampled_from([Cause.NONE, Cause.NONE, Cause.HARDWARE]))
     def set_the_robot_s_fault(self, cause: Cause) -> None:
-        """A robot that damps by itself, or is well again."""
+        """Set or clear the robot's own fault."""
         self.stage.fault = cause
         powered = self.stage.state in POWERED
         self.tick()
@@ -187,7 +190,7 @@ class AnyController(RuleBasedStateMachine):
     @precondition(lambda self: self.stage.state is ControllerState.FAULT)
     @rule()
     def rearm(self) -> None:
-        """Granted if the robot is well; if not, as soon as it is, within half a second."""
+        """Re-arm at once, or within 0.5 s when the robot's own fault is cleared."""
         kept = self.stage.controller.fault
         self.tick(Request.REARM)
         if self.stage.fault:
@@ -197,7 +200,7 @@ class AnyController(RuleBasedStateMachine):
 
     @rule(late=st.integers(1, 25), delay=st.sampled_from([0, 15, 40]))
     def be_late(self, late: int, delay: int) -> None:
-        """Ticks that begin too late, delays that are too long."""
+        """Report late ticks and long delays."""
         self.stage.delay_ns = delay * MS
         for _ in range(late):
             self.stage.controller.on_late_ticks(1)
@@ -205,7 +208,7 @@ class AnyController(RuleBasedStateMachine):
 
     @invariant()
     def the_estimate_is_finite(self) -> None:
-        """After any sensor readings."""
+        """The estimate is finite after any sensor readings."""
         estimate = self.stage.controller.estimate
         assert estimate is not None
         assert all(np.isfinite(value).all() for value in vars(estimate).values())

@@ -1,4 +1,4 @@
-"""The controller's loop: on simulated time and in lock-step, read-only, and without a robot."""
+"""The controller's loop: in simulated time, in lock-step, read-only, and without a robot."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from deploy.common.state_machine import ControllerState
 from deploy.controller import loop as module
 from deploy.controller.loop import STATUS_TICKS, Loop
 from deploy.messages.conversions import state_message
-from deploy.messages.lcm_link import COMMAND, STATE, STATUS, Request
+from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, STATUS_CHANNEL, Request
 from deploy.messages.operator_request import OperatorRequest
 from deploy.robots.simulated.mock_solo import MockSolo
 from tests.deploy.world import MS, ListRecorder, Rig, World, shipped
 
 
 class Talk:
-    """A link to a robot that a test plays: one state per look."""
+    """A link to a scripted robot: one state per poll."""
 
     malformed, forged, unsent = 3, 4, 5
 
     def __init__(self) -> None:
-        """Nothing was said."""
-        self.sent: dict[str, list[Any]] = {COMMAND: [], STATUS: []}
+        """Start without messages."""
+        self.sent: dict[str, list[Any]] = {COMMAND_CHANNEL: [], STATUS_CHANNEL: []}
         self.states: list[Any] = []
         self.looks = 0
 
     def subscribe(self, channel: str, handler: Callable[[Any, bytes], None]) -> None:
-        """Keep the listener to states."""
-        assert channel == STATE
+        """Keep the handler of states."""
+        assert channel == STATE_CHANNEL
         self._handler = handler
 
     def publish(self, channel: str, message: object) -> bytes:
-        """Keep what is said."""
+        """Keep the message."""
         self.sent[channel].append(message)
         return b"bytes"
 
     def receive(self, timeout: float = 0.0) -> int:
-        """Hand over the next state, if there is one."""
+        """Deliver the next state, if there is one."""
         self.looks += 1
         if not self.states:
             return 0
@@ -51,17 +51,17 @@ class Talk:
 
 
 class Patient:
-    """An operator without requests, who is done when a test sets it."""
+    """An operator without requests that is done when a test sets it."""
 
     done = False
 
     def next_request(self, state: ControllerState, now: float) -> OperatorRequest | None:
-        """A sign of life."""
+        """Return a heartbeat."""
         return OperatorRequest(Request.NOTHING)
 
 
 def states(count: int, start: float = 0.0) -> list[Any]:
-    """States of a robot that lies."""
+    """Return states of a lying robot."""
     robot, messages = MockSolo(epoch=start), []
     for number in range(count):
         message = state_message(robot.sense())
@@ -75,7 +75,7 @@ def states(count: int, start: float = 0.0) -> list[Any]:
 
 
 def make(talk: Talk, **changes: Any) -> tuple[Loop, ListRecorder]:
-    """A loop with a real controller."""
+    """Return a loop with a real controller."""
     from deploy.controller.controller import Controller
 
     recorder = ListRecorder()
@@ -84,37 +84,41 @@ def make(talk: Talk, **changes: Any) -> tuple[Loop, ListRecorder]:
 
 
 def test_lock_step_answers_every_state_once() -> None:
-    """From the first state on, at time zero; old and repeated states are not used."""
+    """Commands start at time zero; old and repeated states are not used."""
     talk = Talk()
     told = states(4)
     talk.states = [told[0], told[0], told[2], told[1], None, told[3]]
     loop, recorder = make(talk)
     report = loop.run(lambda: not talk.states, lockstep=True)
-    assert [command.state_sequence for command in talk.sent[COMMAND]] == [1, 3, 4]
-    assert [command.time_ns for command in talk.sent[COMMAND]] == [0, 2 * MS, 3 * MS]
+    assert [command.state_sequence for command in talk.sent[COMMAND_CHANNEL]] == [1, 3, 4]
+    assert [command.time_ns for command in talk.sent[COMMAND_CHANNEL]] == [0, 2 * MS, 3 * MS]
     assert (report.ended, report.ticks) == ("stopped", 3)
     assert (report.malformed, report.forged, report.unsent) == (3, 4, 5)
     assert [channel for _, channel, _ in recorder.events].count(
-        STATE
-    ) == 3  # the log has what it acted on
+        STATE_CHANNEL
+    ) == 3  # the log has the states that it acted on
 
 
 def test_a_robot_that_never_comes_is_reported() -> None:
-    """After many looks, not after seconds, so that a machine that stalls does not decide."""
+    """The limit is a number of polls, so a stalled machine does not time out."""
     talk = Talk()
     loop, _ = make(talk)
     assert loop.run(lambda: False, lockstep=True).ended == "no state of the robot arrived"
-    assert talk.looks == pytest.approx(module.FIRST_STATE_SECONDS / module.POLL_SECONDS, abs=2)
+    assert talk.looks == pytest.approx(
+        module.FIRST_STATE_SECONDS / module.LOCKSTEP_POLL_SECONDS, abs=2
+    )
 
 
 def test_a_robot_that_leaves_is_reported() -> None:
-    """It was there, and is gone: another sentence."""
+    """The robot was present before, so the message differs."""
     talk = Talk()
     talk.states = states(5)
     loop, _ = make(talk)
     report = loop.run(lambda: False, lockstep=True)
-    assert (report.ended, report.ticks) == ("the robot is gone", 5)
-    assert talk.looks == pytest.approx(5 + module.LOST_STATE_SECONDS / module.POLL_SECONDS, abs=2)
+    assert (report.ended, report.ticks) == ("no state from the robot process for 10 s", 5)
+    assert talk.looks == pytest.approx(
+        5 + module.LOST_STATE_SECONDS / module.LOCKSTEP_POLL_SECONDS, abs=2
+    )
 
 
 @pytest.mark.parametrize("heard", [0, 3])
@@ -127,7 +131,7 @@ def test_a_stop_while_waiting_is_a_stop(heard: int) -> None:
 
 
 def test_a_missing_robot_is_reported_in_real_time_too() -> None:
-    """The same without lock-step, in simulated time."""
+    """This is the same without lock-step, in simulated time."""
     loop, _ = make(Talk(), clock=World())
     report = loop.run(lambda: False)
     assert (report.ended, report.ticks) == ("no state of the robot arrived", 0)
@@ -135,25 +139,25 @@ def test_a_missing_robot_is_reported_in_real_time_too() -> None:
 
 
 def test_read_only_publishes_no_command() -> None:
-    """Status, yes; a command, never: the promise of --readonly, in lock-step, too."""
+    """Only the status is published, even in lock-step."""
     talk = Talk()
     talk.states = states(2 * STATUS_TICKS)
     loop, recorder = make(talk)
     report = loop.run(lambda: not talk.states, lockstep=True, readonly=True)
     assert report.ticks == 2 * STATUS_TICKS
-    assert talk.sent[COMMAND] == []
-    assert len(talk.sent[STATUS]) == 2
-    assert {channel for _, channel, _ in recorder.events} == {STATE}
+    assert talk.sent[COMMAND_CHANNEL] == []
+    assert len(talk.sent[STATUS_CHANNEL]) == 2
+    assert {channel for _, channel, _ in recorder.events} == {STATE_CHANNEL}
 
 
-def test_read_only_asks_nothing_of_the_controller() -> None:
-    """Requests of the operator are ignored too: the controller stays idle."""
+def test_read_only_ignores_requests() -> None:
+    """Requests of the operator are ignored; the controller stays idle."""
 
     class Keen(Patient):
-        """Wants to stand."""
+        """An operator that requests standing up."""
 
         def next_request(self, state: ControllerState, now: float) -> OperatorRequest:
-            """Ask."""
+            """Return the request."""
             return OperatorRequest(Request.STAND)
 
     talk = Talk()
@@ -185,7 +189,7 @@ def test_late_ticks_become_a_fault() -> None:
 
 
 def test_stalls_count_with_every_tick_they_leave_out() -> None:
-    """Nine milliseconds, three times in a tenth of a second: three late ticks, 27 skipped."""
+    """Three stalls of 9 ms within a tenth of a second give three late ticks and 27 skipped ones."""
 
     def stall(rig: Rig) -> None:
         original, begun = rig.loop._tick, rig.loop.report.ticks
@@ -202,8 +206,8 @@ def test_stalls_count_with_every_tick_they_leave_out() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.005, 0.015])
-def test_one_stall_is_borne(seconds: float) -> None:
-    """Once: no reason to let a robot fall."""
+def test_one_stall_is_tolerated(seconds: float) -> None:
+    """A single stall is not a fault."""
     rig = Rig(
         lambda rig: rig.clock.sleep(seconds),
         robot="mock",
@@ -219,7 +223,7 @@ def test_one_stall_is_borne(seconds: float) -> None:
 def test_a_mistake_in_the_program_is_named_with_its_place(
     lockstep: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the complete report and as an incident; the exception still ends the program."""
+    """The report and an incident contain it; the exception still ends the program."""
     talk = Talk()
     talk.states = states(5)
     loop, recorder = make(talk, **({} if lockstep else {"clock": World()}))
@@ -238,8 +242,8 @@ def test_a_mistake_in_the_program_is_named_with_its_place(
     assert loop.report.walk
 
 
-def test_history_tells_what_happened_when() -> None:
-    """Every change of state once, the skill of a walk, the fault as text, and one incident."""
+def test_history_has_all_changes_of_state() -> None:
+    """It contains every change of state once, the skill, the fault as text, and one incident."""
 
     def fail(rig: Rig) -> None:
         rig.clock.sleep(0.1)
@@ -254,7 +258,7 @@ def test_history_tells_what_happened_when() -> None:
 
 
 def test_work_is_all_of_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading messages, which estimates and checks, is part of it."""
+    """The work includes reading messages, with estimates and checks."""
     rig, spent = (
         Rig(robot="mock", state=ControllerState.IDLE, after=0.0, watch=0.01, inject=lambda _: None),
         [0.0],

@@ -19,13 +19,13 @@ from tests.deploy.stage import Stage, sensors
 
 
 def estimate(velocity: float = 0.5, tilt: float = 0.0) -> Estimate:
-    """A robot that goes ahead, tilted."""
+    """Return the estimate of a tilted robot that moves forward."""
     gravity = np.array([0.0, sin(tilt), -cos(tilt)])
     return Estimate(gravity, np.array([velocity, 0.0, 0.0]), np.zeros(3), np.ones(4))
 
 
 def test_only_walking_counts() -> None:
-    """Two seconds of it at half a metre per second, between standing and standing."""
+    """The robot walks for two seconds at 0.5 m/s, between two times of standing."""
     walk, ticks = Odometry(), round(2.0 / TICK)
     # Half of the joints drive, the others brake: their powers must not cancel.
     moving = sensors(
@@ -46,7 +46,7 @@ def test_only_walking_counts() -> None:
     assert (summary.falls, summary.estimated) == (0, True)
 
 
-def test_the_first_second_says_nothing_of_the_velocity() -> None:
+def test_the_first_second_does_not_count_for_the_velocity() -> None:
     """The robot starts from standing."""
     walk = Odometry()
     for _ in range(round(STARTUP_SECONDS / TICK)):
@@ -57,7 +57,7 @@ def test_the_first_second_says_nothing_of_the_velocity() -> None:
 
 
 def test_a_fall_is_counted_though_it_ends_the_walk() -> None:
-    """In the tick in which the controller damps; later ticks and tilted sitting do not count."""
+    """It counts in the tick of the fault; later ticks and a tilted sitting robot do not count."""
     walk = Odometry()
     walk.update(ControllerState.WALK, sensors(), estimate(), 1.0)
     for state in (
@@ -71,14 +71,14 @@ def test_a_fall_is_counted_though_it_ends_the_walk() -> None:
 
 
 def test_there_is_no_walk_before_the_first_state() -> None:
-    """Nor a division by zero."""
+    """There is no division by zero either."""
     walk = Odometry()
     walk.update(ControllerState.WALK, None, None, 1.0)
     assert walk.summary().velocity == 0.0
 
 
 def test_a_controller_reckons_its_walk() -> None:
-    """With the command that its skill gets."""
+    """The summary contains the velocity command of the skill."""
     stage = Stage()
     stage.walking()
     stage.run(round(STARTUP_SECONDS / TICK) + 100)
@@ -88,7 +88,7 @@ def test_a_controller_reckons_its_walk() -> None:
 
 
 def test_the_track_counts_the_energy_of_every_joint() -> None:
-    """Also where half of the joints drive while the others brake."""
+    """Half of the joints drive while the others brake."""
     session = Session()
     plant, torque = session.board.body.plant, np.tile([0.2, -0.2], 6)
     plant.tick(lambda *_: torque, lambda *_: None)

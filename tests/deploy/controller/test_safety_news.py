@@ -1,4 +1,4 @@
-"""Checks of the robot's news: finite, changing, few gaps; and the debouncing of conditions."""
+"""Checks of new robot states (finite, changing, few gaps), and debouncing of conditions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.deploy.stage import sensors, with_joint
 CONFIG = SafetyConfig()
 
 
-# --- Conditions that may last --------------------------------------------------------------------
+# --- Debouncing ----------------------------------------------------------------------------------
 
 
-def test_a_lasting_condition_is_over_exactly_after_its_patience() -> None:
-    """Counted from the first moment; a moment without the condition restarts it."""
+def test_a_condition_is_a_fault_exactly_after_its_grace_period() -> None:
+    """The time counts from the first violation; one good moment restarts it."""
     lasting = HoldTimer(0.125)
     assert [lasting.expired(True, time) for time in (1.0, 1.0625, 1.124, 1.125, 2.0)] == [
         False,
@@ -34,8 +34,8 @@ def test_a_lasting_condition_is_over_exactly_after_its_patience() -> None:
     assert [lasting.expired(True, time) for time in (2.0, 2.124, 2.125)] == [False, False, True]
 
 
-def test_no_patience_is_none() -> None:
-    """A patience of zero makes the first moment a fault."""
+def test_a_grace_period_of_zero_is_immediate() -> None:
+    """With a grace period of zero, the first violation is a fault."""
     assert HoldTimer(0.0).expired(True, 5.0)
 
 
@@ -54,7 +54,7 @@ def test_a_share_counts_the_last_hundred() -> None:
 
 
 def test_a_share_weighs_ticks_with_many_bad_things() -> None:
-    """Thirty states lost at once are thirty."""
+    """Thirty states lost at once count as thirty."""
     assert not RollingCount(30).exceeded(30)
     assert RollingCount(30).exceeded(31)
 
@@ -74,7 +74,7 @@ MEASURED = (
 @pytest.mark.parametrize("number", [nan, inf, -inf])
 @pytest.mark.parametrize("name", MEASURED)
 def test_numbers_that_are_not_finite_are_found_anywhere(name: str, number: float) -> None:
-    """In every place of every array."""
+    """This holds for every element of every array."""
     safety = Safety(CONFIG)
     good = sensors()
     assert safety.check_finite(good) is None
@@ -84,7 +84,7 @@ def test_numbers_that_are_not_finite_are_found_anywhere(name: str, number: float
 
 
 def test_an_unknown_voltage_is_no_fault() -> None:
-    """Most robots cannot tell."""
+    """Most robots cannot measure it."""
     assert Safety(CONFIG).check_finite(sensors(voltage=nan)) is None
 
 
@@ -92,7 +92,7 @@ def test_an_unknown_voltage_is_no_fault() -> None:
 
 
 def test_frozen_sensors_are_a_fault_after_twenty_milliseconds() -> None:
-    """Exactly the same numbers; a new time alone is not news."""
+    """The numbers are exactly equal; a new time alone is not a change."""
     safety, still = Safety(CONFIG), sensors()
     found = [safety.check_news(replace(still, time=1.0 + k / 1024), 0) for k in range(23)]
     assert (
@@ -103,7 +103,7 @@ def test_frozen_sensors_are_a_fault_after_twenty_milliseconds() -> None:
 
 @pytest.mark.parametrize("name", ["joint_velocity", "angular_velocity_b"])
 def test_the_least_change_is_news(name: str) -> None:
-    """One bit of one number is enough."""
+    """One changed bit of one number is sufficient."""
     safety, still = Safety(CONFIG), sensors()
     for k in range(100):
         value = with_joint(getattr(still, name), 2, np.nextafter(0.1, k % 2))
@@ -111,7 +111,7 @@ def test_the_least_change_is_news(name: str) -> None:
 
 
 def test_positions_alone_are_no_news() -> None:
-    """Motor boards count encoders: repeated rates and gyroscope mean an old message."""
+    """Positions may repeat; repeated velocities and gyroscope values indicate an old message."""
     safety, still = Safety(CONFIG), sensors()
     found = [
         safety.check_news(
@@ -123,7 +123,7 @@ def test_positions_alone_are_no_news() -> None:
 
 
 def test_lost_states_are_a_fault_beyond_a_third() -> None:
-    """The fault has the number of lost states."""
+    """The value of the fault is the number of lost states."""
     safety = Safety(CONFIG)
     assert safety.check_news(sensors(1.001), 35) is None
     assert safety.check_news(sensors(1.002), 1) == Fault(Cause.STATE_GAP, 36)
@@ -139,7 +139,7 @@ def test_late_ticks_are_a_fault_beyond_a_fifth() -> None:
 
 
 def test_ticks_that_a_stall_left_out_are_counted() -> None:
-    """One stall of fifteen is accepted; another one soon after is not."""
+    """One stall of fifteen ticks is accepted; a second one soon after is a fault."""
     safety = Safety(CONFIG)
     assert not safety.check_timing(15)
     assert not safety.check_timing(5)

@@ -1,4 +1,4 @@
-"""A skill at work: its own targets, and a hand-over to another that never jumps."""
+"""An active skill: its own targets, and a hand-over to another skill without a jump."""
 
 from __future__ import annotations
 
@@ -27,36 +27,39 @@ class Constant:
     num_skills = 5
 
     def __init__(self) -> None:
-        """Remember which skills were asked."""
+        """Start with an empty record of skills."""
         self.asked: list[int] = []
         self.seen: list[np.ndarray] = []
 
     def run_one(self, observation: np.ndarray, skill: int) -> tuple[np.ndarray, np.ndarray]:
-        """Answer every skill by its number squared; targets are a tenth of it."""
+        """Return the squared number of the skill as action, and a tenth of it as target."""
         self.asked.append(skill)
         self.seen.append(observation)
         actions = np.full(NUM_JOINTS, float(skill) ** 2, np.float32)
         return actions, actions / 10
 
     def excess(self, observation: np.ndarray) -> float:
-        """Nothing is outside."""
+        """Return a constant value inside the envelope."""
         return 0.25
 
 
 def walker(skill: int = 0) -> tuple[SkillRunner, Constant]:
-    """A walker of constant skills."""
+    """Return a runner of constant skills."""
     bundle = Constant()
     return SkillRunner(bundle, skill), bundle  # type: ignore[arg-type]
 
 
 def steps(walker: SkillRunner, count: int) -> np.ndarray:
-    """The first joint's target in so many steps."""
+    """Return the first joint's target for some steps."""
     return np.array([walker.step(MOTION, COMMAND)[0] for _ in range(count)])
 
 
 @pytest.mark.parametrize("skill", range(5))
 def test_targets_are_those_of_the_bundle(skill: int) -> None:
-    """For what the robot shows; the action before is that of the last step, nothing at first."""
+    """Targets follow from the robot's state.
+
+    The previous action is that of the last step, at first zero.
+    """
     bundle, action = shipped(), np.zeros(NUM_JOINTS)
     one = SkillRunner(bundle, skill)
     for pitch in (0.0, 0.1, 0.2):
@@ -70,8 +73,8 @@ def test_targets_are_those_of_the_bundle(skill: int) -> None:
         action = actions[0].astype(np.float64)
 
 
-def test_only_one_skill_is_asked_while_none_changes() -> None:
-    """A second one costs time."""
+def test_only_one_skill_runs_without_a_switch() -> None:
+    """A second inference costs time."""
     one, bundle = walker(3)
     steps(one, 3)
     one.switch(3)
@@ -80,7 +83,7 @@ def test_only_one_skill_is_asked_while_none_changes() -> None:
 
 
 def test_a_hand_over_is_even_and_ends_at_the_new_skill() -> None:
-    """Fifteen equal steps, then exactly the other's targets, without the first skill."""
+    """Fifteen equal steps lead exactly to the targets of the new skill."""
     one, bundle = walker(1)
     steps(one, 2)
     one.switch(3)
@@ -93,7 +96,7 @@ def test_a_hand_over_is_even_and_ends_at_the_new_skill() -> None:
 
 
 def test_the_policy_sees_the_action_that_was_blended() -> None:
-    """Not that of one of the skills: none of them was carried out."""
+    """The previous action is the blended one, because it was carried out."""
     one, bundle = walker(0)
     steps(one, 1)
     one.switch(2)
@@ -102,13 +105,13 @@ def test_the_policy_sees_the_action_that_was_blended() -> None:
     seen = [observation[place][0] for observation in bundle.seen]
     np.testing.assert_allclose(
         seen, [0, *np.repeat([0, 4 / 15, 8 / 15, 12 / 15], 2)], atol=1e-6
-    )  # both skills see it
+    )  # both skills get it
 
 
 @pytest.mark.parametrize("after", range(BLEND_STEPS + 1))
 @pytest.mark.parametrize("then", [0, 2, 4])
-def test_a_change_of_mind_does_not_jump(after: int, then: int) -> None:
-    """A person may ask for a third skill, or the first again, in the midst of a hand-over."""
+def test_another_switch_during_a_hand_over_does_not_jump(after: int, then: int) -> None:
+    """A third skill, or the first again, may be requested during a hand-over."""
     one, _ = walker(0)
     steps(one, 1)
     one.switch(3)
@@ -116,12 +119,12 @@ def test_a_change_of_mind_does_not_jump(after: int, then: int) -> None:
     one.switch(then)
     found = steps(one, BLEND_STEPS)
     jumps = np.abs(np.diff([0.0, *before, *found]))
-    assert jumps.max() <= 1.6 / BLEND_STEPS + 1e-6  # the furthest two skills are 1.6 apart
+    assert jumps.max() <= 1.6 / BLEND_STEPS + 1e-6  # the two most distant skills differ by 1.6
     assert found[-1] == pytest.approx(then**2 / 10)
 
 
-def test_asking_again_for_the_skill_that_is_coming_changes_nothing() -> None:
-    """A key that is held down must not keep the hand-over from ending."""
+def test_a_repeated_request_does_not_change_the_hand_over() -> None:
+    """A key that is held down must not prolong the hand-over."""
     one, _ = walker(0)
     one.switch(4)
     found = []
@@ -132,7 +135,7 @@ def test_asking_again_for_the_skill_that_is_coming_changes_nothing() -> None:
 
 
 def test_real_skills_hand_over_without_a_jump() -> None:
-    """A standing robot: each step moves a fifteenth of the way, plus the skills' own motion."""
+    """On a standing robot, each step moves a fifteenth of the way, plus the skills' own motion."""
     bundle = shipped()
     for old, new in ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0)):
         one = SkillRunner(bundle, old)
@@ -144,7 +147,7 @@ def test_real_skills_hand_over_without_a_jump() -> None:
 
 
 def test_the_stand_in_is_like_a_bundle() -> None:
-    """The stand-in above has what a walker uses of a bundle, by the same names."""
+    """The replaced methods exist in `Bundle`."""
     stand_in: Any = Constant()
     assert all(
         hasattr(Bundle, name) and hasattr(stand_in, name)
@@ -153,7 +156,7 @@ def test_the_stand_in_is_like_a_bundle() -> None:
 
 
 def test_a_rehearsal_is_a_walk_of_a_robot_that_stands() -> None:
-    """With the observation of standing; the next runner starts from the beginning."""
+    """The observation is that of standing; the next runner starts from the beginning."""
     bundle = Constant()
     rehearse(bundle)  # type: ignore[arg-type]
     assert bundle.asked == [0] * REHEARSAL_STEPS

@@ -22,7 +22,7 @@ STANDING, WALKING, SETTLED, END = 900, 1750, 3250, 5250
 
 @pytest.mark.parametrize(("ahead", "turn"), [(0.5, 0.5), (0.8, -0.5)])
 def test_it_walks_ahead_and_turns_as_commanded(ahead: float, turn: float) -> None:
-    """Within a tenth and a seventh: slow walks are a little too fast, turns a little wide."""
+    """Tolerances are a tenth and a seventh; slow walks are slightly fast, turns slightly wide."""
     robot, controller = (
         BulletSolo(),
         Controller(Bundle(STEERABLE), 0, ControllerConfig(stand_seconds=0.8)),

@@ -20,12 +20,12 @@ from solo_doi import __version__
 from solo_doi.common.errors import SoloError
 
 ROOT = Path(__file__).parents[3]
-NEEDS_OLDER = {"numpy", "onnxruntime"}
-"""The vendor's library was built against the first; the second has left Python 3.10."""
+NEEDS_OLDER = {"numpy", "onnxruntime", "websockets"}
+"""The vendor's library needs an older numpy, and Python 3.10 older versions of the others."""
 
 
 def python(folder: Path, script: str) -> Path:
-    """An interpreter that does as a shell script says; its arguments are $*."""
+    """Write an interpreter that runs a shell script; its arguments are $*."""
     path = folder / "python"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -33,7 +33,7 @@ def python(folder: Path, script: str) -> Path:
 
 
 def refusal(out: Path, interpreter: Path = Path(sys.executable)) -> str:
-    """Why nothing was installed; nothing is left either."""
+    """Return the error of a failed installation, which leaves no folder."""
     existed = out.exists()
     with pytest.raises(SoloError) as error:
         install(out, "native", interpreter)
@@ -55,14 +55,14 @@ def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["3.9", "3.12"])
 def test_a_python_without_wheels_is_refused(version: str, tmp_path: Path) -> None:
-    """By its number, with those that would do."""
+    """The error contains the version and the valid ones."""
     interpreter = python(tmp_path, f"echo {version}")
     expected = f"{interpreter}: is Python {version}; expected 3.10 or 3.11. Name one with --python."
     assert refusal(tmp_path / "robot", interpreter) == expected
 
 
 def test_a_python_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """Instead of a traceback."""
+    """The error is one line without a traceback."""
     assert "no Python that can be run (No such file or directory)" in refusal(
         tmp_path / "robot", tmp_path / "python"
     )
@@ -72,7 +72,7 @@ def test_a_python_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_another_machine_is_refused(
     system: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There are wheels for two."""
+    """Wheels exist for two machines."""
     monkeypatch.setattr("platform.system", lambda: system)
     monkeypatch.setattr("platform.machine", lambda: machine)
     assert refusal(tmp_path / "robot").startswith(
@@ -81,7 +81,7 @@ def test_another_machine_is_refused(
 
 
 def fake_python(folder: Path, failing: str) -> Path:
-    """An interpreter that makes environments which fail at one step and else do nothing."""
+    """Write an interpreter that makes environments, with one step that fails."""
     pattern = failing.replace(" ", "?")
     inner = f"""case "$*" in *{pattern}*) echo "no such wheel" >&2; exit 1;; esac"""
     make = 'mkdir -p "$5/bin"; cp "$0.inner" "$5/bin/python"'
@@ -95,15 +95,15 @@ def fake_python(folder: Path, failing: str) -> Path:
 @pytest.mark.parametrize(
     "failing", ["--requirement", "--editable", "pip --disable-pip-version-check check", "import"]
 )
-def test_a_failing_step_leaves_nothing(failing: str, tmp_path: Path) -> None:
-    """The step's complaint is passed on, and the folder is gone."""
+def test_a_failing_step_leaves_no_folder(failing: str, tmp_path: Path) -> None:
+    """The error contains the output of the step, and the folder is removed."""
     assert "no such wheel" in refusal(tmp_path / "robot", fake_python(tmp_path, failing))
 
 
 def test_without_a_checkout_a_wheel_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An installed wheel has no pyproject.toml beside it: its files become a wheel again."""
+    """An installed wheel has no pyproject.toml beside it; a wheel is built from its files."""
     monkeypatch.setattr(install_robot, "HERE", tmp_path / "deploy" / "install")
     written = []
 
@@ -118,10 +118,10 @@ def test_without_a_checkout_a_wheel_is_installed(
     assert not written[0].exists()
 
 
-def test_without_checkout_and_installation_there_is_nothing_to_install(
+def test_without_checkout_and_installation_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as code that was copied by hand."""
+    """The code may have been copied by hand."""
     monkeypatch.setattr(install_robot, "HERE", tmp_path / "deploy" / "install")
     monkeypatch.setattr(installed_wheel, "DISTRIBUTION", "solo-doi-that-is-not-there")
     text = refusal(tmp_path / "robot", fake_python(tmp_path, "nothing"))
@@ -129,7 +129,7 @@ def test_without_checkout_and_installation_there_is_nothing_to_install(
 
 
 def test_the_command_line_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`solo-deploy install-robot`, with the error on one line."""
+    """`solo-deploy install-robot` prints the error on one line."""
     monkeypatch.setattr("sys.argv", ["solo-deploy", "install-robot", "--out", str(tmp_path)])
     with pytest.raises(SystemExit) as end:
         main()
@@ -137,7 +137,7 @@ def test_the_command_line_reaches_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_it_starts_without_anything_installed() -> None:
-    """A robot's computer has a checkout and a bare Python: -S hides every package."""
+    """A robot's computer has a checkout and a bare Python; -S hides all packages."""
     command = [sys.executable, "-S", "-m", "deploy.install.install_robot", "--help"]
     assert (
         "--driver"
@@ -146,7 +146,7 @@ def test_it_starts_without_anything_installed() -> None:
 
 
 def pins(path: Path) -> dict[str, set[str]]:
-    """Versions by package, one per Python that needs its own."""
+    """Return versions by package, one per Python if they differ."""
     found: dict[str, set[str]] = {}
     for line in path.read_text().splitlines():
         if line and line[0] not in "#-":
@@ -167,7 +167,7 @@ def test_versions_are_exact_and_those_of_the_laboratory(driver: str) -> None:
 
 
 def test_an_interpreter_without_the_driver_is_refused(tmp_path: Path) -> None:
-    """With the command that makes one."""
+    """The error contains the command that makes one."""
     broken = python(tmp_path, "echo \"No module named 'libmaster_board_sdk_pywrap'\" >&2; exit 1")
     with pytest.raises(
         SoloError,

@@ -17,7 +17,7 @@ from solo_doi.common.errors import SoloError
 ROOT = Path(__file__).parents[3]
 PIP = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--quiet"]
 OLDEST_SETUPTOOLS = 77
-"""As pyproject.toml says."""
+"""The oldest version that pyproject.toml allows."""
 QUICK = ["--no-index", "--no-deps", "--ignore-requires-python"]
 
 
@@ -42,7 +42,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def copied_project(folder: Path) -> Path:
-    """Copy what a wheel is built from, since building leaves files behind."""
+    """Copy the sources of a wheel, since building writes into its folder."""
     if int(metadata.version("setuptools").partition(".")[0]) < OLDEST_SETUPTOOLS:
         pytest.skip(f"setuptools is older than {OLDEST_SETUPTOOLS}")
     source = folder / "source"
@@ -63,7 +63,7 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_project_survives_two_installations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Checkout, wheel, installation, wheel, installation: both have the same files."""
+    """The files are equal after checkout, wheel, installation, wheel, installation."""
     source = copied_project(tmp_path)
     pip("wheel", *QUICK, "--no-build-isolation", "--wheel-dir", tmp_path, source)
     built = tmp_path / f"solo_doi-{__version__}-py3-none-any.whl"
@@ -79,7 +79,7 @@ def test_the_project_survives_two_installations(
 
 
 def test_a_missing_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Instead of a wheel without it."""
+    """Otherwise the wheel would lack the file."""
     info = tmp_path / "solo_doi-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: solo-doi\nVersion: 1\n")

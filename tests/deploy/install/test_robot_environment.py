@@ -47,7 +47,7 @@ except RobotError:
 
 @functools.cache
 def loaded(program: str) -> dict[str, str | None]:
-    """All modules after a program, with their files."""
+    """Return all modules after a program, with their files."""
     command = [sys.executable, "-c", f"{program}\n{LOADED}"]
     content: dict[str, str | None] = json.loads(
         subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
@@ -70,15 +70,15 @@ def packages(program: str) -> set[str]:
 
 
 def test_the_robot_process_loads_little() -> None:
-    """No torch, no simulator, no ONNX with any driver."""
+    """All drivers work without torch, simulator and ONNX."""
     allowed = packages("import numpy, yaml, lcm")
     assert packages(ROBOT) <= allowed
-    assert packages("import rich") - allowed == {"rich"}  # so the line above can fail
+    assert packages("import rich") - allowed == {"rich"}  # the check above can fail
 
 
 @pytest.fixture(scope="module")
 def sources() -> list[Path]:
-    """Every file of ours that a robot's computer loads."""
+    """Return all files of this project that a robot's computer loads."""
     files = [Path(file) for file in modules(f"import {WHOLE}, {ODRI}").values() if file]
     ours = sorted(file for file in files if ROOT in file.parents and "-packages" not in str(file))
     assert len(ours) > 50
@@ -86,8 +86,9 @@ def sources() -> list[Path]:
 
 
 def vermin(*files: Path) -> subprocess.CompletedProcess[str]:
-    """Ask whether files need more than Python 3.10."""
-    program = "from vermin import main; main()"  # not its script: that may be another environment's
+    """Run vermin, which determines whether files need more than Python 3.10."""
+    # As a module: the script may belong to another environment.
+    program = "from vermin import main; main()"
     command = [
         sys.executable,
         "-c",
@@ -101,7 +102,7 @@ def vermin(*files: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_grammar_and_library_are_those_of_python_3_10(sources: list[Path]) -> None:
-    """No syntax, function or argument that a later Python brought."""
+    """Syntax, functions and arguments of later versions are not allowed."""
     for path in sources:
         ast.parse(path.read_text(), feature_version=(3, 10))
     result = vermin(*sources)
@@ -109,7 +110,7 @@ def test_grammar_and_library_are_those_of_python_3_10(sources: list[Path]) -> No
 
 
 def test_a_newer_library_would_be_found(tmp_path: Path) -> None:
-    """So the test above can fail."""
+    """This shows that the test above can fail."""
     (tmp_path / "new.py").write_text("from typing import Self\n")
     assert "Target versions not met" in vermin(tmp_path / "new.py").stdout
 
@@ -124,9 +125,9 @@ def environment() -> Path:
 
 
 def test_the_environment_alone_deploys(environment: Path, tmp_path: Path) -> None:
-    """Its own solo-deploy runs controller, skill and robot process, here a mock.
+    """Its solo-deploy runs controller, skill and robot process, here a mock.
 
-    There is no torch to load.
+    The environment has no torch.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("", 0))

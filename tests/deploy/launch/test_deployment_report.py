@@ -22,6 +22,7 @@ from tests.deploy.world import Rig, shipped
 
 CONTROLLER: dict[str, Any] = {"faults": [], "ended": "done"}
 WALK = {"walked_seconds": 3.0, "distance": 2.9, "velocity": 0.98, "falls": 0, "energy": 12.0}
+LOST = "no state from the robot process for 10 s"
 ROBOT: dict[str, Any] = {"fault": None, "walk": WALK}
 SCRIPT = DeployConfig()
 PERSON = DeployConfig(operator="keyboard")
@@ -30,7 +31,7 @@ PERSON = DeployConfig(operator="keyboard")
 def problems(
     controller: dict[str, Any], robot: dict[str, Any], config: DeployConfig, commanded: float
 ) -> list[str]:
-    """Problems of two reports; the robot's has the walk, if there is one."""
+    """Return the problems of two reports; the robot's has the walk, if there is one."""
     walk = robot.get("walk")
     if walk is not None:
         walk = WalkSummary.from_json(walk)
@@ -48,10 +49,10 @@ def test_a_good_walk_has_no_problems() -> None:
     [
         ({"faults": ["the base is tilted by 1.10 rad"]}, {}, "the base is tilted by 1.10 rad"),
         ({}, {"fault": "no fresh command for 21 ms"}, "robot: no fresh command for 21 ms"),
-        ({"ended": "the robot is gone"}, {}, "the robot is gone"),
+        ({"ended": LOST}, {}, LOST),
         ({"ended": "no state of the robot arrived"}, {}, "no state of the robot arrived"),
         ({"ended": "stopped"}, {}, "stopped before the script was done"),
-        ({"ended": ""}, {}, "the controller ended without saying why"),
+        ({"ended": ""}, {}, "the controller's report has no reason"),
         ({}, {"walk": WALK | {"falls": 2}}, "the robot fell 2 time(s)"),
         ({}, {"walk": WALK | {"velocity": 0.49}}, "the robot did not walk: 0.49 m/s of 1.00"),
     ],
@@ -59,7 +60,7 @@ def test_a_good_walk_has_no_problems() -> None:
 def test_each_problem_is_listed(
     controller: dict[str, Any], robot: dict[str, Any], words: str
 ) -> None:
-    """One thing wrong, one sentence; any sentence makes the exit code 1."""
+    """Each error gives one sentence; any sentence makes the exit code 1."""
     assert problems(CONTROLLER | controller, ROBOT | robot, SCRIPT, 1.0) == [words]
 
 
@@ -70,9 +71,9 @@ def test_processes_without_a_report_are_problems() -> None:
 
 
 def test_several_problems_are_all_listed() -> None:
-    """The first may be the consequence of the last."""
-    found = problems({"faults": ["a", "b"], "ended": "the robot is gone"}, {}, SCRIPT, 1.0)
-    assert found == ["a", "b", "the robot process ended without a report", "the robot is gone"]
+    """The first may be a consequence of the last."""
+    found = problems({"faults": ["a", "b"], "ended": LOST}, {}, SCRIPT, 1.0)
+    assert found == ["a", "b", "the robot process ended without a report", LOST]
 
 
 def test_only_scripts_must_walk() -> None:
@@ -86,13 +87,27 @@ def test_only_scripts_must_walk() -> None:
 
 
 def test_a_long_walk_of_an_operator_is_judged() -> None:
-    """As a scripted walk is."""
+    """The criteria are those of a scripted walk."""
     assert problems(CONTROLLER, ROBOT | {"walk": WALK | {"velocity": 0.3}}, PERSON, 1.0) != []
     assert problems(CONTROLLER, ROBOT, PERSON, 1.0) == []
 
 
+def test_a_bound_may_end_a_walk_before_it_can_be_judged() -> None:
+    """A short walk to the bound has no velocity after its start-up; a fall still counts."""
+    reached = CONTROLLER | {
+        "history": [{"time": 1.0, "state": "STAND", "reason": "distance reached: 0.50 m in 0.8 s"}]
+    }
+    short = WALK | {"velocity": 0.0, "walked_seconds": 0.8}
+    assert problems(reached, ROBOT | {"walk": short}, SCRIPT, 1.0) == []
+    assert problems(CONTROLLER, ROBOT | {"walk": short}, SCRIPT, 1.0) != []
+    fallen = ROBOT | {"walk": short | {"falls": 1}}
+    assert problems(reached, fallen, SCRIPT, 1.0) == ["the robot fell 1 time(s)"]
+    slow = ROBOT | {"walk": WALK | {"velocity": 0.3, "walked_seconds": 1.5}}
+    assert problems(reached, slow, SCRIPT, 1.0) == ["the robot did not walk: 0.30 m/s of 1.00"]
+
+
 def test_a_real_walk_is_judged_by_the_robots_own_estimate(tmp_path: Path) -> None:
-    """And every figure says so; a script's robot that did not walk is a problem."""
+    """Every figure is marked as estimated; a scripted robot that did not walk is a problem."""
     real = DeployConfig(robot="real", interface="e0")
     for velocity, good in ((0.9, True), (0.2, False)):
         estimated = WALK | {"velocity": velocity, "commanded": 1.0, "estimated": True}
@@ -130,6 +145,7 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
         "age": timing,
         "ticks": 9,
         "overruns": 1,
+        "history": [{"time": 1.0, "state": "STAND", "reason": "distance reached: 2.00 m in 2.3 s"}],
     }
     (tmp_path / "controller.json").write_text(
         json.dumps(controller | {"forged": 2, "malformed": 1, "unsent": 4})
@@ -158,6 +174,7 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
     for words in (
         "0.98 m/s, 98% of the command",
         "2.90 m in 3.0 s",
+        "distance reached: 2.00 m in 2.3 s",
         "tick lateness, us",
         "p99.9 30",
         "9, 1",
@@ -165,8 +182,8 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
         assert words in shown
 
 
-def test_what_a_board_left_out_is_in_the_summary(tmp_path: Path) -> None:
-    """A walk that a late board made easier says so; other robots leave nothing out."""
+def test_ticks_skipped_by_a_board_are_in_the_summary(tmp_path: Path) -> None:
+    """The summary counts the ticks that a late board skipped; other robots have zero."""
     for board, left_out in ({"track": [], "left_out": 12}, 12), (None, 0):
         (tmp_path / "board.json").unlink(missing_ok=True)
         if board is not None:
@@ -175,7 +192,7 @@ def test_what_a_board_left_out_is_in_the_summary(tmp_path: Path) -> None:
 
 
 def test_when_a_robot_gave_up_is_in_the_summary(tmp_path: Path) -> None:
-    """A failed bring-up is not a controller's fault; only the robot process knows its time."""
+    """A failed bring-up is not a fault of the controller; its time is in the robot's report."""
     (tmp_path / "robot.json").write_text(
         json.dumps({"fault": "Bring-up failed", "gave_up_at": 12.5})
     )
@@ -183,10 +200,10 @@ def test_when_a_robot_gave_up_is_in_the_summary(tmp_path: Path) -> None:
 
 
 def test_a_summary_without_any_report(tmp_path: Path) -> None:
-    """Both processes killed before they began: still a table, a file, and an exit code of 1."""
+    """Both processes were killed early; the run still has a table, a file and exit code 1."""
     summary = summarise(tmp_path, shipped(), SCRIPT)
     assert not summary.good
-    assert len(summary.problems) == 3  # nor is there a log
+    assert len(summary.problems) == 3  # there is no log
     assert "0, 0" in text_of(summary)
     assert not (tmp_path / "report.png").exists()
 
@@ -207,13 +224,13 @@ def test_brackets_in_a_fault_are_no_markup(
 
 
 def test_a_log_without_states_is_not_drawn(tmp_path: Path) -> None:
-    """An empty log is no reason to fail."""
+    """An empty log is not an error."""
     write_log([], tmp_path / "log.lcm")
     assert draw(tmp_path) is None
 
 
 def test_percentiles_are_in_microseconds() -> None:
-    """Known numbers; and none at all."""
+    """The input has known numbers, or is empty."""
     import numpy as np
 
     assert percentiles(np.arange(1001) * 1e-6) == {
@@ -226,7 +243,25 @@ def test_percentiles_are_in_microseconds() -> None:
 
 
 def text_of(summary: DeploymentSummary) -> str:
-    """The table as a wide terminal shows it."""
+    """Return the table for a wide terminal."""
     stream = io.StringIO()
     Console(width=200, file=stream).print(summary.table())
     return stream.getvalue()
+
+
+@pytest.mark.parametrize("commanded", [0.0, float("nan")])
+def test_a_walk_without_a_command_has_no_percentage(commanded: float, tmp_path: Path) -> None:
+    """An operator may never have commanded a velocity."""
+    content = {
+        "commanded": commanded,
+        "history": [],
+        "timing": {},
+        "delay_ms": None,
+        "ticks": 0,
+        "overruns": 0,
+    }
+    summary = DeploymentSummary(tmp_path, content, WalkSummary.from_json(WALK))
+    text = text_of(summary)
+    assert "0.98 m/s" in text
+    assert "%" not in text
+    assert "nan" not in text

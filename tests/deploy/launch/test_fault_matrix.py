@@ -1,6 +1,6 @@
-"""Everything that may happen to a walking robot.
+"""Faults of a walking robot.
 
-It is damped in time and says why, or walks on, never harmed.
+The robot is damped in time with a named cause, or continues to walk.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy.common.state_machine import ControllerState
-from deploy.messages.lcm_link import STATE, decode
+from deploy.messages.lcm_link import STATE_CHANNEL, decode
 from deploy.operators.operators import Script, Spectator
 from deploy.recorder.recorder import read_log, write_log
 from tests.deploy.fault_rows import ROWS, counts, named
@@ -19,10 +19,10 @@ from tests.deploy.world import Eager, Rig
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
-    """Every row of the matrix, in simulated time.
+def test_faults_end_in_damping_or_have_no_effect(name: str, tmp_path: Path) -> None:
+    """Every row of the matrix runs in simulated time.
 
-    Cause, time to damping, exit code, log, limits.
+    Checked are cause, time to damping, exit code, log and limits.
     """
     row = ROWS[name]
     rig = Rig(row.inject).run()
@@ -31,7 +31,7 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
     if row.survives:
         assert rig.problems == [
             "stopped before the script was done"
-        ]  # by the test, nothing else went wrong
+        ]  # the test stopped it; there is no other problem
         assert rig.controller.state is ControllerState.WALK
         assert named(rig) == set()
     else:
@@ -44,18 +44,20 @@ def test_faults_end_in_damping_or_nowhere(name: str, tmp_path: Path) -> None:
         assert len(rig.recorder.incidents) == (0 if rig.killed else 1)
     write_log(rig.recorder.events, tmp_path / "log")
     states = [
-        decode(STATE, data) for _, channel, data in read_log(tmp_path / "log") if channel == STATE
+        decode(STATE_CHANNEL, data)
+        for _, channel, data in read_log(tmp_path / "log")
+        if channel == STATE_CHANNEL
     ]
     assert rig.injected is not None
-    assert len(states) >= 1000 * rig.injected - 2  # it reaches to where it matters
+    assert len(states) >= 1000 * rig.injected - 2  # the log reaches to the fault
 
 
 def test_without_a_fault_the_robot_walks(tmp_path: Path) -> None:
-    """The rig is worth its name.
+    """The rig itself causes no fault.
 
     A whole script over a wire that loses one packet in ten ends with exit code 0.
     """
-    script = Script((2,), 0.6, settle=1.0)  # until it has come to rest
+    script = Script((2,), 0.6, settle=1.0)  # until it is at rest
     rig = Rig(
         ROWS["10 % of packets lost"].inject,
         state=ControllerState.IDLE,
@@ -103,10 +105,10 @@ def test_ctrl_c_damps_at_once_in_every_state(state: ControllerState) -> None:
     assert rig.ledger.unharmed
 
 
-def test_setting_the_date_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A time server may step the date while the robot walks.
+def test_setting_the_date_has_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time server may change the date while the robot walks.
 
-    Nothing but log entries looks at it.
+    Only log entries use the date.
     """
 
     def step(_: Rig) -> None:
@@ -117,28 +119,30 @@ def test_setting_the_date_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert rig.problems == ["stopped before the script was done"]
 
 
-def test_who_only_watches_never_commands() -> None:
-    """Read-only means that not one command leaves the controller, and that this is no fault."""
+def test_a_read_only_run_never_commands() -> None:
+    """Read-only means that no command leaves the controller, which is not a fault."""
     rig = Rig(robot="mock", operator=Spectator(0.5)).run(readonly=True)
     assert rig.problems == []
     assert rig.process.gate.followed is None
-    assert {channel for _, channel, _ in rig.recorder.events} == {STATE}
+    assert {channel for _, channel, _ in rig.recorder.events} == {STATE_CHANNEL}
     assert rig.controller.estimate is not None
     assert rig.loop.report.ended == "done"
 
 
 def test_the_rig_repeats_itself() -> None:
-    """A test that fails here fails everywhere.
+    """Failures are reproducible.
 
-    Not one bit differs between two runs with the same faults.
+    Two runs with the same faults are equal to the last bit.
     """
     first, second = (
         [
             data
             for _, channel, data in Rig(ROWS["30 % of packets lost"].inject).run().recorder.events
-            if channel == STATE
+            if channel == STATE_CHANNEL
         ]
         for _ in range(2)
     )
-    positions = [[decode(STATE, data).joint_position for data in run] for run in (first, second)]
+    positions = [
+        [decode(STATE_CHANNEL, data).joint_position for data in run] for run in (first, second)
+    ]
     assert positions[0] == positions[1]

@@ -1,4 +1,4 @@
-"""Deployments in a folder of hostile files: no process of theirs runs one."""
+"""Deployments in a folder of hostile files: no process runs one of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEPLOY = "from deploy.cli.deploy import main; main()"
 
 @pytest.fixture
 def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HostileFolder:
-    """A folder of hostile files, and no help that Python 3.10 does not know."""
+    """Return a folder of hostile files; unset the protection that Python 3.10 lacks."""
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     return HostileFolder(tmp_path)
 
@@ -40,17 +40,17 @@ def run(command: list[str], hostile: HostileFolder) -> None:
 
 
 def test_robot_controller_and_recorder(hostile: HostileFolder) -> None:
-    """The three processes of a deployment, with the mock robot."""
+    """The test covers the three processes of a deployment with the mock robot."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("", 0))
         url = f"udpm://239.255.76.67:{probe.getsockname()[1]}?ttl=0"
     words = ["--mock", "--fast", "--seconds", "1", "--url", url, "--out", "run"]
     run(program_command(DEPLOY, *words), hostile)
-    assert (hostile.path / "run" / "log.lcm").stat().st_size > 0  # the recorder's
+    assert (hostile.path / "run" / "log.lcm").stat().st_size > 0  # written by the recorder
 
 
 def test_board_and_bench_process(hostile: HostileFolder) -> None:
-    """The virtual board, and the process at the bench that calibrates a robot."""
+    """The test covers the virtual board and the process that calibrates a robot."""
     need_namespace()
     words = ["calibrate", "--robot", "virtual", "--fast", "--yes", "--out", "robot.json"]
     script = shlex.join(program_command(DEPLOY, *words))

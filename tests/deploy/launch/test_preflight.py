@@ -1,4 +1,4 @@
-"""Preflight: each refusal comes before any process starts, in one line."""
+"""Preflight: each error comes before any process starts, in one line."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ JUDGED = tuple({"skill": skill, "selected": skill != 1, "success": 0.5} for skil
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Path:
-    """Three steerable skills, of which the second was rejected."""
+    """Return three steerable skills, with the second rejected."""
     path = tmp_path / "skills.onnx"
     write_bundle(skill_policy(), "locomotion", path, MADE_FROM, JUDGED)
     return path
 
 
 def refusal(**changes: Any) -> str:  # any field
-    """The reason why a deployment is refused."""
+    """Return the reason why a deployment is refused."""
     with pytest.raises(SoloError) as error:
         check(replace(GOOD, **changes))
     assert "\n" not in str(error.value)
@@ -47,24 +47,30 @@ def refusal(**changes: Any) -> str:  # any field
 
 @pytest.mark.parametrize("skill", range(5))
 def test_the_shipped_skills_are_the_default(skill: int) -> None:
-    """All five may walk without being forced."""
+    """All five may walk without `--force`."""
     bundle = check(replace(GOOD, skill=skill))
     assert (bundle.path, bundle.num_skills, bundle.contract.task) == (SHIPPED, 5, "locomotion")
 
 
-def test_a_window_needs_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mock robot has none; with a display a window is fine."""
-    monkeypatch.delenv("DISPLAY", raising=False)
-    assert refusal(headless=False).endswith("Add --headless.")
-    check(replace(GOOD, robot="mock", headless=False))
-    monkeypatch.setenv("DISPLAY", ":0")
-    check(replace(GOOD, headless=False))
-
-
 @pytest.mark.parametrize("seconds", [0.0, -1.0, inf, nan])
 def test_a_walk_has_a_length(seconds: float) -> None:
-    """A positive and finite one."""
+    """`--seconds` must be positive and finite."""
     assert refusal(seconds=seconds) == f"--seconds {seconds:g}: expected a time above 0."
+
+
+@pytest.mark.parametrize("distance", [0.0, -1.0, inf, nan])
+def test_a_bound_is_a_distance(distance: float) -> None:
+    """`--distance` must be positive and finite, for every robot and operator.
+
+    By default there is no bound.
+    """
+    for changes in ({}, {"robot": "mock"}, {"robot": "virtual"}, {"operator": "keyboard"}):
+        assert refusal(distance=distance, **changes) == (
+            f"--distance {distance:g}: expected a distance above 0 in metres, such as 2. "
+            "Leave it out for a walk without a bound."
+        )
+        check(replace(GOOD, distance=0.5, **changes))  # type: ignore[arg-type]  # any field
+    assert GOOD.distance is None
 
 
 def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
@@ -86,8 +92,8 @@ def test_a_walk_that_is_too_short_to_be_judged_is_refused() -> None:
 
 
 @pytest.mark.parametrize("operator", ["keyboard", "gamepad"])
-def test_people_need_real_time(operator: str) -> None:
-    """Lock-step has no real time to steer in."""
+def test_operators_need_real_time(operator: str) -> None:
+    """Lock-step does not run in real time."""
     assert (
         refusal(operator=operator, fast=True)
         == f"--operator {operator} needs real time, not --fast."
@@ -97,7 +103,7 @@ def test_people_need_real_time(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", ["script", "keyboard"])
 def test_a_dead_mans_button_needs_a_gamepad(operator: str) -> None:
-    """An operator must not rely on a button that does not exist."""
+    """The gamepad is the only device with such a button."""
     reason = (
         f"--dead-man is a gamepad's button; --operator {operator} has none. Use --operator gamepad."
     )
@@ -107,13 +113,13 @@ def test_a_dead_mans_button_needs_a_gamepad(operator: str) -> None:
 
 @pytest.mark.parametrize("skill", [-1, 5, 99])
 def test_skills_that_do_not_exist_are_refused(skill: int) -> None:
-    """As the first or as a later skill; the message names those that exist."""
+    """This holds for the first and later skills; the message names those that exist."""
     for changes in ({"skill": skill}, {"then": (1, skill)}):
         assert refusal(**changes) == f"Skill {skill} does not exist: {SHIPPED} has skills 0 to 4."
 
 
 def test_a_rejected_skill_is_refused_unless_forced(judged: Path) -> None:
-    """Also as a later skill; the message names the selected ones."""
+    """This holds for later skills, too; the message names the selected ones."""
     for changes in ({"skill": 1}, {"then": (1,)}):
         reason = refusal(bundle=judged, **changes)
         assert reason.startswith(
@@ -124,7 +130,7 @@ def test_a_rejected_skill_is_refused_unless_forced(judged: Path) -> None:
 
 
 def test_skills_without_an_evaluation_may_walk(tmp_path: Path) -> None:
-    """Not looked at is not rejected."""
+    """A skill without an evaluation is not rejected."""
     path = tmp_path / "skills.onnx"
     write_bundle(skill_policy(), "locomotion", path, MADE_FROM, ())
     check(replace(GOOD, bundle=path, skill=1))
@@ -140,7 +146,7 @@ def test_a_navigation_bundle_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_bundle_is_refused(judged: Path) -> None:
-    """As everywhere."""
+    """The error is that of the bundle reader."""
     content = bytearray(judged.read_bytes())
     content[1000] ^= 1
     judged.write_bytes(content)
@@ -150,14 +156,14 @@ def test_a_damaged_bundle_is_refused(judged: Path) -> None:
 
 
 def test_skills_of_one_command_take_no_other() -> None:
-    """The shipped ones know 1 m/s forward only."""
+    """The shipped skills have one command, 1 m/s forward."""
     assert "its skills know one command only" in refusal(velocity=(0.5, 0.0, 0.0))
 
 
 def test_velocities_beyond_training_are_refused(judged: Path) -> None:
-    """In any of the three numbers, above and below, or none at all.
+    """Each of the three numbers may be too large, too small or not a number.
 
-    The ends themselves are good.
+    The ends of the range are accepted.
     """
     limits = check(replace(GOOD, bundle=judged)).contract.command_range
     for end in ("low", "high"):
@@ -172,7 +178,7 @@ def test_velocities_beyond_training_are_refused(judged: Path) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard input is a terminal."""
+    """Make standard input a terminal."""
     monkeypatch.setattr("deploy.launch.preflight.sys.stdin", SimpleNamespace(isatty=lambda: True))
 
 
@@ -180,7 +186,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_real_robots_calibration_has_a_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is the file of `calibrate`; if it is missing, the message names that command."""
+    """The file is that of `calibrate`; if it is missing, the message names that command."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     config = replace(GOOD, robot="real", interface="e0", operator="keyboard")
     path = tmp_path / "solo-doi" / "calibration.json"
@@ -214,7 +220,8 @@ def test_the_real_robots_calibration_has_a_place(
             "protocol 3 carries at most kp 10.00 and kd 0.60",
         ),
         ({"robot": "virtual", "driver": "sdk"}, 10.1, "protocol 3 carries"),
-        ({"robot": "real"}, 10.1, "protocol 3 carries"),  # it may speak 3, and is asked by --check
+        # The protocol may be 3, which --check determines.
+        ({"robot": "real"}, 10.1, "protocol 3 carries"),
         (
             {"robot": "mock"},
             10.1,
@@ -225,7 +232,7 @@ def test_the_real_robots_calibration_has_a_place(
 def test_gains_that_cannot_reach_the_motors_are_refused(
     changes: dict[str, Any], kp: float, limit: str
 ) -> None:
-    """With both numbers, and before any motor is on; what fits passes."""
+    """The message contains both numbers; smaller gains pass."""
     config = replace(GOOD, **changes)
     contract = SimpleNamespace(kp=kp, kd=0.2)
     bundle: Any = SimpleNamespace(path="skills.onnx", contract=contract)
@@ -239,7 +246,7 @@ def test_gains_that_cannot_reach_the_motors_are_refused(
 
 @pytest.mark.usefixtures("terminal")
 def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
-    """An old one is a note; a date ahead or implausible offsets are refused."""
+    """An old calibration gives a note; a future date or implausible offsets are refused."""
     path, today = tmp_path / "robot.json", date.today()
     config = replace(GOOD, robot="real", interface="e0", calibration=path)
     save(replace(CALIBRATION, measured=today), path)
@@ -248,16 +255,16 @@ def test_a_robot_needs_a_calibration_that_can_be_true(tmp_path: Path) -> None:
     assert check_robot(config).startswith("the calibration is 100 days old")
     check(config)
     save(replace(CALIBRATION, measured=today + timedelta(days=1)), path)
-    assert "lies ahead" in refusal(robot="real", interface="e0", calibration=path)
+    assert "is in the future" in refusal(robot="real", interface="e0", calibration=path)
     save(replace(CALIBRATION, measured=today, offset=np.full(12, 0.1)), path)
     for robot in ("real", "virtual"):
         assert "twelve equal offsets" in refusal(robot=robot, interface="e0", calibration=path)
 
 
 def test_a_real_walk_by_script_is_long_enough_to_be_judged(tmp_path: Path, terminal: None) -> None:
-    """It is judged at its end, like a simulated one.
+    """A scripted walk is judged at its end, like a simulated one.
 
-    People's walks may be as short as they like.
+    Walks of an operator may be shorter.
     """
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
     real: dict[str, Any] = {
@@ -274,7 +281,7 @@ def test_a_real_walk_by_script_is_long_enough_to_be_judged(tmp_path: Path, termi
 def test_a_real_robot_needs_a_terminal_to_ask_at(
     operator: str, tmp_path: Path, terminal: None
 ) -> None:
-    """With every operator: its legs move in bring-up, before anyone drives."""
+    """This holds for every operator, because the legs move during bring-up."""
     save(replace(CALIBRATION, measured=date.today()), tmp_path / "robot.json")
     real = {
         "robot": "real",
@@ -287,15 +294,26 @@ def test_a_real_robot_needs_a_terminal_to_ask_at(
         patch.setattr("deploy.launch.preflight.sys.stdin", no_terminal)
         words = refusal(**real)
     assert words.startswith(
-        "--robot real moves only when a person at a terminal agrees, and there is none."
+        "--robot real needs consent at a terminal, but standard input is not one. Run it in a "
     )
     assert f"--operator {'keyboard' if operator == 'script' else operator}" in words
 
 
 @pytest.mark.parametrize(
-    "url", ["foo", "udpm://", "udpm://239.255.76.67", "tcpq://127.0.0.1:7700", ""]
+    "url",
+    [
+        "foo",
+        "udpm://",
+        "udpm://239.255.76.67",
+        "tcpq://127.0.0.1:7700",
+        "",
+        "udpm://239.255.76.67:0?ttl=0",
+        "udpm://239.255.76.67:65536?ttl=0",
+        "udpm://10.0.0.1:7667?ttl=0",
+        "udpm://239.255.76.256:7667?ttl=0",
+    ],
 )
-def test_places_of_messages_that_cannot_be_are_refused(url: str) -> None:
-    """At once, not after both processes have failed at it; what is slow, too."""
+def test_invalid_message_addresses_are_refused(url: str) -> None:
+    """Invalid and slow addresses are refused before the processes start."""
     with pytest.raises(SoloError, match=r"--url .*expected udpm://ADDRESS:PORT\?ttl=0"):
         check(replace(GOOD, url=url))

@@ -1,4 +1,4 @@
-"""Supervisor before processes start, and after they have ended."""
+"""The supervisor before processes start, and after they have ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from solo_doi.common.errors import SoloError
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Waits of a clock that advances only by waiting [s]."""
+    """Return the waiting times of a clock that advances only by waiting [s]."""
     waited: list[float] = []
     monkeypatch.setattr(time, "sleep", waited.append)
     monkeypatch.setattr(time, "monotonic", lambda: sum(waited))
@@ -26,13 +26,13 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_without_a_recorder_no_log_is_awaited(waits: list[float], tmp_path: Path) -> None:
-    """A controller that was ended while it started has no recorder yet."""
+    """A controller that ended during its start has no recorder yet."""
     supervisor._await_log(tmp_path)
     assert waits == []
 
 
 def test_a_recorder_at_work_is_waited_for(waits: list[float], tmp_path: Path) -> None:
-    """But not for ever."""
+    """The wait has a limit."""
     (tmp_path / WORK_FILE).touch()
     supervisor._await_log(tmp_path)
     assert sum(waits) == pytest.approx(supervisor.END_TIMEOUT, abs=0.1)
@@ -46,13 +46,13 @@ class Pad:
         self.held = held
 
     def grab(self) -> None:
-        """Take it."""
+        """Acquire the device."""
         if self.held:
             raise OSError(errno.EBUSY, "Device or resource busy")
         self.held = True
 
     def ungrab(self) -> None:
-        """Give it back."""
+        """Release the device."""
         self.held = False
 
     def read_one(self) -> None:
@@ -62,7 +62,7 @@ class Pad:
 def test_a_gamepad_in_use_is_refused_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would otherwise look like a lost operator, and a good run."""
+    """Otherwise it would look like a lost operator and a good run."""
 
     def start(*_: object) -> None:
         raise AssertionError("a process was started")
@@ -83,7 +83,7 @@ def test_a_gamepad_in_use_is_refused_before_anything_starts(
 def test_a_gamepad_is_taken_once_and_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if everything else fails."""
+    """This holds even if the run fails."""
     pad, held = Pad(held=False), []
 
     def accompany(_: object, __: object, device: Gamepad, *___: object) -> None:

@@ -1,4 +1,4 @@
-"""Settings of the controller: none disables a check, and none is looser on a real robot."""
+"""Settings of the controller: no value disables a check, or loosens one on a real robot."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ MOCK, REAL = DeployConfig(robot="mock"), DeployConfig(robot="real", interface="e
 
 
 def moving(config: DeployConfig, name: str, value: float) -> DeployConfig:
-    """A deployment with another number of how the controller moves."""
+    """Return a deployment with another setting of the controller's motions."""
     return replace(config, controller=replace(config.controller, **{name: value}))
 
 
 def watching(config: DeployConfig, name: str, value: float) -> DeployConfig:
-    """A deployment with another threshold of a check."""
+    """Return a deployment with another threshold of a check."""
     return moving(config, "safety", replace(config.controller.safety, **{name: value}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("value", [0.0, -1.0, nan, inf, -inf])
 def test_durations_gains_and_rates_are_above_zero(name: str, value: float) -> None:
-    """Or standing up would never end, or a walk would end in a division by zero."""
+    """Otherwise standing up would never end, or a walk would end in a division by zero."""
     with pytest.raises(SoloError) as error:
         check(moving(MOCK, name, value))
     flag = f"--controller.{name.replace('_', '-')}"
@@ -51,10 +51,10 @@ def test_durations_gains_and_rates_are_above_zero(name: str, value: float) -> No
 @pytest.mark.parametrize("name", THRESHOLDS)
 @pytest.mark.parametrize("value", [nan, inf, -inf, -1])
 def test_no_threshold_switches_a_check_off(name: str, value: float) -> None:
-    """In simulation neither: no value is larger than NaN."""
+    """This includes simulations and NaN, which no value exceeds."""
     with pytest.raises(
         SoloError,
-        match=rf"^--controller\.safety\.{name.replace('_', '-')} {value:g}: this check would",
+        match=rf"^--controller\.safety\.{name.replace('_', '-')} {value:g}: this value would",
     ):
         check(watching(MOCK, name, value))
 

@@ -13,7 +13,14 @@ import pytest
 from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
 from deploy.controller import motion as mover
 from deploy.logs.controller_replay import replay
-from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATE, Mode, blank, decode
+from deploy.messages.lcm_link import (
+    COMMAND_CHANNEL,
+    OBSERVATION_CHANNEL,
+    STATE_CHANNEL,
+    Mode,
+    blank,
+    decode,
+)
 from deploy.recorder.recorder import LOG_FILE, read_log, write_log
 from solo_doi.common import settings
 from solo_doi.solo12.constants import CONTROL_SETUPS, NUM_JOINTS
@@ -26,7 +33,7 @@ LAYOUT = LAYOUTS["locomotion"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a robot that stood up in PyBullet and walked for a third of a second."""
+    """Log folder of a robot that stood up in PyBullet and walked for a third of a second."""
     path = tmp_path_factory.mktemp("walk")
     rig = Rig(lambda _: None, watch=0.15).run()
     write_log(rig.recorder.events, path / LOG_FILE)
@@ -36,25 +43,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def logged(folder: Path, channel: str) -> list[Any]:
-    """Messages of a channel."""
+    """Return the logged messages of a channel."""
     return [
         decode(channel, data) for _, name, data in read_log(folder / LOG_FILE) if name == channel
     ]
 
 
 def test_the_log_holds_every_input_of_the_policy(folder: Path) -> None:
-    """One for each policy step and none besides.
+    """The log has one input for each policy step.
 
-    In the layout that bundles promise, of the state acted on.
+    It has the layout of the bundle, and belongs to the state that was acted on.
     """
     seen, commands = (
-        logged(folder, OBSERVATION),
-        {command.sequence: command for command in logged(folder, COMMAND)},
+        logged(folder, OBSERVATION_CHANNEL),
+        {command.sequence: command for command in logged(folder, COMMAND_CHANNEL)},
     )
     walking = [number for number, command in commands.items() if command.mode == Mode.POLICY]
     assert [message.sequence for message in seen] == walking[::20]
     assert len(seen) > 10
-    states = {state.sequence: state for state in logged(folder, STATE)}
+    states = {state.sequence: state for state in logged(folder, STATE_CHANNEL)}
     for message in seen:
         state = states[commands[message.sequence].state_sequence]
         values = np.array(message.observation)
@@ -67,9 +74,9 @@ def test_the_log_holds_every_input_of_the_policy(folder: Path) -> None:
 
 
 def test_the_message_has_room_for_the_layout() -> None:
-    """Its length is written in the message's file; layouts live elsewhere."""
+    """The .lcm file has a fixed length, which must be that of the layout."""
     assert (
-        len(blank(OBSERVATION).observation)
+        len(blank(OBSERVATION_CHANNEL).observation)
         == LAYOUT.size
         == len(LAYOUT.names)
         == len(set(LAYOUT.names))
@@ -77,7 +84,7 @@ def test_the_message_has_room_for_the_layout() -> None:
 
 
 def test_the_same_program_sees_the_same(folder: Path) -> None:
-    """Bit for bit, through estimator, filters and the feedback of its own actions."""
+    """Observations are equal to the last bit, with estimator, filters and action feedback."""
     found = replay(folder)
     assert found.difference is None
     assert found.observations > 10
@@ -117,11 +124,11 @@ def test_a_planted_change_is_named_where_it_is_first_seen(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """At the first policy step, before any command differs; with the size of it for each term."""
+    """It is named at the first policy step, before any command differs, with its size per term."""
     monkeypatch.setattr(f"deploy.{place}", planted)
     found = replay(folder)
     assert found.difference is not None
-    assert found.difference.tick == logged(folder, OBSERVATION)[0].sequence
+    assert found.difference.tick == logged(folder, OBSERVATION_CHANNEL)[0].sequence
     assert found.difference.term == f"observation {term}"
     assert f"first difference at tick {found.difference.tick}: observation {term} was " in str(
         found
@@ -130,8 +137,8 @@ def test_a_planted_change_is_named_where_it_is_first_seen(
 
 
 def test_a_log_without_observations_can_be_run_again(folder: Path, tmp_path: Path) -> None:
-    """As those of older versions; what is commanded is compared."""
-    events = [event for event in read_log(folder / LOG_FILE) if event[1] != OBSERVATION]
+    """Logs of older versions have no observations; only commands are compared."""
+    events = [event for event in read_log(folder / LOG_FILE) if event[1] != OBSERVATION_CHANNEL]
     write_log(events, tmp_path / LOG_FILE)
     (tmp_path / CONFIG_FILE).write_bytes((folder / CONFIG_FILE).read_bytes())
     found = replay(tmp_path)

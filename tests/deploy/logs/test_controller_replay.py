@@ -1,4 +1,4 @@
-"""Logs run again: bit for bit with the same code, and the first difference named with another."""
+"""Replay of logs: identical bits with the same code, else the first difference is named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from deploy.controller.controller import Controller
 from deploy.logs.controller_replay import replay
 from deploy.logs.mcap_log import export
 from deploy.messages.conversions import state_message
-from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, STATUS, Request, blank
+from deploy.messages.lcm_link import (
+    COMMAND_CHANNEL,
+    OPERATOR_CHANNEL,
+    STATE_CHANNEL,
+    STATUS_CHANNEL,
+    Request,
+    blank,
+)
 from deploy.messages.operator_request import OperatorRequest, operator_message
 from deploy.recorder.recorder import LOG_FILE, write_log
 from solo_doi.common import settings
@@ -31,7 +38,7 @@ TICKS = 400
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A deployment of a robot that was asked to stand up, as recorded."""
+    """Folder with the log of a deployment in which the robot stands up."""
     config = DeployConfig(
         skill=3, controller=ControllerConfig(stand_seconds=0.2, power_seconds=0.1)
     )
@@ -41,19 +48,21 @@ def folder(tmp_path: Path) -> Path:
         state = state_message(sensors(1.0 + tick / 1000))
         state.sequence, state.session = tick + 1, 7
         controller.on_robot_state(state)
-        events.append((tick, STATE, state.encode()))
+        events.append((tick, STATE_CHANNEL, state.encode()))
         request = OperatorRequest({50: Request.STAND, 350: Request.SIT}.get(tick, Request.NOTHING))
         if request.request:
-            events.append((tick, OPERATOR, operator_message(request, tick, state.time_ns).encode()))
+            events.append(
+                (tick, OPERATOR_CHANNEL, operator_message(request, tick, state.time_ns).encode())
+            )
         controller.on_operator_request(request.request, state.time_ns, request.skill)
-        events.append((tick, COMMAND, controller.tick(state.time_ns).encode()))
+        events.append((tick, COMMAND_CHANNEL, controller.tick(state.time_ns).encode()))
     write_log(events, tmp_path / LOG_FILE)
     (tmp_path / CONFIG_FILE).write_text(settings.to_yaml(config))
     return tmp_path
 
 
 def test_the_same_code_answers_the_same(folder: Path) -> None:
-    """Not nearly: exactly."""
+    """All commands are equal to the last bit."""
     found = replay(folder)
     assert (found.ticks, found.difference, found.largest) == (TICKS, None, 0.0)
 
@@ -70,7 +79,7 @@ def test_the_first_difference_is_named(folder: Path) -> None:
 
 
 def test_what_was_ended_by_lateness_is_ended_by_it_again(tmp_path: Path) -> None:
-    """Late ticks are in the log, as the only cause of the damping."""
+    """The fault has no other cause than late ticks, which are in the log."""
 
     def stall(rig: Rig) -> None:
         original = rig.loop._tick
@@ -91,16 +100,16 @@ def test_what_was_ended_by_lateness_is_ended_by_it_again(tmp_path: Path) -> None
 
 
 def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> None:
-    """A log without its beginning, one of ticks that were late by no time at all, and no log."""
+    """Refused are a log without its beginning, an invalid lateness, and a missing log."""
     content = (folder / LOG_FILE).read_bytes()
     second = content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND"))
     (folder / LOG_FILE).write_bytes(content[second:])
     with pytest.raises(SoloError, match="only a log from the start"):
         replay(folder)
     for lateness in (math.nan, math.inf, -1.0):
-        status = blank(STATUS)
+        status = blank(STATUS_CHANNEL)
         status.lateness = lateness
-        write_log([(0, STATUS, status.encode())], folder / LOG_FILE)
+        write_log([(0, STATUS_CHANNEL, status.encode())], folder / LOG_FILE)
         with pytest.raises(
             SoloError, match="holds a message of 'SOLO_STATUS' that this version does not read"
         ):
@@ -117,7 +126,7 @@ def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> No
 def test_a_log_that_cannot_be_run_again_can_be_looked_at(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Most incidents of long runs: MCAP is written before the refusal."""
+    """Incidents of long runs cannot be replayed; MCAP is written before the refusal."""
     content = (folder / LOG_FILE).read_bytes()
     (folder / LOG_FILE).write_bytes(
         content[content.index(b"\xed\xa1\xda\x01", content.index(b"SOLO_COMMAND")) :]
@@ -133,10 +142,10 @@ def test_a_log_that_cannot_be_run_again_can_be_looked_at(
 
 
 def test_what_is_no_number_is_null_to_viewers(folder: Path) -> None:
-    """The bare word NaN is no JSON, and an incident may well be about one."""
+    """NaN is not valid JSON, and incidents may contain it."""
     state = state_message(sensors(1.0))
     state.joint_velocity = [math.nan, math.inf, *state.joint_velocity[2:]]
-    write_log([(0, STATE, state.encode())], folder / LOG_FILE)
+    write_log([(0, STATE_CHANNEL, state.encode())], folder / LOG_FILE)
     assert export(folder / LOG_FILE, folder / "log.mcap") == 1
     with (folder / "log.mcap").open("rb") as file:
         ((_, _, message),) = make_reader(file).iter_messages()
@@ -144,10 +153,19 @@ def test_what_is_no_number_is_null_to_viewers(folder: Path) -> None:
     assert row["joint_velocity"][:2] == [None, None]
 
 
+def test_an_unreadable_log_is_not_reported_as_the_output(tmp_path: Path) -> None:
+    """The error names the log, and no file is made."""
+    log = tmp_path / LOG_FILE
+    with pytest.raises(SoloError, match=r"^\S*log\.lcm: cannot be read \(No such file") as error:
+        export(log, tmp_path / "out" / "log.mcap")
+    assert "log.mcap" not in str(error.value)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_the_command_says_so_and_writes_mcap(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every message, as JSON that viewers plot."""
+    """The file has every message as JSON, and the command prints the result."""
     path = folder / "log.mcap"
     monkeypatch.setattr(sys, "argv", ["solo-deploy", "replay", str(folder), "--mcap", str(path)])
     with pytest.raises(SystemExit) as exit_:
@@ -160,6 +178,6 @@ def test_the_command_says_so_and_writes_mcap(
             for _, channel, message in make_reader(file).iter_messages()
         ]
     assert len(rows) == 2 * TICKS + 2
-    states = [row for topic, row in rows if topic == STATE]
+    states = [row for topic, row in rows if topic == STATE_CHANNEL]
     assert [row["sequence"] for row in states] == list(range(1, TICKS + 1))
     assert len(states[0]["joint_position"]) == 12

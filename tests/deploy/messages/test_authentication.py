@@ -12,14 +12,22 @@ from hypothesis import strategies as st
 
 from deploy.messages import authentication as auth
 from deploy.messages.authentication import KEY_SIZE, MAC_SIZE, Authority, read_key, write_key
-from deploy.messages.lcm_link import COMMAND, OPERATOR, SIGNED, STATE, STATUS, ReplayFilter, blank
+from deploy.messages.lcm_link import (
+    COMMAND_CHANNEL,
+    OPERATOR_CHANNEL,
+    SIGNED,
+    STATE_CHANNEL,
+    STATUS_CHANNEL,
+    ReplayFilter,
+    blank,
+)
 from solo_doi.common.errors import SoloError
 from tests.deploy.world import KEY, WRONG_KEY, Wire, WireLink, World
 
 
 @pytest.mark.parametrize("channel", sorted(SIGNED))
 def test_every_flipped_bit_is_found(channel: str) -> None:
-    """Not one bit of a message, nor of its code, can be changed."""
+    """The bit may be in the message or in its code."""
     authority = Authority(KEY)
     data = authority.sign(blank(channel).encode())
     assert authority.genuine(data)
@@ -33,7 +41,7 @@ def test_every_flipped_bit_is_found(channel: str) -> None:
     st.binary(min_size=MAC_SIZE + 1, max_size=300), st.binary(min_size=KEY_SIZE, max_size=KEY_SIZE)
 )
 def test_another_key_makes_another_code(data: bytes, key: bytes) -> None:
-    """Without the key there is no code: neither by another key nor by luck."""
+    """Without the key there is no valid code."""
     authority = Authority(KEY)
     assert authority.genuine(authority.sign(data))
     assert key == KEY or not authority.genuine(Authority(key).sign(data))
@@ -41,7 +49,7 @@ def test_another_key_makes_another_code(data: bytes, key: bytes) -> None:
 
 
 def test_a_drawn_key_is_secret_and_new(tmp_path: Path) -> None:
-    """Only the owner can read a key, for any umask, and it is written once."""
+    """Only the owner can read a key, for any umask; an existing key is not overwritten."""
     before = os.umask(0)
     try:
         write_key(tmp_path / "key")
@@ -58,7 +66,7 @@ def test_a_drawn_key_is_secret_and_new(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    """A folder that is not there, or is a file."""
+    """The folder of the key is missing, or is a file."""
     (tmp_path / "file").touch()
     for folder, reason in (("absent", "No such file or directory"), ("file", "Not a directory")):
         with pytest.raises(SoloError) as error:
@@ -71,7 +79,7 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rights", [0o640, 0o604, 0o620, 0o601, 0o666])
 def test_a_key_that_others_may_touch_is_refused(rights: int, tmp_path: Path) -> None:
-    """A secret that others could have read is none; the message says how to mend it."""
+    """Others could have read the secret; the message contains the remedy."""
     write_key(tmp_path / "key")
     (tmp_path / "key").chmod(rights)
     with pytest.raises(
@@ -83,7 +91,7 @@ def test_a_key_that_others_may_touch_is_refused(rights: int, tmp_path: Path) -> 
 def test_messages_from_before_a_restart_of_the_host_are_forged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clock restarts with every boot: recorded messages would look fresh again."""
+    """The clock restarts at boot, so recorded messages would look fresh again."""
     write_key(tmp_path / "key")
     before, same = read_key(tmp_path / "key"), read_key(tmp_path / "key")
     (tmp_path / "boot_id").write_text("01234567-89ab-cdef-0123-456789abcdef\n")
@@ -105,15 +113,17 @@ def test_a_key_of_another_size_is_refused(size: int, tmp_path: Path) -> None:
 
 
 def test_a_missing_key_is_reported(tmp_path: Path) -> None:
-    """No file, or a folder in its place: one line that says how to get one."""
+    """The key is missing or is a folder; the line contains the command that makes a key."""
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(SoloError, match=r"cannot be read .*solo-deploy keygen"):
             read_key(path)
 
 
-@pytest.mark.parametrize("channel", [STATE, COMMAND, OPERATOR, STATUS])
+@pytest.mark.parametrize(
+    "channel", [STATE_CHANNEL, COMMAND_CHANNEL, OPERATOR_CHANNEL, STATUS_CHANNEL]
+)
 def test_a_link_hands_over_genuine_messages_and_counts_the_rest(channel: str) -> None:
-    """Random bytes, another channel's and foreign codes are counted and never acted on."""
+    """Random bytes, messages of other channels and foreign codes are counted and dropped."""
     wire = Wire(World())
     sender, stranger, receiver = WireLink(wire), WireLink(wire, WRONG_KEY), WireLink(wire)
     heard: list[Any] = []
@@ -136,12 +146,12 @@ class Operator:
     """An operator's message at a time [ms]."""
 
     def __init__(self, time_ms: int, expires_ms: int) -> None:
-        """As the generated class has it."""
+        """Set the fields of the generated class."""
         self.time_ns, self.expires_ns = time_ms * 1_000_000, expires_ms * 1_000_000
 
 
 def test_freshness_takes_each_message_once_and_in_order() -> None:
-    """Replayed and reordered messages of any sender are old."""
+    """Replayed and reordered messages of any sender are refused."""
     fresh, now = ReplayFilter(), 100_000_000
     assert fresh.accept(Operator(90, 200), now)
     assert not fresh.accept(Operator(90, 200), now)  # replayed
@@ -162,7 +172,10 @@ def test_freshness_takes_each_message_once_and_in_order() -> None:
     ],
 )
 def test_freshness_refuses_other_times(time_ms: int, expires_ms: int) -> None:
-    """Sent before now, expires after now; a refused message does not block the next."""
+    """A message must be sent before now and expire after now.
+
+    A refused one does not block the next.
+    """
     fresh, now = ReplayFilter(), 100_000_000
     assert not fresh.accept(Operator(time_ms, expires_ms), now)
     assert fresh.accept(Operator(50, 101), now)

@@ -1,8 +1,8 @@
-"""The LCM link without network, or flooded: no loop ends or stalls."""
+"""The LCM link without a network, or flooded: no loop ends or stalls."""
 
 from __future__ import annotations
 
-from deploy.messages.lcm_link import LARGEST_BATCH, STATE, blank
+from deploy.messages.lcm_link import LARGEST_BATCH, STATE_CHANNEL, blank
 from tests.deploy.world import Wire, WireLink, World
 
 
@@ -14,12 +14,14 @@ class Unreachable:
         raise OSError(101, "Network is unreachable")
 
 
-def test_what_cannot_be_sent_is_counted_and_ends_nobody() -> None:
+def test_unsent_messages_are_counted_without_an_error() -> None:
     """The receiver's watchdog damps; the log still gets the bytes."""
     link = WireLink(Wire(World()))
     link._lcm = Unreachable()
     for number in range(1, 4):
-        assert len(link.publish(STATE, blank(STATE))) == len(blank(STATE).encode())
+        assert len(link.publish(STATE_CHANNEL, blank(STATE_CHANNEL))) == len(
+            blank(STATE_CHANNEL).encode()
+        )
         assert link.unsent == number
 
 
@@ -29,13 +31,13 @@ class Flooded:
     handled = 0
 
     def handle_timeout(self, wait: int) -> int:
-        """There is always one more."""
+        """Return True: there is always one more message."""
         self.handled += 1
         return 1
 
 
 def test_a_flood_does_not_hold_up_a_tick() -> None:
-    """A look ends, however many messages still wait: they are the next look's."""
+    """A poll ends for any number of waiting messages; the rest is left for the next poll."""
     link, flood = WireLink(Wire(World())), Flooded()
     link._lcm = flood
     assert [link.receive(), link.receive(0.1)] == [LARGEST_BATCH, LARGEST_BATCH]

@@ -1,4 +1,7 @@
-"""Scripts follow the controller's states; a person's fresh requests arrive in order, once."""
+"""Scripts follow the controller's states.
+
+Fresh requests of an operator are granted once, in order.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ import pytest
 
 from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
-from deploy.messages.lcm_link import OPERATOR, Message, ReplayFilter, Request, blank
+from deploy.messages.lcm_link import OPERATOR_CHANNEL, Message, ReplayFilter, Request, blank
 from deploy.messages.operator_request import OperatorRequest
-from deploy.operators.operators import REST, SETTLE, Remote, Script
+from deploy.operators.operators import SCRIPT_END_PAUSE, SETTLE, Remote, Script
 from tests.deploy.stage import QUICK, Stage, Wire, shipped
 
 
@@ -25,7 +28,7 @@ def requests(
 
 
 def test_a_script_goes_from_lying_to_lying() -> None:
-    """Stand, walk with each skill for its time, stop, lie down, and be done a while later."""
+    """It stands up, walks with each skill for its time, stops, lies down and ends a while later."""
     script = Script((2, 4), 3.0)
     assert requests(script, ControllerState.IDLE, 0.0, SETTLE) == []
     assert script.next_request(ControllerState.IDLE, 0.6) == OperatorRequest(Request.STAND)
@@ -40,15 +43,35 @@ def test_a_script_goes_from_lying_to_lying() -> None:
     assert requests(script, ControllerState.READY, 15.0, SETTLE) == []
     assert script.next_request(ControllerState.READY, 15.6) == OperatorRequest(Request.SIT)
     assert requests(script, ControllerState.SIT, 15.7, 2.0) == []
-    assert requests(script, ControllerState.IDLE, 18.0, REST) == []
+    assert requests(script, ControllerState.IDLE, 18.0, SCRIPT_END_PAUSE) == []
     assert not script.done
-    script.next_request(ControllerState.IDLE, 18.0 + REST + 0.1)
+    script.next_request(ControllerState.IDLE, 18.0 + SCRIPT_END_PAUSE + 0.1)
+    assert script.done
+
+
+@pytest.mark.parametrize("seen", [(ControllerState.WALK, ControllerState.STAND),
+    (ControllerState.WALK,), (ControllerState.STAND,)])  # fmt: skip
+def test_a_script_accepts_an_end_of_its_walk(seen: tuple[ControllerState, ...]) -> None:
+    """The controller ended the walk at its bound; the script lies down and never walks again.
+
+    Over LCM, short states may be missed.
+    """
+    script = Script((2, 4), 3.0)
+    assert [one.request for one in requests(script, ControllerState.READY, 0.0, 0.6)] == [
+        Request.WALK
+    ]
+    for number, state in enumerate(seen):
+        assert requests(script, state, 1.0 + number, 0.5) == []
+    assert {one.request for one in requests(script, ControllerState.READY, 4.0, 2.0)} == {
+        Request.SIT
+    }
+    assert requests(script, ControllerState.IDLE, 9.0, SCRIPT_END_PAUSE + 0.1) == []
     assert script.done
 
 
 @pytest.mark.parametrize("state", [ControllerState.FAULT, ControllerState.DAMP])
 def test_a_script_ends_after_a_fault(state: ControllerState) -> None:
-    """It never re-arms: only a person may."""
+    """Only an operator may re-arm."""
     script = Script((0,), 3.0)
     script.next_request(ControllerState.WALK, 0.0)
     assert requests(script, state, 1.0, 5.0) == []
@@ -56,14 +79,14 @@ def test_a_script_ends_after_a_fault(state: ControllerState) -> None:
 
 
 def test_a_script_may_start_at_any_time() -> None:
-    """On a clock that does not start at zero."""
+    """The clock does not start at zero."""
     script = Script((0,), 3.0)
     assert requests(script, ControllerState.IDLE, 1e6, SETTLE) == []
     assert script.next_request(ControllerState.IDLE, 1e6 + 0.6).request is Request.STAND
 
 
 def test_a_script_waits_until_the_robot_has_come_to_rest() -> None:
-    """As long as configured, from the moment when nothing moves."""
+    """The configured time counts from the first moment at rest."""
     rests = [False]
     script = Script((0,), 3.0, settle=2.0, at_rest=lambda: rests[0])
     assert requests(script, ControllerState.IDLE, 0.0, 9.0) == []
@@ -73,7 +96,7 @@ def test_a_script_waits_until_the_robot_has_come_to_rest() -> None:
 
 
 def test_a_script_hands_on_its_velocity() -> None:
-    """With every request to walk."""
+    """Every request to walk contains it."""
     velocity = np.array([0.5, 0.0, 0.1])
     script = Script((0,), 1.0, velocity)
     script.next_request(ControllerState.READY, 0.0)
@@ -81,7 +104,7 @@ def test_a_script_hands_on_its_velocity() -> None:
 
 
 def test_a_script_leads_a_controller_to_its_end() -> None:
-    """From lying to lying, without a fault, with both skills."""
+    """The run starts and ends lying, without a fault, with both skills."""
     stage, script = Stage(config=QUICK), Script((1, 3), 0.3)
     stage.controller = Controller(shipped(), 1, QUICK)
     skills = set()
@@ -102,7 +125,7 @@ def said(
     request: int = Request.STAND, *, age: float = 0.0, lifetime: float = 0.5, **changes: Any
 ) -> Message:
     """Return a message of an operator's program."""
-    message = blank(OPERATOR)
+    message = blank(OPERATOR_CHANNEL)
     message.time_ns = time.monotonic_ns() - round(age * 1e9)
     message.expires_ns = message.time_ns + round(lifetime * 1e9)
     message.request, message.skill, message.velocity = request, 2, [0.5, 0.0, -0.25]
@@ -112,12 +135,12 @@ def said(
 
 
 def test_requests_are_granted_in_order_and_once() -> None:
-    """One per tick; silence is silence."""
+    """Each tick grants one request; without a message there is none."""
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
     assert remote.next_request(ControllerState.IDLE, 0.0) is None
     for request in (Request.STAND, Request.NOTHING, Request.WALK):
-        wire.publish(OPERATOR, said(request))
+        wire.publish(OPERATOR_CHANNEL, said(request))
     found = [remote.next_request(ControllerState.IDLE, 0.0) for _ in range(4)]
     assert [None if asked is None else asked.request for asked in found] == [1, 0, 2, None]
     assert found[2] is not None
@@ -129,27 +152,27 @@ def test_requests_are_granted_in_order_and_once() -> None:
 
 @pytest.mark.parametrize("request_number", [7, -1, 100])
 def test_unknown_requests_are_dropped(request_number: int) -> None:
-    """A newer operator program may know more than we do."""
+    """A newer operator program may have more requests."""
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
-    wire.publish(OPERATOR, said(request_number))
+    wire.publish(OPERATOR_CHANNEL, said(request_number))
     assert (remote.next_request(ControllerState.IDLE, 0.0), remote.dropped) == (None, 1)
 
 
 def test_old_requests_are_dropped() -> None:
-    """Expired, older than the newest, repeated, or from the future."""
+    """Dropped requests are expired, out of order, repeated or from the future."""
     wire = Wire()
     remote = Remote(wire)  # type: ignore[arg-type]
     before, good = said(age=0.1), said()
     for message in (said(age=1.0), good, good, before, said(age=-10.0)):
-        wire.publish(OPERATOR, message)
+        wire.publish(OPERATOR_CHANNEL, message)
     assert remote.next_request(ControllerState.IDLE, 0.0) is not None
     assert remote.next_request(ControllerState.IDLE, 0.0) is None
     assert remote.dropped == 4
 
 
 def test_freshness_is_exact() -> None:
-    """Newer than all before, not from the future, and not expired at this very nanosecond."""
+    """A message must be newer than all before, not from the future, and not expired now."""
     fresh = ReplayFilter()
     message = said(time_ns=100, expires_ns=200)
     assert not fresh.accept(message, 99)

@@ -1,4 +1,4 @@
-"""The recorder: the last half minute survives any kill, and never delays the loop."""
+"""The recorder: the last half minute survives any kill, and the loop is never delayed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deploy.messages.lcm_link import COMMAND, SIZES, STATE
+from deploy.messages.lcm_link import COMMAND_CHANNEL, MESSAGE_SIZES, STATE_CHANNEL
 from deploy.recorder import recorder as recording
 from deploy.recorder.recorder import (
     CAUSE_FILE,
@@ -34,7 +34,7 @@ SHARED = Path("/dev/shm")
 
 
 def body(number: int) -> bytes:
-    """Bytes that tell their number."""
+    """Return bytes that contain their number."""
     return struct.pack("<q", number)
 
 
@@ -53,46 +53,46 @@ def ring() -> Any:  # a generator
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 25, 100])
 def test_a_ring_keeps_the_newest(count: int, ring: Ring) -> None:
-    """The newest messages in order, except for one that a dying loop may have begun."""
+    """The newest messages are in order; a partly written last one is left out."""
     for number in range(count):
-        ring.put(STATE if number % 2 else COMMAND, body(number))
+        ring.put(STATE_CHANNEL if number % 2 else COMMAND_CHANNEL, body(number))
     found = ring.events()
     assert numbers(found) == list(range(max(0, count - 9), count))
     assert [channel for _, channel, _ in found] == [
-        STATE if n % 2 else COMMAND for n in numbers(found)
+        STATE_CHANNEL if n % 2 else COMMAND_CHANNEL for n in numbers(found)
     ]
 
 
 def test_a_ring_takes_the_largest_message(ring: Ring) -> None:
-    """Every kind of message fits, from its first byte to its last."""
-    for channel, size in SIZES.items():
+    """Every kind of message fits from its first to its last byte."""
+    for channel, size in MESSAGE_SIZES.items():
         ring.put(channel, bytes(range(256)) * 2 if size > 512 else bytes(range(256))[:1] * size)
-    assert [len(data) for _, _, data in ring.events()] == list(SIZES.values())
+    assert [len(data) for _, _, data in ring.events()] == list(MESSAGE_SIZES.values())
 
 
 def test_a_ring_that_is_written_while_it_is_read_stays_whole(
     ring: Ring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The writer reads while the loop continues: overwritten messages are left out."""
+    """The writer reads while the loop continues; overwritten messages are left out."""
     for number in range(10):
-        ring.put(STATE, body(number))
+        ring.put(STATE_CHANNEL, body(number))
     slow = struct.Struct("<qii")
     reads = 0
 
     class Slow:
-        """A header that takes its time."""
+        """A header that is slow to read."""
 
         size = slow.size
 
         @staticmethod
         def unpack_from(*arguments: Any) -> Any:
-            """Let the loop write three messages in the middle."""
+            """Let the loop write three messages in between."""
             nonlocal reads
             reads += 1
             if reads == 2:
                 monkeypatch.setattr(recording, "SLOT_HEADER", slow)
                 for number in (10, 11, 12):
-                    ring.put(STATE, body(number))
+                    ring.put(STATE_CHANNEL, body(number))
                 monkeypatch.setattr(recording, "SLOT_HEADER", Slow)
             return slow.unpack_from(*arguments)
 
@@ -101,9 +101,10 @@ def test_a_ring_that_is_written_while_it_is_read_stays_whole(
 
 
 def test_other_processes_can_read_our_logs(tmp_path: Path) -> None:
-    """LCM's own reader finds the same events; logs are no format of ours."""
+    """LCM's own reader returns the same events."""
     events = [
-        (1_000_000 + number, (STATE, COMMAND)[number % 2], body(number)) for number in range(50)
+        (1_000_000 + number, (STATE_CHANNEL, COMMAND_CHANNEL)[number % 2], body(number))
+        for number in range(50)
     ]
     write_log(events, tmp_path / "log")
     assert list(read_log(tmp_path / "log")) == events
@@ -116,9 +117,9 @@ def test_other_processes_can_read_our_logs(tmp_path: Path) -> None:
 
 @given(st.integers(0, 50 * 46), st.binary(max_size=40))
 def test_a_cut_log_is_read_as_far_as_it_goes(length: int, rubbish: bytes) -> None:
-    """A disk that filled up, or a power cut: what is whole is read, and nothing raises."""
+    """After a full disk or a power cut, complete events are read without an exception."""
     path = Path(f"/tmp/solo-cut-log-{os.getpid()}")
-    events = [(number, STATE, body(number)) for number in range(50)]
+    events = [(number, STATE_CHANNEL, body(number)) for number in range(50)]
     try:
         write_log(events, path)
         size = path.stat().st_size
@@ -133,12 +134,12 @@ def test_a_cut_log_is_read_as_far_as_it_goes(length: int, rubbish: bytes) -> Non
 
 
 def test_the_log_is_there_after_the_end(tmp_path: Path) -> None:
-    """Closing leaves the log, incidents with their causes, and no shared memory."""
+    """Log, incidents and their causes remain, without shared memory."""
     recorder = Recorder(tmp_path / "run")
     name = recorder._ring.name
     assert (tmp_path / "run" / WORK_FILE).exists()
     for number in range(100):
-        recorder.put(STATE, body(number))
+        recorder.put(STATE_CHANNEL, body(number))
     recorder.incident("the base is tilted\nby 1.2 rad")
     recorder.incident("again")
     recorder.close()
@@ -163,14 +164,14 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_loop_still_gets_its_log(tmp_path: Path) -> None:
-    """After SIGKILL the writer writes all messages, and frees the memory."""
+    """After SIGKILL the writer writes all messages and frees the memory."""
     result = subprocess.run(
         [sys.executable, "-c", LOOP, str(tmp_path)],
         stdout=subprocess.PIPE,
         text=True,
         check=False,
         timeout=120,
-    )  # its output ends when the writer, who has the same, has ended
+    )  # the output ends when the writer, which shares it, has ended
     assert result.returncode == -signal.SIGKILL
     assert numbers(list(read_log(tmp_path / LOG_FILE))) == list(range(1000))
     assert [path.name for path in tmp_path.iterdir()] == [LOG_FILE]
@@ -178,25 +179,25 @@ def test_a_killed_loop_still_gets_its_log(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_does_not_stop_the_writer(tmp_path: Path) -> None:
-    """A terminal sends it to every process: the one that writes the log must outlive the loop."""
+    """A terminal sends it to every process; the log's writer must survive the loop."""
     recorder = Recorder(tmp_path)
-    recorder.put(STATE, body(1))
-    recorder.incident("first")  # answered when it is up
+    recorder.put(STATE_CHANNEL, body(1))
+    recorder.incident("first")  # answered after its start
     _await(tmp_path / "incident-1" / CAUSE_FILE)
     recorder._writer.send_signal(signal.SIGINT)
     recorder._writer.send_signal(signal.SIGTERM)
-    recorder.put(STATE, body(2))
+    recorder.put(STATE_CHANNEL, body(2))
     recorder.close()
     assert numbers(list(read_log(tmp_path / LOG_FILE))) == [1, 2]
 
 
 def test_a_writer_that_is_gone_does_not_stop_the_loop(tmp_path: Path) -> None:
-    """Control goes on without a black box, and leaves no memory behind."""
+    """Control continues without a log, and no memory is left."""
     recorder = Recorder(tmp_path)
     name = recorder._ring.name
     recorder._writer.kill()
     recorder._writer.wait()
-    recorder.put(STATE, body(1))
+    recorder.put(STATE_CHANNEL, body(1))
     recorder.incident("not written")
     recorder.close()
     assert list(tmp_path.iterdir()) == []
@@ -204,7 +205,7 @@ def test_a_writer_that_is_gone_does_not_stop_the_loop(tmp_path: Path) -> None:
 
 
 def test_freed_memory_is_not_freed_again() -> None:
-    """A writer that fails at work tidies up, and still says that it failed."""
+    """A writer that fails frees its memory and still reports the failure."""
     ring = Ring(slots=10)
     (SHARED / ring.name).unlink()
     ring.close(unlink=True)
@@ -218,9 +219,9 @@ def test_a_full_disk_is_reported_and_control_continues(
         recorder = Recorder(tmp_path)
         name = recorder._ring.name
         for number in range(2000):
-            recorder.put(STATE, body(number))
+            recorder.put(STATE_CHANNEL, body(number))
         recorder.incident("too large")
-        recorder.put(STATE, body(2000))
+        recorder.put(STATE_CHANNEL, body(2000))
         recorder.close()
         assert list(tmp_path.iterdir()) == []
     told = capfd.readouterr().err.splitlines()
@@ -233,7 +234,7 @@ def test_a_full_disk_is_reported_and_control_continues(
 
 
 def test_a_file_of_rubbish_is_no_log(tmp_path: Path) -> None:
-    """Reading what is no log gives nothing, not an error."""
+    """Reading such a file gives no events and no error."""
     for content in (b"", b"\0" * 1000, b"\xed\xa1\xda\x01" + b"\xff" * 100):
         (tmp_path / "log").write_bytes(content)
         assert list(read_log(tmp_path / "log")) == []

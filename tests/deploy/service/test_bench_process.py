@@ -1,4 +1,4 @@
-"""Bench process and its session: neither blocks, no result is lost, every end is safe."""
+"""Bench process and its session: no blocking, no lost result, and a safe end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.service import bench_process
-from deploy.service.bench_process import STATUS_TICKS, Pipe, run, work
+from deploy.service.bench_process import BENCH_STATUS_TICKS, Pipe, run, work
 from deploy.service.bench_session import BenchError, command_of, follow
 from deploy.service.live_tables import Screen, joints_of_calibration, sensors
 from solo_doi.common.errors import SoloError
@@ -23,7 +23,7 @@ class Ends:
     """Both ends of a bench process's pipe."""
 
     def __init__(self) -> None:
-        """Open them."""
+        """Open both ends."""
         source, self.say = os.pipe()
         self.read, sink = os.pipe()
         self.pipe = Pipe(source, sink)
@@ -39,7 +39,7 @@ class Counting:
     failure = ""
 
     def __init__(self, ticks: int) -> None:
-        """Count from there."""
+        """Set the number of ticks."""
         self.left, self.confirmed, self.stopped = ticks, 0, 0
 
     @property
@@ -48,15 +48,15 @@ class Counting:
         return self.left == 0 or self.stopped > 0
 
     def step(self) -> None:
-        """Count."""
+        """Count a tick."""
         self.left -= 1
 
     def confirm(self) -> None:
-        """Remember."""
+        """Record the confirmation."""
         self.confirmed += 1
 
     def stop(self) -> None:
-        """Remember."""
+        """Record the stop."""
         self.stopped += 1
 
     def status(self) -> dict[str, Any]:
@@ -65,14 +65,14 @@ class Counting:
 
 
 def test_a_status_is_written_ten_times_a_second_and_at_the_end() -> None:
-    """Not every tick."""
-    ends, job = Ends(), Counting(2 * STATUS_TICKS + 1)
+    """Status lines come every 100 ticks, and once at the end."""
+    ends, job = Ends(), Counting(2 * BENCH_STATUS_TICKS + 1)
     run(job, ends.pipe, lambda: False)
-    assert [line["left"] for line in ends.lines()] == [STATUS_TICKS + 1, 1, 0]
+    assert [line["left"] for line in ends.lines()] == [BENCH_STATUS_TICKS + 1, 1, 0]
 
 
 def test_a_line_confirms_and_the_end_of_the_input_stops() -> None:
-    """The session has ended then, and no operator can act."""
+    """After the end of the input the operator cannot act, so the job stops."""
     ends, job = Ends(), Counting(1000)
     os.write(ends.say, b"\n")
     os.close(ends.say)
@@ -81,14 +81,14 @@ def test_a_line_confirms_and_the_end_of_the_input_stops() -> None:
 
 
 def test_a_signal_stops() -> None:
-    """As the end of the input does."""
+    """A signal has the same effect as the end of the input."""
     ends, job = Ends(), Counting(1000)
     run(job, ends.pipe, lambda: True)
     assert job.stopped == 1
 
 
 class Failing(Counting):
-    """A job with a mistake in it, which needs some ticks to damp the motors."""
+    """A job with an error, which needs some ticks to damp the motors."""
 
     @property
     def is_over(self) -> bool:
@@ -96,14 +96,14 @@ class Failing(Counting):
         return self.stopped > 0 and self.left <= 0
 
     def step(self) -> None:
-        """Count, and make a mistake once."""
+        """Count, and raise an error once."""
         super().step()
         if self.left == 5:
             raise RuntimeError("a mistake")
 
 
 def test_an_exception_leaves_after_damping() -> None:
-    """The job is stopped, and ticks until its safe end."""
+    """The job is stopped and continues until its safe end."""
     ends, job = Ends(), Failing(10)
     with pytest.raises(RuntimeError, match="a mistake"):
         run(job, ends.pipe, lambda: False)
@@ -111,7 +111,7 @@ def test_an_exception_leaves_after_damping() -> None:
 
 
 def test_a_hanging_reader_does_not_block() -> None:
-    """Lines are dropped whole, the last one is not."""
+    """Complete lines are dropped, except for the last one."""
     ends = Ends()
     for _ in range(200):
         ends.pipe.write({"words": "x" * 1000})
@@ -125,15 +125,15 @@ class Talking(Counting):
     """Job with long statuses, its own clock, and a reader that may hang."""
 
     def __init__(self, ticks: int, ends: Ends, *, read: bool) -> None:
-        """Count from there."""
+        """Set the number of ticks."""
         super().__init__(ticks)
         self.now, self._ends, self._read = 100.0, ends, read
 
     def step(self) -> None:
-        """Let a millisecond pass."""
+        """Advance by one millisecond."""
         super().step()
         self.now += 0.001
-        if self._read and self.left % (9 * STATUS_TICKS) == 0:
+        if self._read and self.left % (9 * BENCH_STATUS_TICKS) == 0:
             self._ends.lines()
 
     def status(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Talking(Counting):
 def test_an_output_that_is_not_read_for_a_second_stops(
     read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session that hangs cannot stop the robot; a slow one is waited for."""
+    """A hanging session cannot stop the robot; a slow one is tolerated."""
     ends = Ends()
     job = Talking(5000, ends, read=read)
     monkeypatch.setattr("deploy.service.bench_process.time.monotonic", lambda: job.now)
@@ -159,7 +159,7 @@ def test_an_output_that_is_not_read_for_a_second_stops(
 def test_refused_rights_are_printed_before_a_board_is_opened(
     job: str, lock_step: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By every job, as a calibration moves motors; lock-step needs none."""
+    """Every job prints them, because a calibration moves motors; lock-step needs none."""
     printed: list[str] = []
 
     def opened(*_: object, **__: object) -> None:
@@ -183,7 +183,7 @@ def program(text: str) -> list[str]:
 
 
 def test_the_result_is_the_last_line() -> None:
-    """Statuses are shown, words of others left out."""
+    """Statuses are shown, other output is ignored."""
     shown: list[dict[str, Any]] = []
     speaks = program("""
         print("Virtual master board on esolo1, protocol 4")
@@ -235,7 +235,7 @@ def test_ctrl_c_ends_the_bench_process_first() -> None:
 def test_a_closed_terminal_ends_the_bench_process(
     error: bool, terminal: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Ctrl-C does, for an end of input and for an error."""
+    """The effect is that of Ctrl-C, for an end of input and for an error."""
     waits = program("""
         import select, sys
         print('{"phase": "moving", "question": ""}', flush=True)
@@ -262,7 +262,7 @@ def test_a_closed_terminal_ends_the_bench_process(
 
 
 def test_the_real_robot_gets_the_card_and_the_virtual_one_a_board() -> None:
-    """With the same bench process behind it."""
+    """Both use the same bench process."""
     real = command_of("check", DeployConfig(robot="real", interface="e7"), seconds=5.0, yes=True)
     assert real[3:] == ["deploy.service.bench_process", "check", "--interface", "e7", "--driver",
     "native",
@@ -280,7 +280,7 @@ def test_the_real_robot_gets_the_card_and_the_virtual_one_a_board() -> None:
     assert "--lock-step" in virtual[place:]
 
 
-def test_tables_are_drawn_before_anything_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_drawn_before_the_first_measurement(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a terminal each phase and each question is printed once."""
     nothing = {"phase": "waiting", "question": "Put it to zero."}
     for draw in (joints_of_calibration, sensors):

@@ -1,4 +1,4 @@
-"""The preflight's limits, from numbers, without any board."""
+"""The preflight's limits, with given numbers and without a board."""
 
 from __future__ import annotations
 
@@ -36,12 +36,11 @@ GOOD: dict[str, Any] = {
 
 
 def judged(**changes: object) -> dict[str, CheckRow]:
-    """Rows by name, some numbers changed."""
+    """Return the rows by name, with some numbers changed."""
     return {row.name: row for row in judge({**GOOD, **changes}, CONTRACT, simulated_time=False)}
 
 
 def test_a_good_robot_goes_in_every_row() -> None:
-    """Nothing is left out."""
     assert {row.verdict for row in judged().values()} == {Verdict.GO}
 
 
@@ -71,16 +70,16 @@ def test_a_good_robot_goes_in_every_row() -> None:
     ],
 )
 def test_beyond_its_limit_a_row_is_no_go(changes: dict[str, object], row: str) -> None:
-    """With what to do."""
+    """The row has advice."""
     if changes.get("protocol") == 0:
-        changes = {**changes, "gaps": None}  # nothing is measured in an unknown protocol
+        changes = {**changes, "gaps": None}  # an unknown protocol has no measurements
     found = judged(**changes)[row]
     assert found.verdict is Verdict.NO_GO
     assert found.advice
 
 
 def test_gains_that_the_protocol_cannot_carry_are_no_go() -> None:
-    """Protocol 4 takes half of what 3 takes."""
+    """Protocol 4 allows half of the gains of protocol 3."""
     strong = replace(CONTRACT, kp=8.0)
     for protocol, verdict in ((3, Verdict.GO), (4, Verdict.NO_GO)):
         rows = {
@@ -101,13 +100,13 @@ def test_firmware_without_a_voltage_can_go() -> None:
 
 
 def test_the_battery_has_its_current_beside_its_voltage() -> None:
-    """It is not judged: the current with the motors off differs between robots."""
+    """The current is not judged, because it differs between robots with motors off."""
     found = judged(current=1.5)["battery"]
     assert (found.value, found.verdict) == ("24.0 V, 1.50 A", Verdict.GO)
 
 
 def test_exit_codes_distinguish_wrong_from_unchecked() -> None:
-    """0 only if every row goes."""
+    """The code is 0 only if every row is go."""
     rows = {verdict: CheckRow("x", "", "", verdict) for verdict in Verdict}
     assert verdict_of([rows[Verdict.GO], rows[Verdict.NOT_APPLICABLE]])[0] == 0
     assert verdict_of([rows[Verdict.GO], rows[Verdict.NOT_CHECKED]])[0] == 3
@@ -115,13 +114,13 @@ def test_exit_codes_distinguish_wrong_from_unchecked() -> None:
 
 
 def calibration(path: Path, address: str = CALIBRATION.board, **changes: Any) -> CheckRow:
-    """CheckRow of a calibration that was stored with some fields changed."""
+    """Return the row of a stored calibration with some fields changed."""
     save(replace(CALIBRATION, **{"measured": date.today(), **changes}), path)
     return calibration_row(DeployConfig(robot="real", calibration=path), address)
 
 
 def test_a_calibration_of_this_board_goes(tmp_path: Path) -> None:
-    """An old one as well, with a note."""
+    """An old calibration is accepted with a note."""
     path = tmp_path / "c.json"
     assert calibration(path) == CheckRow(
         "calibration", f"{date.today()}, native, protocol 4", "of this board", Verdict.GO, ""
@@ -132,13 +131,13 @@ def test_a_calibration_of_this_board_goes(tmp_path: Path) -> None:
 
 
 def test_other_calibrations_are_no_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None, of another board, of tomorrow, made up."""
+    """The calibration is missing, of another board, from the future or implausible."""
     path = tmp_path / "c.json"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "empty"))
     for row, words in (
         (calibration_row(DeployConfig(robot="real"), "x"), "solo-deploy calibrate"),
         (calibration(path, "02:00:00:00:00:09"), "belongs to board"),
-        (calibration(path, measured=date.today() + timedelta(days=1)), "lies ahead"),
+        (calibration(path, measured=date.today() + timedelta(days=1)), "is in the future"),
         (calibration(path, offset=np.zeros(12)), "twelve equal offsets"),
         (
             calibration_row(DeployConfig(robot="real", calibration=tmp_path / "none"), "x"),

@@ -1,4 +1,4 @@
-"""Phases of a calibration and the instructions to the person; see `calibrator`."""
+"""Phases of a calibration, and the instructions to the operator; see `calibrator`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOW_WORDS = (
 
 
 class Phase(Enum):
-    """Phases of a calibration, with texts for people."""
+    """Phases of a calibration, with their texts for the display."""
 
     CONNECT = "waiting for the master board"
     PLACE = "motors off: joints are put to zero"

@@ -4,8 +4,8 @@ A person puts the robot into the zero pose each time.
 
 PLACE    motors off; a person puts the joints to zero and confirms it
 MEASURE  bring-up without a calibration: joints swing gently until they pass their index, then fold
-SHOW     legs stay folded until a person confirms that they look alike, as only a person can see
-         an error of 40 degrees
+SHOW     legs stay folded until a person confirms that they look alike: sensors cannot detect an
+         error of 40 degrees
 RELAX    motors are damped, then switched off
 DONE     both measurements agree
 FAILED   motors that were on are damped in every further tick
@@ -21,7 +21,7 @@ import numpy as np
 from deploy.common.clock import CLOCK, Clock
 from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.robot_error import RobotError
-from deploy.robots.odri.bring_up.bring_up import REST_TIME, SILENCE_LIMIT, BringUp
+from deploy.robots.odri.bring_up.bring_up import BRING_UP_SILENCE, REST_TIME, BringUp
 from deploy.robots.odri.bring_up.bring_up_guard import BringUpGuard
 from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.odri.bring_up.calibration import Calibration, CalibrationError, nearest
@@ -42,12 +42,12 @@ from .index_watch import IndexWatch
 from .measurement_comparison import check_offsets, check_pose
 from .stillness import Stillness
 
-ROUNDS = 2
+MEASUREMENTS = 2
 """Number of measurements."""
 RELAX_TIME = 1.5
 """Duration of damping before motors are switched off [s]."""
 VALID_TIME = 2.0
-"""Time for the joints to come to rest after a confirmation, before it expires [s]."""
+"""Lifetime of a confirmation: joints must come to rest within this time [s]."""
 
 
 class Calibrator:
@@ -56,7 +56,7 @@ class Calibrator:
     def __init__(
         self, board: Board, *, lock_step: bool = False, yes: bool = False, clock: Clock = CLOCK
     ) -> None:
-        """Use a board that is not connected yet; `yes` confirms all questions."""
+        """Use a board that is not connected yet; `yes` skips all questions."""
         self._session = BoardSession(board, lock_step=lock_step, clock=clock)
         self._yes = yes
         self.phase = Phase.CONNECT
@@ -65,8 +65,8 @@ class Calibrator:
         self._confirmed = False
         self._confirmed_at = 0.0
         self._round = 0
-        self._zero: list[Array] = []  # zero poses, counted since power-up
-        self._found: list[Array] = []  # joint angles of indices
+        self._zero: list[Array] = []  # joint angles in the zero poses, counted since power-up
+        self._found: list[Array] = []  # joint angles of the index pulses
         self._bring_up = BringUp(None)
         self._watch = IndexWatch()
         self._still = Stillness()
@@ -90,13 +90,13 @@ class Calibrator:
         return SHOW_WORDS if self.phase is Phase.SHOW else ""
 
     def confirm(self) -> None:
-        """Record that a person has followed the instruction."""
+        """Accept the operator's confirmation of the current instruction."""
         if self.question:
             self._confirmed = True
             self._confirmed_at = self._time
 
     def stop(self) -> None:
-        """Damp at once, on request of a person."""
+        """Damp at once, at the operator's request."""
         self._fail("stopped")
 
     def step(self) -> None:
@@ -121,7 +121,7 @@ class Calibrator:
         """Return the mean of both measurements.
 
         Raises:
-            CalibrationError: The calibration has not ended well.
+            CalibrationError: The calibration has failed or is not finished.
         """
         if self.phase is not Phase.DONE:
             raise CalibrationError(
@@ -135,7 +135,7 @@ class Calibrator:
         )
 
     def status(self) -> dict[str, Any]:
-        """Return the display of the present state, as plain values."""
+        """Return the present state for the display, as JSON values."""
         phase = self._bring_up.stage if self.phase is Phase.MEASURE else self.phase
         angle = np.zeros(NUM_JOINTS)
         index = np.zeros(NUM_JOINTS, dtype=bool)
@@ -149,11 +149,11 @@ class Calibrator:
             index = self._packet.index_seen[MOTOR_OF_JOINT]
         found = self._found[-1] if self._found else self._bring_up.measured_offset
         difference = None
-        if len(self._found) == ROUNDS:
+        if len(self._found) == MEASUREMENTS:
             difference = nearest(self._found[1] - self._found[0]).tolist()
         return {
             "phase": phase.value,
-            "round": min(self._round, ROUNDS - 1) + 1,
+            "round": min(self._round, MEASUREMENTS - 1) + 1,
             "question": self.question,
             "failure": self.failure,
             "angle": angle.tolist(),
@@ -180,7 +180,7 @@ class Calibrator:
 
     def _find_faults(self) -> None:
         packet = self._packet
-        if self._silence > SILENCE_LIMIT:
+        if self._silence > BRING_UP_SILENCE:
             self._fail(f"no measurements for {1000 * self._silence:.0f} ms")
         elif packet is not None and (faults := driver_faults(packet)):
             self._fail("; ".join(faults))
@@ -192,7 +192,7 @@ class Calibrator:
             self._find_faults_of_held(packet)
 
     def _find_faults_of_held(self, packet: SensorPacket) -> None:
-        """Check what bring-up checks while it measures."""
+        """Check powered motors after bring-up, by the criteria of bring-up."""
         if not packet.ready.all():
             joint = int(np.argmin(packet.ready[MOTOR_OF_JOINT]))
             self._fail(f"the motor of {JOINT_NAMES[joint]} is no longer ready")
@@ -215,13 +215,13 @@ class Calibrator:
                 return command
         if self.phase is Phase.RELAX and self._time > RELAX_TIME:
             self._powered = False
-            self._enter(Phase.PLACE if self._round < ROUNDS else Phase.DONE)
+            self._enter(Phase.PLACE if self._round < MEASUREMENTS else Phase.DONE)
         return self._damping() if self._powered else motors_off()
 
     def _place(self, position: Array) -> None:
         rests = self._still.rests(position)
         if self._time - self._confirmed_at > VALID_TIME:
-            # Hands still move the joints. A later pause must not start the motors by surprise.
+            # Hands still moved the joints. A later pause must not start the motors unexpectedly.
             self._confirmed = False
         if not (rests and (self._confirmed or self._yes)):
             return
@@ -248,7 +248,7 @@ class Calibrator:
         bring_up = self._bring_up
         try:
             if self._packet is not None:
-                # In SETTLE joints change their reference, so their counts cannot be compared.
+                # In SETTLE positions change their reference and cannot be compared.
                 counting = bring_up.resolved & (bring_up.stage is not Stage.SETTLE)
                 self._watch.check(self._packet, counting)
             if not bring_up.is_done:

@@ -19,43 +19,43 @@ from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array
 from .stillness import Stillness
 
 TURNED = 0.2
-"""Smallest angle of a joint that was turned on purpose [rad]."""
+"""Smallest angle by which the joint must be turned [rad]."""
 CLEAR = 2.0
-"""Smallest ratio of its angle to that of any other joint."""
+"""Smallest ratio of the turned joint's angle to that of any other joint."""
 BACK = 0.1
-"""Largest angle of a joint that was put back [rad]."""
+"""Largest remaining angle of a joint that was turned back [rad]."""
 LIFTED = 0.2
-"""Smallest angle of a lifted nose [rad]."""
-ANSWER_SECONDS = 60.0
+"""Smallest angle by which the nose must be lifted [rad]."""
+QUESTION_SECONDS = 60.0
 """Timeout of each question to the person [s]."""
 SMOOTH = 0.1
-"""Time constant of the filter of the accelerometer, as hands shake [s]."""
+"""Time constant of the accelerometer's low-pass filter, since hands shake [s]."""
 HOW = {
     "HAA": "swing the whole leg to the robot's left",
     "HFE": "swing the thigh backwards, shank in line with it",
     "KFE": "hold the thigh, swing the shank backwards",
 }
-"""Movements that turn each joint in its positive direction: about x, y and y of the base."""
+"""Movements that turn each kind of joint in its positive direction, about x, y, y of the base."""
 NOSE_WORDS = "Lift the robot's nose, about 20 degrees, then let it back."
 
 
 @dataclass
 class Answer:
-    """Joint that moved when one was asked for."""
+    """Joint that moved after a person was asked to turn one."""
 
     asked: int
-    """Number of the joint that was asked for."""
+    """Number of the requested joint."""
     moved: int | None = None
-    """Number of the joint that turned; None if none did in time."""
+    """Number of the joint that turned; None after the timeout."""
     angle: float = 0.0
-    """Angle by which it turned [rad]."""
+    """Angle by which the joint turned [rad]."""
 
 
 class HandTest:
     """Asks for one movement after another: one `step` per packet until `is_over`."""
 
     def __init__(self, joints: Sequence[int] = range(NUM_JOINTS)) -> None:
-        """Test these joints, then the nose."""
+        """Test the joints with these numbers, then the nose."""
         self._joints = list(joints)
         self.answers: list[Answer] = []
         self.nose: dict[str, float] | None = None
@@ -96,7 +96,7 @@ class HandTest:
             self._judge_nose(packet)
 
     def result(self) -> dict[str, Any]:
-        """Return the answers, as plain values."""
+        """Return the answers as JSON values."""
         return {
             "answers": [[answer.asked, answer.moved, answer.angle] for answer in self.answers],
             "nose": self.nose,
@@ -107,7 +107,7 @@ class HandTest:
         is_back = True
         if moved is not None and self._start is not None:
             is_back = abs(position[moved] - self._start[moved]) < BACK
-        if self._still.rests(position) and (is_back or self._time > ANSWER_SECONDS):
+        if self._still.rests(position) and (is_back or self._time > QUESTION_SECONDS):
             self._start = position
             self._returning = None
             self._time = 0.0
@@ -122,7 +122,7 @@ class HandTest:
         if size[joint] >= TURNED and size[joint] >= CLEAR * others:
             self.answers.append(Answer(asked, joint, float(turned[joint])))
             self._returning = joint
-        elif self._time > ANSWER_SECONDS:
+        elif self._time > QUESTION_SECONDS:
             self.answers.append(Answer(asked))
             self._start = None
         else:
@@ -141,4 +141,4 @@ class HandTest:
                 "filter": float(attitude[1]),
             }
             self.is_over = True
-        self.is_over = self.is_over or self._time > ANSWER_SECONDS
+        self.is_over = self.is_over or self._time > QUESTION_SECONDS

@@ -1,4 +1,4 @@
-"""Check of further index pulses: each must lie whole pitches from the first one."""
+"""Check of further index pulses: each must be a whole number of pitches from the first."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, joint_position
 from deploy.robots.odri.wire.protocol import Flags, SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 
-TOLERANCE = 0.03
-"""Largest error of an index; a folding joint moves 2 mrad during the delay of a packet [rad]."""
+INDEX_TOLERANCE = 0.03
+"""Largest position error of an index; a folding joint moves 2 mrad per packet delay [rad]."""
 
 
 class IndexWatch:
-    """Detects passed index pulses by a bit that toggles, and checks the joint angle there."""
+    """Detects index pulses by the toggle bit of the encoder, and checks the joint angles there."""
 
     def __init__(self) -> None:
         """Start without a packet."""
         self._toggle: Flags | None = None
         self.passed = np.zeros(NUM_JOINTS, dtype=np.intp)
-        """Number of consistent index pulses of each joint."""
+        """Number of index pulses of each joint at their expected angle, (12,)."""
 
     def check(self, packet: SensorPacket, counting: Flags) -> None:
-        """Check joints that count from their index and have just passed another one.
+        """Check the joints that have just passed an index pulse.
+
+        `counting` marks the joints whose position counts from their first index, (12,).
 
         Raises:
-            RobotError: A pulse came at an angle without an index.
+            RobotError: A pulse came more than `INDEX_TOLERANCE` from an expected angle.
         """
         toggle = packet.index_toggle[MOTOR_OF_JOINT]
         before = self._toggle
@@ -38,7 +40,7 @@ class IndexWatch:
         if not changed.any():
             return
         away = nearest(joint_position(packet, np.zeros(NUM_JOINTS)))
-        wrong = changed & (np.abs(away) > TOLERANCE)
+        wrong = changed & (np.abs(away) > INDEX_TOLERANCE)
         if wrong.any():
             joint = int(np.argmax(wrong))
             raise RobotError(

@@ -19,14 +19,14 @@ from deploy.robots.odri.wire.protocol import SensorPacket
 from .hand_test import HandTest
 from .packet_statistics import AT_POWER_UP, PacketStatistics
 
-SILENCE_LIMIT = 1.0
+INSPECTION_SILENCE = 1.0
 """Longest time without measurements [s]."""
 SETTLE_TICKS = 20
-"""Number of first packets that are ignored: drivers need a few to answer."""
+"""Number of packets ignored at the start: drivers answer only after a few [ticks]."""
 
 
 class Inspection:
-    """One `step` per tick until `is_over`; joint angles are relative to those at power-up."""
+    """Inspection: one `step` per tick until `is_over`; joint angles count from power-up."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Inspection:
 
     @property
     def question(self) -> str:
-        """Instruction for the person, without confirmation; empty if there is none."""
+        """Instruction for the operator, which needs no confirmation; empty if there is none."""
         if self._hand_test is None or not self._listened:
             return ""
         return self._hand_test.question
@@ -64,7 +64,7 @@ class Inspection:
         """Do nothing: an inspection needs no confirmation."""
 
     def stop(self) -> None:
-        """End the inspection, on request of a person."""
+        """End the inspection, at the operator's request."""
         self._stopped = True
 
     def step(self) -> None:
@@ -77,14 +77,14 @@ class Inspection:
             self._session.open()
             return
         packet = self._session.receive()
-        if packet is None and self._session.silence > SILENCE_LIMIT:
-            self.failure = f"the master board sent nothing for {SILENCE_LIMIT} s"
+        if packet is None and self._session.silence > INSPECTION_SILENCE:
+            self.failure = f"the master board sent nothing for {INSPECTION_SILENCE} s"
         if packet is not None:
             self._add(packet)
         self._session.send(motors_off())
 
     def status(self) -> dict[str, Any]:
-        """Return the display of the present state, as plain values."""
+        """Return the present state for the display, as JSON values."""
         packet = self._packet
         statistics = self._statistics
         board = self._session.board
@@ -115,7 +115,7 @@ class Inspection:
         }
 
     def result(self) -> dict[str, Any]:
-        """Return the measurements, as plain values; `go_checks` judges them."""
+        """Return the measurements as JSON values; `go_checks` judges them."""
         board = self._session.board
         statistics: dict[str, Any] = {"packets": 0}
         if self._statistics is not None:

@@ -1,6 +1,6 @@
 """Comparison of two measurements of one robot, joint by joint.
 
-Differences of whole motor turns are reported separately: they mean a wrong index.
+Differences of whole motor turns get their own text, because their cause is a wrong index.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ def check_pose(position: Array, before: list[Array]) -> None:
     Encoders keep counting while motors are off, so both poses can be compared.
 
     Raises:
-        CalibrationError: With the joints, and whole turns of the motor.
+        CalibrationError: The message has the joints, and differences in whole motor turns.
     """
     if before:
         _check(position - before[0], "was put {0:+.3f} rad from where zero was the first time")
 
 
 def check_offsets(found: list[Array]) -> None:
-    """Refuse measurements that differ.
+    """Refuse index angles that differ between the two measurements.
 
     Raises:
-        CalibrationError: With the joints.
+        CalibrationError: The message has the joints.
     """
     if len(found) > 1:
         _check(

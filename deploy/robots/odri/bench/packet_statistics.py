@@ -14,13 +14,13 @@ from deploy.robots.odri.wire.protocol import SensorPacket
 from solo_doi.solo12.constants import NUM_JOINTS
 
 MOST_GAPS = 100_000
-"""Largest number of stored times between packets; older ones are dropped."""
+"""Largest number of stored intervals between packets; the oldest are dropped."""
 AT_POWER_UP = np.zeros(NUM_JOINTS)
 """Offsets for joint angles relative to those at power-up [rad]."""
 
 
 class PacketStatistics:
-    """Counts and averages packets."""
+    """Counts packets, and averages their measurements."""
 
     def __init__(self, board: Board) -> None:
         """Start with the next packet."""
@@ -65,7 +65,7 @@ class PacketStatistics:
         return self._time - self._since
 
     def result(self) -> dict[str, Any]:
-        """Return the statistics, as plain values; `go_checks` judges them."""
+        """Return the statistics as JSON values; `go_checks` judges them."""
         if self.last is None or not self._gaps:
             return {"packets": self.packets}
         acceleration, gyroscope, attitude = (self._imu / self.packets).tolist()

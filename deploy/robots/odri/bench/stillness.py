@@ -1,4 +1,4 @@
-"""Detection of joints at rest: people often confirm before their hands are off the robot."""
+"""Detection of joints at rest; a confirmation may come before hands are off the robot."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from deploy.common.robot_constants import TICK
 from solo_doi.solo12.constants import NUM_JOINTS, Array
 
-MOTION = 0.01
+LARGEST_MOVEMENT = 0.01
 """Largest movement of a joint at rest [rad]."""
-DURATION = 0.5
+STILL_SECONDS = 0.5
 """Time without movement after which joints are at rest [s]."""
 
 
 class Stillness:
-    """Processes joint positions once per tick."""
+    """Detects rest from joint positions, one call of `rests` per tick."""
 
     def __init__(self) -> None:
         """Start without a position."""
@@ -24,7 +24,7 @@ class Stillness:
     def rests(self, position: Array) -> bool:
         """Add a position; return True if all joints are at rest."""
         self._time += TICK
-        if (np.abs(position - self._position) > MOTION).any():
+        if (np.abs(position - self._position) > LARGEST_MOVEMENT).any():
             self._position = position
             self._time = 0.0
-        return self._time >= DURATION
+        return self._time >= STILL_SECONDS

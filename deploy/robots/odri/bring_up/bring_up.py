@@ -5,19 +5,20 @@ Each tick takes one packet and returns one command.
     CHECK   motors off; read the zero pose in which a person has put the joints
     ALIGN   motors enabled; the drivers move the rotors themselves
     SEARCH  one group of joints swings until each has passed an index pulse
-    SETTLE  that group is damped, then counts from its index: a position target would jump
+    SETTLE  that group is damped while its positions change to count from the index; a position
+            target would jump
     FOLD    calibrated joints move gently to the folded pose
     DONE    all joints are calibrated and hold the folded pose
     FAILED  all motors that were on are damped in every further tick
 
-Legs come before hips: folded legs swing clear of the stand from which the robot hangs.
+Legs are calibrated before hips: folded legs do not hit the stand from which the robot hangs.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from deploy.common.robot_constants import DAMPING, TICK
+from deploy.common.robot_constants import DAMPING_GAIN, TICK
 from deploy.robots.odri.drivers.motors import (
     MOTOR_OF_JOINT,
     driver_of_joint,
@@ -40,18 +41,18 @@ KD = 0.1
 CURRENT = 6.0
 """Current limit in bring-up: half of the limit while walking [A]."""
 FOLDED_POSE = symmetric_pose(0.0, 1.2, -2.4)
-"""Final pose, ready to be put on the ground; as in the vendor's driver file [rad]."""
+"""Final pose, for putting the robot on the ground; as in the vendor's driver file [rad]."""
 REST_TIME = 2.0
-"""Duration of damping after a failure before the failure is reported [s]."""
+"""Duration of damping between a failure and its report, so that joints come to rest [s]."""
 ALIGN_LIMIT = 3.0
 """Longest time for the alignment of rotors [s]."""
 SETTLE_TIME = 0.15
-"""Duration of damping before joints count from their index [s]."""
+"""Duration of damping before positions change to count from the index [s]."""
 COMPENSATE_TIME = 0.05
-"""Time for drivers to switch to counting from the index [s]."""
+"""Time for the drivers to report positions that count from the index [s]."""
 FOLD_TIME = 1.5
 """Duration of folding [s]."""
-SILENCE_LIMIT = 0.02
+BRING_UP_SILENCE = 0.02
 """Longest time without measurements: by then the board has switched the motors off [s]."""
 LARGEST_ERROR = 0.5
 """Largest distance of a joint from its target; a larger one means that it is blocked [rad]."""
@@ -63,17 +64,17 @@ class BringUp:
     """State machine of bring-up: `step` takes a packet and returns the command to send."""
 
     def __init__(self, calibration: Calibration | None) -> None:
-        """Start with motors off; without a calibration, measure one from an exact zero pose."""
+        """Start with motors off; without a calibration, measure index angles from the zero pose."""
         self._calibration = calibration
         self.stage = Stage.CHECK
         self.cause = ""
-        """Stage and cause of the failure."""
+        """Stage and cause of the failure, as text; empty without a failure."""
         self.offset: Array = np.zeros(NUM_JOINTS)
-        """Joint angle at motor position zero; final once DONE [rad]."""
+        """Joint angles at motor position zero, (12,); final in stage DONE [rad]."""
         self.compensated: Flags = np.zeros(NUM_JOINTS, dtype=bool)
-        """True for joints that count from their index."""
+        """True for joints whose position counts from their index, (12,)."""
         self._resolved: Flags = np.zeros(NUM_JOINTS, dtype=bool)
-        self._time = 0.0  # in this stage
+        self._time = 0.0  # time in this stage
         self._silence = 0.0
         self._guard = BringUpGuard()
         self._checked_time = 0.0  # since the first measurement
@@ -85,17 +86,17 @@ class BringUp:
         self._from = np.zeros(NUM_JOINTS)
         self._target = np.zeros(NUM_JOINTS)
         self._packet: SensorPacket | None = None
-        # Enabling a motor makes it move by itself, so motors are not enabled again after a failure.
+        # Enabling a motor moves its rotor, so motors that are off stay off after a failure.
         self._powered = False
 
     @property
     def is_done(self) -> bool:
-        """True if joints may be driven."""
+        """True if all joints are calibrated and follow commands."""
         return self.stage is Stage.DONE
 
     @property
     def powered(self) -> bool:
-        """True if motors are on; only then can they be damped, as switching them on moves them."""
+        """True if motors are on; only then are they damped, since switching them on moves them."""
         return self._powered
 
     @property
@@ -110,16 +111,16 @@ class BringUp:
 
     @property
     def is_over(self) -> bool:
-        """True if it failed and the joints have come to rest."""
+        """True if bring-up failed and the joints had time to come to rest."""
         return self.stage is Stage.FAILED and self._time > REST_TIME
 
     @property
     def measured_offset(self) -> Array:
-        """Joint angles of the indices found, if the robot began at zero; NaN for none [rad]."""
+        """Joint angles of the index pulses, from the start pose, (12,); NaN if not found [rad]."""
         return self._index_position - self._start
 
     def give_up(self, cause: str) -> None:
-        """Fail with a cause; the first cause is kept."""
+        """Fail with a cause; keep the first cause."""
         if self.stage is not Stage.FAILED:
             self._fail(cause)
 
@@ -153,14 +154,14 @@ class BringUp:
             position = joint_position(self._packet, self.offset)
             seen = self._packet.index_seen[MOTOR_OF_JOINT]
             first = np.where(np.isnan(self._index_position), position, self._index_position)
-            # A bit that was set by mistake and is cleared again does not count.
+            # A bit that was set in a corrupt packet and is then clear again does not count.
             self._index_position = np.where(seen, first, np.nan)
             advance(position, seen)
         return self._command()
 
     def _watch(self) -> None:
-        """Fail on faults that no stage allows."""
-        if self._silence > SILENCE_LIMIT:
+        """Fail on faults that are checked in every stage."""
+        if self._silence > BRING_UP_SILENCE:
             self._fail(f"no measurements for {1000 * self._silence:.0f} ms")
         elif self._packet is not None and self._packet.error.any():
             driver = int(np.flatnonzero(self._packet.error)[0])
@@ -188,7 +189,7 @@ class BringUp:
             self._fail(fault)
 
     def _check(self, position: Array, seen: Flags) -> None:
-        """Read the zero pose; motors that passed their index before count from it at once."""
+        """Read the zero pose; motors that have passed their index already count from it at once."""
         if self._checked_time == 0.0:
             self.compensated = seen
         self._checked_time += TICK
@@ -240,7 +241,7 @@ class BringUp:
             self._enter(Stage.FOLD)
 
     def _resolve(self, active: Flags) -> None:
-        """Let a group count from its index, and find out which index it was."""
+        """Make a group count from its index, and determine which index pulse it found."""
         try:
             resolved = self._offset_of(active)
         except CalibrationError as error:
@@ -253,7 +254,7 @@ class BringUp:
     def _offset_of(self, active: Flags) -> Array:
         if self._calibration is None:
             return self.measured_offset
-        # Joints of other groups count as if they were at zero.
+        # Other groups are not resolved yet: treat their joints as if they had started at zero.
         start = np.where(active, self._start - self._index_position, -self._calibration.offset)
         return self._calibration.resolved(start)
 
@@ -289,7 +290,7 @@ class BringUp:
 
     def _command(self) -> MotorCommand:
         kp = self._gain()
-        kd = np.where(kp > 0, KD, DAMPING)
+        kd = np.where(kp > 0, KD, DAMPING_GAIN)
         if self.stage in (Stage.CHECK, Stage.ALIGN):
             kd = np.zeros(NUM_JOINTS)
         return motor_command(

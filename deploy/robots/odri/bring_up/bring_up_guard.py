@@ -1,20 +1,20 @@
 """Checks of attitude, IMU and battery during bring-up and calibration.
 
 The limits are those of the gate, which is not active before joints are calibrated. A hanging robot
-may swing and hang askew. If it lies on its side, it hangs wrongly or its IMU is mounted wrongly,
-and its legs would swing in unexpected directions.
+may swing and need not hang level. A larger tilt means that it hangs wrongly or that its IMU is
+mounted wrongly; its legs would swing in unexpected directions.
 """
 
 from __future__ import annotations
 
 from math import acos, cos
 
-from deploy.common.robot_constants import FROZEN_AFTER, LARGEST_TILT, LEAST_VOLTAGE, TICK
+from deploy.common.robot_constants import FROZEN_AFTER, LARGEST_TILT, LEAST_WALKING_VOLTAGE, TICK
 from deploy.robots.odri.wire.protocol import SensorPacket
 
 
 class BringUpGuard:
-    """Checks every packet."""
+    """Checks attitude, IMU and battery in every packet."""
 
     def __init__(self) -> None:
         """Start without a packet."""
@@ -22,7 +22,7 @@ class BringUpGuard:
         self._repeats = 0
 
     def check(self, packet: SensorPacket) -> str:
-        """Return a text about what is wrong, else an empty text."""
+        """Return the fault as text; empty if there is none."""
         imu = packet.imu.gyroscope.tobytes() + packet.imu.acceleration.tobytes()
         self._repeats = self._repeats + 1 if imu == self._imu else 0
         self._imu = imu
@@ -35,6 +35,6 @@ class BringUpGuard:
                 f"the base is tilted by {tilt:.2f} rad: "
                 "hang it level, or check how the IMU is mounted"
             )
-        if packet.power.voltage < LEAST_VOLTAGE:  # False for NaN, an unknown voltage
+        if packet.power.voltage < LEAST_WALKING_VOLTAGE:  # False for NaN, an unknown voltage
             return f"the battery gives {packet.power.voltage:.1f} V"
         return ""

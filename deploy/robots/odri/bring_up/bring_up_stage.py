@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Stage(Enum):
-    """Stages of bring-up, with texts for people."""
+    """Stages of bring-up, with their texts for the display."""
 
     CHECK = "reading sensors"
     ALIGN = "aligning rotors"

@@ -1,9 +1,9 @@
 """Calibration: joint angles of the encoders' index pulses, measured once per robot.
 
-An index pulse comes once per turn of the motor, every 40 degrees of the joint. The one that was
-found follows from the joint's angle at the start of the search: a person has put the robot into the
-zero pose, so it is the index that makes this angle small. An angle near half the pitch is ambiguous
-and is refused.
+There is one index pulse per turn of the motor, so one every 40 degrees of the joint (the pitch). At
+the start of the search a person has put the joints near zero. This start angle determines which
+pulse was found: the one for which the start angle is small. An angle near half the pitch is
+ambiguous and is refused.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from solo_doi.solo12.constants import JOINT_NAMES, Array, constant
 from solo_doi.solo12.limits import GEAR_RATIO
 
 PITCH = math.tau / GEAR_RATIO
-"""Joint angle from one index to the next [rad]."""
+"""Joint angle between two index pulses [rad]."""
 LARGEST_START = 0.25
 """Largest distance of a joint from the zero pose at the start of the search [rad].
 
 Angles are ambiguous from 0.35 rad on.
 """
 LARGEST_AGE = 90
-"""Age from which on a note is printed [days]."""
+"""Age above which a note is printed [days]."""
 SMALLEST_SPREAD = 1e-3
-"""Smallest spread of believable offsets: encoders are glued on at arbitrary angles [rad]."""
-COMMAND = "solo-deploy calibrate --interface CARD"
+"""Smallest plausible spread of offsets: encoders are mounted at arbitrary angles [rad]."""
+CALIBRATE_COMMAND = "solo-deploy calibrate --interface CARD"
 """Command that measures a calibration."""
-FORMAT = 1
+CALIBRATION_FORMAT = 1
 FIELDS = frozenset({"format", "board", "measured", "measured_with", "offset"})
 
 
 def default_path() -> Path:
-    """Return the file of the calibration of this computer's robot, by the XDG rules."""
+    """Return the default path of the calibration of this computer's robot (XDG directory)."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     if not folder.is_absolute():  # XDG ignores relative folders
         folder = Path.home() / ".config"
@@ -59,17 +59,17 @@ class Calibration:
     offset: Array
     """Index angles within half a pitch of zero, (12,); further indices follow every pitch [rad]."""
     board: str
-    """Address of the master board of the robot."""
+    """MAC address of the robot's master board."""
     measured: date
     """Date of the measurement."""
     measured_with: str = ""
-    """Driver and protocol, as text."""
+    """Driver and protocol of the measurement, as text."""
 
     @classmethod
     def from_zero_pose(
         cls, index_position: Array, board: str, measured: date, measured_with: str = ""
     ) -> Calibration:
-        """Return the calibration from joint positions in the zero pose, counted from the index."""
+        """Return the calibration from positions in the zero pose, counted from the index [rad]."""
         if not np.isfinite(index_position).all():
             raise CalibrationError("A joint has no position: are all index pulses found?")
         return cls(constant(nearest(-index_position)), board, measured, measured_with)
@@ -77,7 +77,7 @@ class Calibration:
     def resolved(self, start: Array) -> Array:
         """Return the offsets of the indices that were found, (12,) [rad].
 
-        `start` are joint angles at the start of the search, counted from these indices.
+        `start` are joint angles at the start of the search, counted from these indices [rad].
 
         Raises:
             CalibrationError: A joint was not near the zero pose, or its angle is ambiguous.
@@ -95,7 +95,7 @@ class Calibration:
         return angle - start
 
     def check_board(self, address: str) -> None:
-        """Refuse a robot other than the measured one."""
+        """Refuse a board that the calibration does not belong to."""
         if address != self.board:
             raise CalibrationError(
                 f"The calibration of {self.measured} belongs to board {self.board}, "
@@ -107,12 +107,12 @@ class Calibration:
         return (today - self.measured).days
 
     def check_age(self, today: date) -> str:
-        """Return a note about an old measurement, else an empty text; refuse a future date."""
+        """Return a note if the measurement is old, else an empty text; refuse a future date."""
         age = self.age_days(today)
         if age < 0:
             raise CalibrationError(
-                f"The calibration was measured on {self.measured}, which lies ahead: "
-                "check the date."
+                f"The calibration's date {self.measured} is in the future: check the clock of "
+                "this computer, or calibrate again."
             )
         if age <= LARGEST_AGE:
             return ""
@@ -123,14 +123,14 @@ class Calibration:
 
 
 def nearest(angle: Array) -> Array:
-    """Return the angles nearest to zero that differ by whole pitches."""
+    """Reduce angles by whole pitches to within half a pitch of zero [rad]."""
     return angle - PITCH * np.rint(angle / PITCH)
 
 
 def to_json(calibration: Calibration) -> dict[str, Any]:
-    """Return plain values, offsets by joint name."""
+    """Return the calibration as JSON values, with offsets by joint name."""
     return {
-        "format": FORMAT,
+        "format": CALIBRATION_FORMAT,
         "board": calibration.board,
         "measured": calibration.measured.isoformat(),
         "measured_with": calibration.measured_with,
@@ -144,22 +144,22 @@ def save(calibration: Calibration, path: Path) -> None:
 
 
 def from_json(content: Any) -> Calibration:  # noqa: ANN401  # content of any JSON file
-    """Return the calibration from plain values.
+    """Return the calibration from JSON values.
 
     Raises:
         ValueError, KeyError, TypeError: The values are not those of `to_json`.
     """
     offsets = content["offset"]
-    if content["format"] != FORMAT or set(offsets) != set(JOINT_NAMES):
+    if content["format"] != CALIBRATION_FORMAT or set(offsets) != set(JOINT_NAMES):
         raise ValueError(f"format {content['format']}, joints {', '.join(sorted(offsets))}")
     if set(content) != FIELDS:
         raise ValueError(
             f"fields {', '.join(sorted(content))}; expected {', '.join(sorted(FIELDS))}"
         )
-    # Exact types: a bool is no number here.
+    # Exact types: True and False are not numbers here.
     texts_are_valid = type(content["board"]) is type(content["measured_with"]) is str
     if not texts_are_valid or not set(map(type, offsets.values())) <= {int, float}:
-        raise ValueError("a board that is no text, or an offset that is no number")
+        raise ValueError("expected board and measured_with as text, offsets as numbers")
     offset = constant([float(offsets[name]) for name in JOINT_NAMES])
     if not (np.abs(offset) <= PITCH / 2 + 1e-9).all():  # also False for NaN
         raise ValueError(f"an offset beyond half a pitch, {PITCH / 2:.3f} rad")
@@ -173,11 +173,15 @@ def load(path: Path) -> Calibration:
     """Read a calibration.
 
     Raises:
-        CalibrationError: There is no file, or it is not one of `save`.
+        CalibrationError: The file is missing or not a valid calibration.
     """
     try:
         return from_json(json.loads(path.read_text()))
     except FileNotFoundError:
-        raise CalibrationError(f"{path}: this robot was never calibrated. Run: {COMMAND}") from None
+        raise CalibrationError(
+            f"{path}: this robot was never calibrated. Run: {CALIBRATE_COMMAND}"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise CalibrationError(f"{path}: not a calibration ({error}). Run: {COMMAND}") from error
+        raise CalibrationError(
+            f"{path}: not a calibration ({error}). Run: {CALIBRATE_COMMAND}"
+        ) from error

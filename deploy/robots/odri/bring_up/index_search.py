@@ -14,12 +14,12 @@ from .calibration import PITCH
 
 AMPLITUDE = 0.6 * PITCH
 """Amplitude of the swing: more than half a pitch, so that at least one index is passed [rad]."""
-DURATION = 3.0
-"""Duration of a whole swing; the largest velocity is 0.9 rad/s [s]."""
+SWING_SECONDS = 3.0
+"""Duration of one sine period of the swing; the largest velocity is 0.9 rad/s [s]."""
 
 
 class IndexSearch:
-    """Targets of all joints while some of them search."""
+    """Joint targets of an index search, in which only the active joints swing."""
 
     def __init__(self, active: Flags, start: Array, direction: Array) -> None:
         """Start at `start`; active joints first move in their direction (+1 or -1)."""
@@ -32,7 +32,7 @@ class IndexSearch:
     def step(self, seen: Flags) -> Array:
         """Return targets for the next tick, (12,) [rad]; a joint stops once its index is seen."""
         self._time += TICK
-        swing = AMPLITUDE * math.sin(math.tau * min(self._time / DURATION, 1.0))
+        swing = AMPLITUDE * math.sin(math.tau * min(self._time / SWING_SECONDS, 1.0))
         self._target = np.where(
             self._active & ~seen, self._start + self._direction * swing, self._target
         )
@@ -40,5 +40,5 @@ class IndexSearch:
 
     @property
     def has_ended(self) -> bool:
-        """True if the swing is over; a joint without an index by now has none."""
-        return self._time >= DURATION
+        """True if the swing is over; each joint must have passed an index by then."""
+        return self._time >= SWING_SECONDS

@@ -8,9 +8,9 @@ from deploy.common.robot_error import RobotError
 from deploy.robots.odri.wire.protocol import ALL_DRIVERS, NUM_DRIVERS, MotorCommand, SensorPacket
 
 WORD = 2**16
-"""Range of the 16-bit counters in packets, which wrap."""
+"""Number of values of the 16-bit counters in packets, which wrap around."""
 LARGEST_LAG = 10
-"""Largest number of unconfirmed commands; a board with motors switched off confirms none."""
+"""Largest number of unconfirmed commands; a board that has disarmed confirms no commands."""
 
 
 class BoardError(RobotError):
@@ -27,7 +27,7 @@ class Board(Protocol):
     drivers: int
     """Bit mask of the driver boards that answered; known once connected."""
     address: str
-    """Address of the board's network card, which identifies the robot."""
+    """MAC address of the board, which identifies the robot."""
 
     @property
     def lost(self) -> int:
@@ -35,15 +35,18 @@ class Board(Protocol):
 
     @property
     def rejected(self) -> int | None:
-        """Number of frames that were malformed, foreign, duplicate or late; None if unknown."""
+        """Number of frames that were malformed, of another session, duplicate or late.
+
+        None if unknown.
+        """
 
     def connect(self) -> bool:
         """Request a session; return True once the board has acknowledged it. Call once per tick."""
 
     def receive(self, timeout: float) -> SensorPacket | None:
-        """Return the newest measurements that were not returned before.
+        """Return the newest measurements if they were not returned before.
 
-        Wait at most `timeout` [s]. Return None before the session is open.
+        Wait at most `timeout` [s]. Return None if there are none, or before the session is open.
         """
 
     def send(self, command: MotorCommand) -> None:
@@ -61,7 +64,7 @@ def check_drivers(drivers: int) -> None:
     """Refuse a board with missing motor drivers.
 
     Raises:
-        BoardError: With the numbers of the missing drivers.
+        BoardError: The message has the numbers of the missing drivers.
     """
     missing = [str(driver) for driver in range(NUM_DRIVERS) if not drivers >> driver & 1]
     if missing:
@@ -73,5 +76,5 @@ def check_drivers(drivers: int) -> None:
 
 
 def lag(sent: int, confirmed: int) -> int:
-    """Return the number of commands after the confirmed index; indices wrap."""
+    """Return the number of commands sent after the confirmed one, by wrapping indices."""
     return (sent - confirmed) % WORD

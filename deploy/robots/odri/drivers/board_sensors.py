@@ -23,9 +23,10 @@ def sensors_of(
     follows: bool,
     faults: tuple[str, ...] = (),
 ) -> Sensors:
-    """Convert a session's last packet.
+    """Convert the last packet of a session.
 
-    `follows` is False while the robot ignores commands, as in bring-up. `faults` are further texts.
+    `offset` are joint angles at motor position zero [rad]. `follows` is False while the robot
+    ignores commands, as in bring-up. `faults` are further fault texts.
     The IMU's axes are those of the base, as in the vendor's driver file.
     """
     return Sensors(
@@ -46,9 +47,9 @@ def sensors_of(
 
 
 def without_errors(sensors: Sensors, before: Sensors | None) -> Sensors | None:
-    """Replace the measurements of drivers in error, which are not valid, by the last valid ones.
+    """Replace invalid measurements, those of drivers in error, by the last valid ones.
 
-    Such joints are not ready. Return None if there is no valid measurement before.
+    Joints of these drivers are not ready. Return None if there is no earlier valid measurement.
     """
     if not any(sensors.errors.tolist()):
         return sensors
@@ -70,7 +71,7 @@ def ready_joints(packet: SensorPacket) -> Flags:
 
 
 def driver_faults(packet: SensorPacket) -> tuple[str, ...]:
-    """Return texts of driver errors, with the joints they move."""
+    """Return one text per driver with an error, with the names of its joints."""
     return tuple(
         f"driver {driver} ({_joints_of(driver)}): {error_text(code)}"
         for driver, code in enumerate(packet.error.tolist())
@@ -79,7 +80,7 @@ def driver_faults(packet: SensorPacket) -> tuple[str, ...]:
 
 
 def quaternion(roll: float, pitch: float, yaw: float) -> Array:
-    """Convert attitude angles of one robot [rad].
+    """Convert roll, pitch and yaw [rad] to a quaternion, (4,).
 
     Written out because it runs every millisecond: 20 times faster than `rotations.from_rpy`.
     """

@@ -1,4 +1,4 @@
-"""Session with a board: one request per tick until it opens, then one packet and one command."""
+"""Session with a board: one request per tick to open it, then one packet and one command."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from deploy.robots.odri.wire.protocol import MotorCommand, SensorPacket
 from .board import WORD, Board, BoardError, check_drivers
 
 CONNECT_LIMIT = 2500
-"""Largest number of requests; at one per tick, the vendor's library waits as long."""
+"""Largest number of requests to open a session, one per tick: 2.5 s, as the vendor's library."""
 PACKET_WAIT = 2 * TICK
 """Timeout for the board's packet; without one the caller's tick continues [s]."""
 LOCK_STEP_WAIT = 2.0
-"""Timeout for the answer of a board in lock-step, which may compute slowly [s]."""
+"""Timeout for the answer of a board in lock-step; its simulation may be slow [s]."""
 LOCK_STEP_SILENCE = 3
-"""Number of timeouts after which a board in lock-step is no longer waited for."""
+"""Number of timeouts in a row after which a board in lock-step counts as silent."""
 
 
 class BoardSession:
@@ -29,9 +29,9 @@ class BoardSession:
         needs_drivers: bool = True,
         clock: Clock = CLOCK,
     ) -> None:
-        """Wrap a board without sending anything.
+        """Wrap a board; nothing is sent yet.
 
-        An inspection sets `needs_drivers` to False and accepts boards with missing drivers.
+        With `needs_drivers`, a board with missing motor drivers is refused.
         """
         self.board = board
         self._clock = clock
@@ -83,7 +83,7 @@ class BoardSession:
                 "powered, is this its cable, and does no other program hold a session with it?"
             )
         else:
-            self._clock.sleep(TICK)  # no packet keeps time before it is open
+            self._clock.sleep(TICK)  # before the session opens, no packets set the pace
         return self.is_open
 
     def receive(self) -> SensorPacket | None:
@@ -99,7 +99,7 @@ class BoardSession:
             self._silent = 0
             self._count(packet)
         elif self._lock_step and self._commanded:
-            # Time advances without the board, so that checks of the sensors' age can fail.
+            # Time must advance while the board is silent, so that the age of the sensors grows.
             self.time += TICK
             self._silent += 1
         return packet
@@ -114,7 +114,7 @@ class BoardSession:
     def _count(self, packet: SensorPacket) -> None:
         more = (packet.commands_lost - self._reported_lost) % WORD
         self._reported_lost = packet.commands_lost
-        if more < WORD // 2:  # the board counts down for a command that arrives twice
+        if more < WORD // 2:  # a duplicate command decrements the board's counter
             self._commands_lost += more
 
     def _stamp(self, packet: SensorPacket) -> float:
@@ -122,5 +122,5 @@ class BoardSession:
             return self.now
         elapsed = (packet.index - self._index) % WORD
         self._index = packet.index
-        # Silent ticks were added to the time when they passed.
+        # Silent ticks were already added to the time in `receive`.
         return self.time + TICK * max(0, elapsed - self._silent)

@@ -1,7 +1,8 @@
-"""Conversion between joints and motors: numbers, signs, gear and motor constant of the Solo12.
+"""Conversion between joints and motors: numbering, signs, gear ratio, motor constant of Solo12.
 
-joint = sign motor / gear + offset,   torque = sign current motor_constant gear,
-kp_motor = kp_joint / (gear^2 motor_constant).
+joint = sign * motor / gear + offset
+torque = sign * current * motor_constant * gear
+kp_motor = kp_joint / (gear^2 * motor_constant)
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from deploy.common.robot_error import RobotError
 from deploy.robots.odri.wire.protocol import LIMITS, Flags, MotorCommand, SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS, Array, constant
-from solo_doi.solo12.limits import GEAR_RATIO, MOTOR_CONSTANT, TORQUE_PER_AMPERE, TRAINING
+from solo_doi.solo12.limits import GEAR_RATIO, MOTOR_CONSTANT, TORQUE_PER_AMPERE, TRAINING_LIMITS
 from solo_doi.solo12.state import JointCommand
 
 MOTORS = {  # joint: motor number and sign, as wired on every Solo12 [ODRI, driver file]
@@ -33,8 +34,8 @@ JOINT_OF_MOTOR = np.argsort(MOTOR_OF_JOINT)
 DRIVER_OF_JOINT = MOTOR_OF_JOINT // 2
 SIGN = constant([MOTORS[name][1] for name in JOINT_NAMES])
 GAIN_PER_AMPERE = GEAR_RATIO**2 * MOTOR_CONSTANT
-"""Joint gain for a motor gain of one ampere per radian [N m/A]."""
-SATURATION = TRAINING.current
+"""Joint gain [N m/rad] per motor gain [A/rad]."""
+SATURATION = TRAINING_LIMITS.current
 """Current limit of the drivers: the torque limit of training, 2.5 N m [A]."""
 _TURNS = SIGN * GEAR_RATIO
 _TORQUES = SIGN * TORQUE_PER_AMPERE
@@ -52,7 +53,7 @@ def check(command: JointCommand, protocol: int) -> None:
     The vendor's library would clamp gains and send NaN as the lowest position.
 
     Raises:
-        RobotError: With the joint, the value and the largest gain.
+        RobotError: The message has the joint, the value and the largest gain.
     """
     finite = np.isfinite(command.position)
     worst = int(finite.argmin())

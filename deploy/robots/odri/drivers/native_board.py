@@ -20,21 +20,21 @@ from deploy.robots.odri.wire.protocol import (
 from .board import WORD, BoardError, lag
 
 TRIES_PER_PROTOCOL = 200
-"""Requests before another protocol is tried; a board answers the 52nd."""
+"""Number of requests before the other protocol is tried; a board answers the 52nd."""
 MOST_FRAMES = 64
 """Largest number of frames read in one call: a flood of foreign frames must not stall the loop."""
 
 
 def new_session() -> int:
-    """Return a session number that most likely differs from the last one.
+    """Return a session number from the clock, so that it most likely differs from the last one.
 
-    It is never 0, which boards without a session send.
+    It is never 0, the number that a board without a session sends.
     """
     return time.time_ns() // 1_000_000 % (WORD - 1) + 1
 
 
 class NativeBoard:
-    """Tries protocol 4 first, then 3; the board's answer decides."""
+    """Native driver: tries protocol 4 first, then 3, and uses the one that the board answers."""
 
     driver = "native"
 
@@ -68,7 +68,7 @@ class NativeBoard:
     def receive(self, timeout: float) -> SensorPacket | None:
         """Return the newest measurements not returned before; wait at most `timeout` [s]."""
         if not self._connected:
-            return None  # late acknowledgements are left for `connect`
+            return None  # leave late acknowledgements to `connect`
         newest = None
         deadline = time.monotonic() + timeout
         for _ in range(MOST_FRAMES):

@@ -1,12 +1,11 @@
 """Driver of a master board with the vendor's library (wheel `master-board`, protocol 3).
 
-All calls return at once. This module works around the following behaviour of the library, each
-observed in a run:
+This module works around the following behaviour of the library, each observed in a run:
 
 - It replaces the handler of Ctrl-C by an exit without damping.
-- It crashes on interfaces it does not know.
-- It floods the screen without CAP_NET_RAW.
-- It waits silently for a board of another protocol.
+- It crashes on interfaces with unknown names, such as `lo`.
+- Without CAP_NET_RAW it floods the terminal with messages.
+- With a board of another protocol it waits without a message.
 - It sends NaN as an extreme position, and clamps gains.
 - It does not report that the board has switched the motors off (see `command_lag`, ready bits).
 - It returns invalid data before the first packet.
@@ -42,7 +41,7 @@ from .board import WORD, BoardError, lag
 POLL = 50e-6
 """Period of polling for a new packet [s]; the library receives in its own thread."""
 LONGEST_SILENCE = 0.02
-"""Silence after which `send` waits for a repetition: at 50 ms the library disconnects [s]."""
+"""Silence after which `send` waits for a repeated packet; the library disconnects at 50 ms [s]."""
 REPETITION_TIMEOUT = 2.0
 """Timeout for a repeated packet [s]."""
 _SETTERS = {
@@ -56,7 +55,7 @@ _SETTERS = {
 
 
 class SdkBoard:
-    """Session through the vendor's library. One per process: it cannot be closed completely."""
+    """Session through the vendor's library; one per process, as it cannot be closed completely."""
 
     driver = "sdk"
     rejected = None
@@ -66,7 +65,7 @@ class SdkBoard:
         """Open an interface; a board in lock-step repeats its measurements while it waits.
 
         Raises:
-            RobotError: As `EthernetLink`, which is opened first and checks name and rights.
+            RobotError: The name or the rights are wrong; `EthernetLink` checks both first.
         """
         self._listener = EthernetLink(interface)
         try:
@@ -159,7 +158,10 @@ class SdkBoard:
         self._interface.Stop()
 
     def _listen(self) -> None:
-        """Read what the library drops: acknowledgements of other protocols, the board's address."""
+        """Read acknowledgements, for data that the library does not report.
+
+        These are the board's address, and the protocol of a board that speaks another one.
+        """
         while (frame := self._listener.receive(0.0)) is not None:
             ack = codec.decode_ack(frame.payload)
             if isinstance(ack, Malformed) or ack.session != int(self._interface.GetSessionId()):

@@ -1,7 +1,7 @@
 """Encoders and decoders of packets.
 
-Decoders never raise: they return a packet that fits the layout exactly, or `Malformed` with the
-reason.
+Decoders raise no exceptions: they return a packet that fits the layout exactly, or `Malformed` with
+the reason.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .protocol import (
 )
 
 _TARGETS = ("position", "velocity", "current", "kp", "kd", "saturation")
-_COMMAND = PackedFields(p.COMMAND, "session", "index", "mode", *_TARGETS)
+_COMMAND = PackedFields(p.COMMAND_PACKET, "session", "index", "mode", *_TARGETS)
 _MOTION = ("position", "velocity", "current")
-_IMU = ("acceleration", "gyroscope", "attitude", "linear_acceleration")
-_SENSOR = ("session", "index", "commands_lost", "last_command", "status", *_MOTION, *_IMU)
+_IMU_VECTORS = ("acceleration", "gyroscope", "attitude", "linear_acceleration")
+_SENSOR = ("session", "index", "commands_lost", "last_command", "status", *_MOTION, *_IMU_VECTORS)
 _SENSORS = {
     3: PackedFields(p.SENSORS[3], *_SENSOR),
     4: PackedFields(p.SENSORS[4], *_SENSOR, "voltage", "shunt", "energy"),
@@ -39,12 +39,15 @@ _SENSORS = {
 
 
 def _per_motor(*values: float) -> Array:
-    """Repeat each value twelve times: one number per field becomes one per motor."""
+    """Repeat each value twelve times, once per motor."""
     return constant(np.repeat(values, p.NUM_MOTORS))
 
 
 def _words_of_flags(bits: np.ndarray) -> np.ndarray:
-    """Return the matrix from flags of twelve motors, kind by kind, to six driver words."""
+    """Return the matrix that converts flags of twelve motors, one kind after another, to six words.
+
+    `bits` has the pair of bits of each kind of flag; each driver has one word for two motors.
+    """
     drivers = np.eye(p.NUM_DRIVERS, dtype=np.int64)
     return np.concatenate([np.kron(drivers, pair[:, None]) for pair in bits])
 
@@ -57,8 +60,8 @@ _HIGHEST = {
     protocol: _per_motor(*(getattr(most, name) for name in _TARGETS))
     for protocol, most in p.LIMITS.items()
 }
-# Factors from targets to counts, in the vendor's order of operations, so that the last bit is the
-# same. Powers of two may stand anywhere: they do not round.
+# Factors from targets to counts. The order of operations is the vendor's, so that results are equal
+# to the last bit. Powers of two may be at any place, since they cause no rounding.
 _TIMES = _per_motor(
     2**24, 60.0 * 2**11, 2**10, 2.0 * np.pi * 2**11, (2.0 * np.pi * 1000.0) / 60.0 * 2**10, 2**3
 )
@@ -88,7 +91,7 @@ def encode_init(init: Init) -> bytes:
 
 
 def decode_init(payload: bytes) -> Init | Malformed:
-    """Decode a request for a session; any version is well-formed."""
+    """Decode a request for a session; any protocol number is accepted."""
     record = _record(payload, p.INIT, "init")
     if isinstance(record, Malformed):
         return record
@@ -124,15 +127,15 @@ def check_command(command: MotorCommand, protocol: int) -> None:
 
 def encode_command(command: MotorCommand, session: int, index: int, protocol: int) -> bytes:
     """Encode a command, or refuse it as `check_command` does."""
-    counts = (_checked(command, protocol) * _TIMES / _OVER).astype(np.int64)  # rounds to zero
+    counts = (_checked(command, protocol) * _TIMES / _OVER).astype(np.int64)  # truncates
     mode = _MODE + np.concatenate((command.enabled, command.compensate_index)) @ _MODE_OF_FLAGS
     return _COMMAND.write((session, index, *mode.tolist(), *counts.tolist()))
 
 
 def decode_command(payload: bytes) -> CommandPacket | Malformed:
     """Decode a command, as the board does."""
-    if len(payload) != p.COMMAND.itemsize:
-        return _wrong_length(payload, p.COMMAND, "command")
+    if len(payload) != p.COMMAND_PACKET.itemsize:
+        return _wrong_length(payload, p.COMMAND_PACKET, "command")
     session, index, *numbers = _COMMAND.read(payload)
     mode = np.array(numbers[:6], np.uint16)
     enabled, compensate_index = _from_bits(mode, _MODE_BITS)
@@ -159,7 +162,7 @@ def decode_command(payload: bytes) -> CommandPacket | Malformed:
 def encode_sensor(sensor: SensorPacket, protocol: int) -> bytes:
     """Encode measurements as the firmware does.
 
-    A driver that was not read is all zero, IMU values wrap, all other values are clipped.
+    The record of a driver that did not answer is zero, IMU values wrap, other values are clipped.
     """
     flags = np.concatenate((sensor.enabled, sensor.ready, sensor.index_seen, sensor.index_toggle))
     status = sensor.error + sensor.system_on * p.STATUS_SYSTEM + flags @ _STATUS_OF_FLAGS
@@ -223,7 +226,7 @@ def _wrong_length(payload: bytes, kind: np.dtype, what: str) -> Malformed:
 
 
 def _checked(command: MotorCommand, protocol: int) -> Array:
-    """Return all targets in one array if the protocol can carry them."""
+    """Return all targets in one array, or refuse them as `check_command` does."""
     targets = np.concatenate(
         (
             command.position,
@@ -269,7 +272,7 @@ def _flags(status: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _from_bits(words: np.ndarray, bits: np.ndarray) -> np.ndarray:
-    """Return flags of twelve motors, one row for each pair of bits."""
+    """Return the flags of twelve motors in driver words, one row per kind of flag."""
     return ((words[:, None] & bits[:, None]) != 0).reshape(-1, p.NUM_MOTORS)
 
 

@@ -1,4 +1,4 @@
-"""Ethernet frame of a payload: broadcast in both directions, own ethertype, length field."""
+"""Ethernet frames: broadcast in both directions, own ethertype, length of the payload."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .protocol import Malformed
 ETHERTYPE = 0x88B5
 BROADCAST = b"\xff" * 6
 PC_MAC = bytes.fromhex("a01d4812a0c5")
-"""Source address of the vendor's library; boards may be set up for it."""
+"""Source address of the vendor's library; boards may be configured for it."""
 HEADER = struct.Struct("<6s6s2sH")
 SHORTEST = 64
-"""Frames are padded with zeros to this length [bytes]."""
+"""Shortest frame; shorter ones are padded with zeros [bytes]."""
 LONGEST_PAYLOAD = 1500 - 2
 _TYPE = ETHERTYPE.to_bytes(2, "big")
 

@@ -12,20 +12,21 @@ from typing import Protocol
 
 from deploy.common.realtime import rights_command
 from deploy.common.robot_error import RobotError
+from solo_doi.common.errors import ALL_CHECKS
 
 from .ethernet import ETHERTYPE, LONGEST_PAYLOAD, PC_MAC, Frame, pack_frame, unpack_frame
 from .protocol import Malformed
 
 GET_FLAGS = 0x8913
-"""Linux' SIOCGIFFLAGS."""
+"""Linux ioctl SIOCGIFFLAGS: read the flags of an interface."""
 ALL_TYPES = 0x0003
-"""Linux' ETH_P_ALL: includes frames that this host sends."""
+"""Linux ETH_P_ALL: frames of all types, including those that this host sends."""
 MOST_MALFORMED = 64
 """Largest number of malformed frames skipped in one read: a flood must not stall a tick."""
 NOTHING_TO_READ = (errno.EAGAIN, errno.EINTR, errno.ENETDOWN, errno.ENODEV, errno.ENXIO)
-"""Errors of an empty socket, or of an interface that went down, which appears as silence."""
-PRIORITY = 7
-"""Highest socket priority that needs no further rights."""
+"""Errors of an empty socket or an interface that is down; both are treated as silence."""
+SOCKET_PRIORITY = 7
+"""Highest socket priority that needs no additional capability."""
 
 
 class BoardLink(Protocol):
@@ -51,7 +52,7 @@ class EthernetLink:
         """Open an interface.
 
         Raises:
-            RobotError: It does not exist, is down or not wired, or this program lacks the right.
+            RobotError: The interface is missing, down or not wired, or CAP_NET_RAW is missing.
         """
         check_interface(interface)
         self._interface = interface
@@ -67,7 +68,7 @@ class EthernetLink:
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            # An unplugged cable appears as silence; the check of the sensors' age finds it.
+            # An unplugged cable is treated as silence; the check of the sensors' age detects it.
             if error.errno not in (errno.ENETDOWN, errno.ENOBUFS, errno.ENXIO, errno.ENODEV):
                 raise RobotError(f"{self._interface}: cannot send ({error.strerror}).") from error
 
@@ -103,23 +104,29 @@ class EthernetLink:
         return None
 
 
+def present_interfaces() -> list[str]:
+    """Return the names of this computer's network interfaces."""
+    # /sys/class/net would show the interfaces of another network namespace.
+    return sorted(name for _, name in socket.if_nameindex())
+
+
 def check_interface(interface: str) -> None:
     """Refuse an interface that cannot be the link to a board.
 
     Raises:
-        RobotError: With the interfaces that are possible.
+        RobotError: The message has the remedy, or the interfaces that exist.
     """
-    present = sorted(name for _, name in socket.if_nameindex())
-    usable = [name for name in present if name.startswith("e")] or ["none"]
+    present = present_interfaces()
+    here = f"Interfaces here: {', '.join(present) or 'none'}."
     if interface not in present:
         raise RobotError(
-            f"There is no network interface {interface!r}. Wired ones here: {', '.join(usable)}."
+            f"There is no network interface {interface!r}. {here} "
+            "Expected a wired one, whose name begins with 'e'."
         )
     # The vendor's library recognises wired interfaces by the name, and crashes on `lo`.
     if not interface.startswith("e"):
         raise RobotError(
-            f"{interface!r} is not a wired interface by its name, which must begin with 'e'. "
-            f"Here: {', '.join(usable)}."
+            f"{interface!r} is not a wired interface by its name, which must begin with 'e'. {here}"
         )
     if not _is_up(interface):
         raise RobotError(
@@ -128,7 +135,6 @@ def check_interface(interface: str) -> None:
 
 
 def _is_up(interface: str) -> bool:
-    # /sys would show the interfaces of another network namespace.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         answer = fcntl.ioctl(any_socket, GET_FLAGS, struct.pack("16sH14x", interface.encode(), 0))
     return bool(struct.unpack("16xH14x", answer)[0] & 1)
@@ -144,9 +150,10 @@ def open_socket(interface: str, kind: int) -> socket.socket:
         raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(kind))
     except PermissionError:
         raise RobotError(
-            f"Raw Ethernet on {interface!r} needs CAP_NET_RAW. Run once: {rights_command()}"
+            f"Raw Ethernet on {interface!r} needs CAP_NET_RAW. Run once: {rights_command()} "
+            f"({ALL_CHECKS})"
         ) from None
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PRIORITY)
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, SOCKET_PRIORITY)
     raw.bind((interface, kind))
     raw.setblocking(False)
     return raw

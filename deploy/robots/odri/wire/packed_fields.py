@@ -1,6 +1,6 @@
 """Fast access to fields of a packet as plain numbers.
 
-`struct` reads a whole packet in the time in which numpy reads a few fields.
+It uses `struct`, which reads a whole packet in the time that numpy needs for a few fields.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 
 
 class PackedFields:
-    """Selected fields of a layout, in a given order."""
+    """Reader and writer of selected fields of a packet layout, in a given order."""
 
     def __init__(self, layout: np.dtype, *fields: str) -> None:
-        """Select fields by name; all other bytes are ignored, and written as zero."""
+        """Select fields by name; other bytes are ignored when reading and zero when writing."""
         numbers = [*_numbers(layout)]
         codes = (kind.char if name in fields else f"{kind.itemsize}x" for name, kind in numbers)
         self._struct = Struct("<" + "".join(codes))
         names = [name for name, _ in numbers if name in fields]
-        # A stable sort: numbers of one field keep their order.
+        # The sort is stable, so numbers of one field keep their order.
         order = sorted(range(len(names)), key=lambda place: fields.index(names[place]))
         self._by_field = itemgetter(*order)
         self._by_place = itemgetter(*np.argsort(order).tolist())

@@ -20,7 +20,7 @@ NUM_DRIVERS = 6
 NUM_MOTORS = 2 * NUM_DRIVERS
 ALL_DRIVERS = (1 << NUM_DRIVERS) - 1
 PROTOCOLS = (4, 3)
-"""Newest first: the order in which an unknown board is tried."""
+"""Supported protocols, in the order in which an unknown board is tried."""
 DRIVER_TIMEOUT_MS = 5
 """Time without a packet after which a motor driver shuts down; the vendor's value [ms]."""
 
@@ -50,7 +50,9 @@ _DRIVER_COMMAND = _packed(
     _pair("kd", "<u2"),
     _pair("saturation", "u1"),
 )
-COMMAND = _packed(("session", "<u2"), ("drivers", _DRIVER_COMMAND, NUM_DRIVERS), ("index", "<u2"))
+COMMAND_PACKET = _packed(
+    ("session", "<u2"), ("drivers", _DRIVER_COMMAND, NUM_DRIVERS), ("index", "<u2")
+)
 _DRIVER_SENSOR = _packed(
     ("status", "<u2"),
     ("time_stamp", "<u2"),
@@ -75,18 +77,18 @@ SENSORS = {
 POSITION_LSB = tau / 2**24
 """[rad]"""
 VELOCITY_LSB = (1000 * tau / 60) / 2**11
-"""The wire counts thousands of turns per minute [rad/s]."""
+"""Packets have units of 1000 turns per minute [rad/s]."""
 CURRENT_LSB = 2.0**-10
 """[A]"""
 KP_LSB = 2.0**-11 / tau
-"""The wire counts per turn [A/rad]."""
+"""Packets have gains per turn [A/rad]."""
 KD_LSB = 2.0**-10 / (1000 * tau / 60)
 """[A s/rad]"""
 SATURATION_LSB = 2.0**-3
 """[A]"""
 STANDARD_GRAVITY = 9.80665
 ACCELERATION_LSB = STANDARD_GRAVITY * 2.0**-11
-"""The IMU counts in g [m/s^2]."""
+"""Packets have units of g [m/s^2]."""
 LINEAR_ACCELERATION_LSB = 2.0**-11
 """[m/s^2]"""
 GYROSCOPE_LSB = 2.0**-11
@@ -96,14 +98,14 @@ ATTITUDE_LSB = 2.0**-13
 VOLTAGE_LSB = 3.125e-3
 """[V]"""
 BUS_CURRENT_LSB = 5e-6 / 4e-3
-"""The wire counts the voltage at a shunt of 4 milliohms [A]."""
+"""Packets have the voltage at a shunt of 4 milliohms [A]."""
 ENERGY_UNIT = VOLTAGE_LSB * BUS_CURRENT_LSB
 """[J]"""
 
 
 @dataclass(frozen=True)
 class WireLimits:
-    """Largest magnitudes in a command, at the motor.
+    """Largest magnitudes that a command can carry, SI units at the motor shaft.
 
     Larger values are refused, not clamped: a clamped gain would change the behaviour of the robot.
     """
@@ -120,8 +122,8 @@ LIMITS = {
     3: WireLimits(
         kp=(2**16 - 1) * KP_LSB, kd=(2**16 - 1) * KD_LSB, saturation=(2**8 - 1) * SATURATION_LSB
     ),
-    # Firmware 4 declares these fields unsigned, but the vendor's version 4 writes them signed. The
-    # upper half was never used in practice, so it is not used here.
+    # Firmware 4 declares these fields unsigned, but the vendor's library of version 4 writes signed
+    # numbers. The upper half of the range was never used in practice, so it is not used here.
     4: WireLimits(
         kp=(2**15 - 1) * KP_LSB, kd=(2**15 - 1) * KD_LSB, saturation=(2**7 - 1) * SATURATION_LSB
     ),
@@ -142,7 +144,7 @@ STATUS_ERROR = 0xF
 ERROR_ENCODER = (1, 6)
 ERROR_TIMEOUT = 2
 ERROR_NO_ANSWER = 15
-"""The board could not read that driver: its record is zero and must be discarded."""
+"""The board could not read the driver; the driver's record is zero and must be discarded."""
 ERRORS = {
     1: "encoder 1 error",
     2: "no packet from the board in time",
@@ -188,11 +190,12 @@ class Ack:
 class MotorCommand:
     """Targets of twelve motors.
 
-    Motor current = current + kp (position - p) + kd (velocity - v), clipped to the saturation.
+    Motor current = current + kp * (position - measured position) + kd * (velocity - measured
+    velocity), clipped to the saturation.
     """
 
     enabled: Flags  # (12,)
-    compensate_index: Flags  # (12,) count positions from the index, once it was passed
+    compensate_index: Flags  # (12,) count positions from the index, after it has been passed
     position: Array  # (12,) [rad]
     velocity: Array  # (12,) [rad/s]
     current: Array  # (12,) [A]
@@ -208,7 +211,7 @@ class CommandPacket:
     session: int
     index: int
     system_on: Flags  # (6,)
-    timeout_ms: NDArray[np.intp]  # (6,) 0: no timeout
+    timeout_ms: NDArray[np.intp]  # (6,) 0 for no timeout [ms]
     motors: MotorCommand
 
 
@@ -224,7 +227,7 @@ class ImuReading:
 
 @dataclass(frozen=True, kw_only=True)
 class Power:
-    """Measurements of the power board; NaN in protocol 3, which does not carry them."""
+    """Voltage [V], current [A] and energy [J] of the power board; NaN in protocol 3."""
 
     voltage: float = float("nan")
     current: float = float("nan")

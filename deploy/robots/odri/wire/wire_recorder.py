@@ -1,12 +1,11 @@
-"""Record every frame between PC and board, both ways, as a packet capture (pcap, nanoseconds).
+"""Recorder of all frames between PC and board, in both directions, as a packet capture (pcap).
 
-Usage: `python -m deploy.robots.odri.wire.wire_recorder INTERFACE FILE`. The recorder only listens.
-The file is valid up to its last whole record however the program ends; Wireshark can open it.
+Times have nanoseconds. The recorder only listens. The file is valid up to its last whole record,
+even if the program is killed. Wireshark can open it.
 """
 
 from __future__ import annotations
 
-import argparse
 import errno
 import select
 import socket
@@ -14,18 +13,18 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from deploy.common.robot_error import RobotError
-from deploy.common.signals import Interrupts
-from solo_doi.common.errors import one_line
+from solo_doi.common.files import reason
 
 from . import codec
 from .ethernet import PC_MAC, unpack_frame
 from .ethernet_link import ALL_TYPES, check_interface, open_socket
 from .protocol import (
     ACKS,
-    COMMAND,
+    COMMAND_PACKET,
     INIT,
     SENSORS,
     Ack,
@@ -44,7 +43,7 @@ SECOND = 1_000_000_000
 POLL_SECONDS = 0.1
 """Longest wait for a frame before the request to stop is checked [s]."""
 STAMPED = 35
-"""Linux' SO_TIMESTAMPNS."""
+"""Linux socket option SO_TIMESTAMPNS: the kernel's time of each frame."""
 STAMP = struct.Struct("@ll")
 
 Packet = Init | Ack | CommandPacket | SensorPacket | Malformed
@@ -52,7 +51,7 @@ Packet = Init | Ack | CommandPacket | SensorPacket | Malformed
 
 @dataclass(frozen=True)
 class Record:
-    """A frame, its time [ns since 1970], and its decoded packet."""
+    """A recorded frame: time [ns since 1970], bytes, and decoded packet."""
 
     time_ns: int
     frame: bytes
@@ -60,26 +59,69 @@ class Record:
 
     @property
     def from_pc(self) -> bool:
-        """True if the PC sent it."""
+        """True if the PC sent the frame."""
         return self.frame[6:12] == PC_MAC
 
 
 def record(interface: str, path: Path, stop: Callable[[], bool]) -> int:
-    """Write all frames to a new file until `stop` is true; return their number."""
+    """Write all frames to a new file until `stop` is true; return their number.
+
+    Every frame that arrives after the file appears is recorded.
+
+    Raises:
+        RobotError: The interface cannot be used, or the file exists or cannot be written.
+    """
     check_interface(interface)
     if path.exists():
-        raise RobotError(f"{path} exists: recordings are never overwritten. Choose another name.")
+        raise _exists(path)
     count = 0
-    with path.open("xb", buffering=0) as file, open_socket(interface, ALL_TYPES) as listener:
+    # Open the socket first: if that fails, no file is left that the next attempt would refuse.
+    with open_socket(interface, ALL_TYPES) as listener:
         listener.setsockopt(socket.SOL_SOCKET, STAMPED, 1)
-        file.write(FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, LONGEST, ETHERNET))
-        while not stop():
-            if not select.select([listener], [], [], POLL_SECONDS)[0]:
-                continue
-            batch = list(_waiting(listener))
-            file.write(b"".join(batch))
-            count += len(batch)
+        with _new_recording(path) as file:
+            ended = False
+            while not ended:
+                ended = stop()  # frames that have arrived by then are still written
+                select.select([listener], [], [], 0.0 if ended else POLL_SECONDS)
+                batch = list(_waiting(listener))
+                _write(file, b"".join(batch))
+                count += len(batch)
     return count
+
+
+def _exists(path: Path) -> RobotError:
+    return RobotError(f"{path} exists: recordings are never overwritten. Choose another name.")
+
+
+def _new_recording(path: Path) -> FileIO:
+    """Create a recording without frames; leave no file if that fails."""
+    try:
+        file = FileIO(path, "x")
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        raise RobotError(
+            f"{path}: cannot be written ({reason(error)}). Choose another place."
+        ) from error
+    try:
+        _write(file, FILE_HEADER.pack(MAGIC, 2, 4, 0, 0, LONGEST, ETHERNET))
+    except RobotError:
+        file.close()
+        path.unlink()
+        raise
+    return file
+
+
+def _write(file: FileIO, data: bytes) -> None:
+    """Write all bytes, in several calls if needed: a nearly full disk accepts only a part."""
+    try:
+        while data:
+            data = data[file.write(data) :]
+    except OSError as error:
+        raise RobotError(
+            f"{file.name!s}: cannot be written ({reason(error)}). Free space or choose another "
+            "place. Whole records are kept."
+        ) from error
 
 
 def _waiting(listener: socket.socket) -> Iterator[bytes]:
@@ -95,7 +137,7 @@ def _waiting(listener: socket.socket) -> Iterator[bytes]:
 
 
 def _stamp(notes: list[tuple[int, int, bytes]]) -> int:
-    """Return the kernel's time of a frame [ns since 1970]; the present time if there is none."""
+    """Return the kernel's time of a frame, or else the present time [ns since 1970]."""
     for level, kind, data in notes:
         if (level, kind) == (socket.SOL_SOCKET, STAMPED):
             seconds, nanoseconds = STAMP.unpack(data)
@@ -112,9 +154,12 @@ def replay(path: Path) -> Iterator[Record]:
     """Decode a recording; skip a last record that is incomplete.
 
     Raises:
-        RobotError: The file is not a recording.
+        RobotError: The file cannot be read, or is not a recording.
     """
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RobotError(f"{path}: cannot be read ({reason(error)}).") from error
     if len(data) < FILE_HEADER.size or FILE_HEADER.unpack_from(data)[0] != MAGIC:
         raise RobotError(
             f"{path}: not a recording of the wire (a packet capture with nanoseconds)."
@@ -138,7 +183,7 @@ def decode(data: bytes) -> Packet:
     size = len(frame.payload)
     if size == INIT.itemsize:
         return codec.decode_init(frame.payload)
-    if size == COMMAND.itemsize:
+    if size == COMMAND_PACKET.itemsize:
         return codec.decode_command(frame.payload)
     if size in {layout.itemsize for layout in ACKS.values()}:
         return codec.decode_ack(frame.payload)
@@ -146,12 +191,3 @@ def decode(data: bytes) -> Packet:
         if size == layout.itemsize:
             return codec.decode_sensor(frame.payload, protocol)
     return Malformed(f"{size} bytes, no packet has that many")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="recorder", description=__doc__)
-    parser.add_argument("interface", help="the cable to listen to")
-    parser.add_argument("file", type=Path, help="new file for the recording")
-    arguments = parser.parse_args()
-    with one_line("recorder", when_stopped="The recording is complete."), Interrupts():
-        record(arguments.interface, arguments.file, lambda: False)

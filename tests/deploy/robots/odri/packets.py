@@ -1,4 +1,4 @@
-"""Packets for tests: plain ones, and strategies for any that the wire can carry."""
+"""Packets for tests: simple ones, and strategies for all that the protocol allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deploy.robots.odri.wire.protocol import ImuReading, MotorCommand, Power, Se
 
 
 def command(**changes: object) -> MotorCommand:
-    """Return a modest command with some fields changed; a number stands for all motors."""
+    """Return a moderate command with some fields changed; a number applies to all motors."""
     values: dict[str, object] = {
         "enabled": True,
         "compensate_index": False,
@@ -27,7 +27,7 @@ def command(**changes: object) -> MotorCommand:
 
 
 def sensor(**changes: object) -> SensorPacket:
-    """Return what a quiet board measures, with some fields changed."""
+    """Return the sensor packet of a robot at rest, with given fields changed."""
     off, none = np.zeros(p.NUM_MOTORS), np.zeros(p.NUM_MOTORS, dtype=bool)
     values: dict[str, object] = {
         "session": 7,
@@ -68,7 +68,7 @@ def _values(lowest: float, highest: float) -> st.SearchStrategy[np.ndarray]:
 
 
 def commands(protocol: int) -> st.SearchStrategy[MotorCommand]:
-    """Return any command that a protocol can carry."""
+    """Return any command within the range of a protocol."""
     limits = p.LIMITS[protocol]
     return st.builds(
         MotorCommand,
@@ -84,7 +84,7 @@ def commands(protocol: int) -> st.SearchStrategy[MotorCommand]:
 
 
 def sensors() -> st.SearchStrategy[SensorPacket]:
-    """Return any measurements that drivers, IMU and power board can report, none of them unread."""
+    """Return any measurements of drivers, IMU and power board, without unread drivers."""
     limits = p.LIMITS[3]
     imu = {
         name: arrays.arrays(

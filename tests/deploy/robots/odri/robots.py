@@ -1,4 +1,4 @@
-"""Virtual boards in this process, and drivers connected to them: lock-step, no rights needed."""
+"""Virtual boards in this process, with connected drivers: lock-step, without permissions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAMPING = JointCommand(position=np.zeros(NUM_JOINTS), kp=0.0, kd=0.1)
 def joint_command(
     position: Array | float = 0.0, kp: float = 0.0, kd: float = 0.0, *, on: bool = True
 ) -> MotorCommand:
-    """Return a motor command for all joints alike, in coordinates of power-up."""
+    """Return the same motor command for all joints, relative to power-up."""
     flags = np.full(NUM_JOINTS, on)
     command = JointCommand(position=np.zeros(NUM_JOINTS) + position, kp=kp, kd=kd)
     return motors.motor_command(
@@ -57,7 +57,7 @@ class Session:
     def run(self, ticks: int, command: MotorCommand) -> SensorPacket | None:
         """Send a command many times.
 
-        Return the last measurements, or nothing if the last tick brought none.
+        Return the last measurements, or None if the last tick had none.
         """
         packet = None
         for _ in range(ticks):
@@ -68,21 +68,21 @@ class Session:
     def idle(self, ticks: int) -> None:
         """Let time pass on the board while the PC is silent.
 
-        Packets it sends meanwhile are lost.
+        Packets of the board are lost meanwhile.
         """
         for _ in range(ticks):
             self.board.tick()
 
 
 class Simulated(Clock):
-    """Time that passes only while somebody sleeps."""
+    """Time that passes only during a sleep."""
 
     def __init__(self) -> None:
         """Begin at zero."""
         self._now = 0
 
     def now_ns(self) -> int:
-        """Simulated nanoseconds."""
+        """Return simulated nanoseconds."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
@@ -91,9 +91,9 @@ class Simulated(Clock):
 
 
 class Waiting(NativeBoard):
-    """A driver on a clock that a test brings.
+    """A driver with the clock of a test.
 
-    Waiting in vain lasts as long as it was told to, and none need come.
+    A wait without a packet takes exactly its time limit.
     """
 
     silent = False
@@ -104,14 +104,14 @@ class Waiting(NativeBoard):
         self._clock = clock
 
     def receive(self, timeout: float) -> SensorPacket | None:
-        """Return what came, after a tick, or nothing."""
+        """Return the measurements after a tick, or None."""
         packet = None if self.silent else super().receive(0.0)
         self._clock.sleep(timeout if packet is None else TICK)
         return packet
 
 
 class Run:
-    """A whole robot on a board, driven tick by tick; remembers what was measured."""
+    """A whole robot on a board, driven tick by tick; records the measurements."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Run:
         lock_step: LockStep | None = None,
         session: int = SESSION,
     ) -> None:
-        """Power up, or meet a board that was powered up before."""
+        """Power up, or connect to a board that was powered up before."""
         self.lock_step = lock_step or LockStep(MasterBoard(Body(body), protocol))
         self.board = self.lock_step.board
         self.robot = Solo12(
@@ -134,7 +134,7 @@ class Run:
 
     @property
     def truth(self) -> Array:
-        """True joint angles."""
+        """Return the true joint angles."""
         return self.board.body.plant.joint_position
 
     def tick(self, command: JointCommand = DAMPING) -> Sensors | None:
@@ -149,7 +149,7 @@ class Run:
         return self.sensors
 
     def bring_up(self, limit: int = 10_000) -> Sensors:
-        """Advance until calibrated, or until something is wrong."""
+        """Advance until calibrated, or until a fault."""
         for _ in range(limit):
             sensors = self.tick()
             if sensors is not None and (self.robot.is_calibrated or sensors.faults):

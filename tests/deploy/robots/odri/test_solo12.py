@@ -1,6 +1,6 @@
 """The whole robot on a virtual board: calibrated, put down, standing.
 
-And every way in which that can fail.
+Every stage is also tested with its failures.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.common.robot_error import RobotError
 from deploy.robots.odri.bring_up.bring_up import FOLDED_POSE
 from deploy.robots.odri.bring_up.bring_up_stage import Stage
@@ -23,7 +23,7 @@ from deploy.robots.virtual_board.body import BodyConfig
 from deploy.robots.virtual_board.fault_switches import SWITCHES
 from deploy.robots.virtual_board.memory_link import MemoryLink
 from solo_doi.solo12.constants import CONTROL_SETUPS
-from solo_doi.solo12.limits import DRIVER
+from solo_doi.solo12.limits import DRIVER_LIMITS
 from solo_doi.solo12.rotations import projected_gravity
 from solo_doi.solo12.state import JointCommand
 
@@ -47,17 +47,14 @@ def stand(run: Run, seconds: float) -> None:
 
 @pytest.fixture(scope="module", params=[3, 4])
 def calibrated(request: pytest.FixtureRequest) -> Run:
-    """Return a robot that was brought up, once per protocol; tests go on from there, in order."""
+    """Return a robot after bring-up, once per protocol; the tests continue from there, in order."""
     run = Run(request.param, BodyConfig(start_pose=START, lower_after=0.1))
     run.bring_up()
     return run
 
 
 def test_calibrated_angles_are_true(calibrated: Run) -> None:
-    """Within 2 mrad of the simulated truth on all joints, in the folded pose.
-
-    Whatever the start.
-    """
+    """In the folded pose all joints are within 2 mrad of the simulated truth, from any start."""
     assert calibrated.robot.is_calibrated
     np.testing.assert_allclose(calibrated.positions[-1], calibrated.truth, atol=0.002)
     np.testing.assert_allclose(calibrated.truth, FOLDED_POSE, atol=0.1)
@@ -75,19 +72,19 @@ def test_calibrated_angles_are_true(calibrated: Run) -> None:
 def test_bring_up_was_gentle(calibrated: Run) -> None:
     """No joint leaves the driver's limits.
 
-    Nothing jumps when positions begin to count from the index.
+    No position jumps, except once when coordinates change to the index.
     """
     truths = np.array(calibrated.truths)
-    assert (np.abs(truths) < DRIVER.position).all()
+    assert (np.abs(truths) < DRIVER_LIMITS.position).all()
     assert np.abs(np.diff(truths, axis=0)).max() < 0.005  # 5 rad/s
     jumps = (np.abs(np.diff(calibrated.positions, axis=0)) > 0.02).sum(axis=0)
     assert (jumps <= 1).all()  # the one at which the coordinates change
 
 
 def test_it_stands_where_it_is_put(calibrated: Run) -> None:
-    """Let down by the crane on the board's drivers alone.
+    """The crane lowers the robot onto its legs.
 
-    At training's gains, level and at standing height.
+    At training's gains it stands level and at standing height.
     """
     for _ in range(2500):
         calibrated.tick(JointCommand(position=FOLDED_POSE, kp=SETUP.kp, kd=SETUP.kd))
@@ -107,10 +104,10 @@ def test_it_stands_where_it_is_put(calibrated: Run) -> None:
     assert np.isnan(sensors.voltage) == (calibrated.board.protocol == 3)
 
 
-def test_a_gain_beyond_the_wire_never_leaves(calibrated: Run) -> None:
-    """The robot's process has refused it before, by `largest_gains`.
+def test_a_gain_beyond_the_protocol_is_never_sent(calibrated: Run) -> None:
+    """The robot process refuses such a gain before, by `largest_gains`.
 
-    A mistake there is still no clamped gain.
+    If that check failed, the gain would still not be clamped silently.
     """
     largest, _ = calibrated.robot.largest_gains
     assert largest == pytest.approx({3: 10.31, 4: 5.157}[calibrated.board.protocol], abs=0.005)
@@ -127,7 +124,7 @@ def test_a_gain_beyond_the_wire_never_leaves(calibrated: Run) -> None:
 def test_a_dead_driver_is_named_and_its_joints_are_not_ready(calibrated: Run) -> None:
     """Driver 2 has the knee and thigh of the front right leg.
 
-    They keep what was last measured, the others go on.
+    They keep their last measurements, the others continue.
     """
     SWITCHES["dead-driver"].act(calibrated.lock_step, 2)
     stand(calibrated, 0.003)
@@ -147,7 +144,7 @@ def test_closing_damps_and_falls_silent(calibrated: Run) -> None:
 
 
 def test_the_same_run_twice_is_the_same_run() -> None:
-    """Lock-step: not a bit differs."""
+    """In lock-step both runs are equal to the last bit."""
     hashes = set()
     for _ in range(2):
         run = Run(4, BodyConfig(start_pose=START))
@@ -159,25 +156,28 @@ def test_the_same_run_twice_is_the_same_run() -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fold in half a second: half of the time of tests that look at other things."""
+    """Fold in half a second, to shorten tests of other properties."""
     monkeypatch.setattr("deploy.robots.odri.bring_up.bring_up.FOLD_TIME", 0.5)
 
 
 def fail(run: Run) -> str:
-    """Bring up what must fail; return the cause, having seen that motors are then damped or off."""
+    """Run a bring-up that must fail.
+
+    Return the cause, after a check that motors are damped or off.
+    """
     sensors = run.bring_up(8000)
     assert not run.robot.is_calibrated
     assert not sensors.ready.any()
     command = run.robot._bring_up.step(None, 0.0)  # type: ignore[union-attr]
     assert not command.kp.any()
-    np.testing.assert_allclose(command.kd * GAIN_PER_AMPERE, DAMPING)  # as the gate damps
+    np.testing.assert_allclose(command.kd * GAIN_PER_AMPERE, DAMPING_GAIN)  # as the gate damps
     return "; ".join(sensors.faults)
 
 
 def test_a_joint_far_from_zero_is_found_out() -> None:
-    """Here its index is 40 degrees off.
+    """The index of the joint is 40 degrees off.
 
-    With the vendor's calibration all angles would be wrong, silently.
+    With the vendor's calibration, all angles would be silently wrong.
     """
     start = START.copy()
     start[4] = 0.31
@@ -188,7 +188,7 @@ def test_a_joint_far_from_zero_is_found_out() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_an_index_is_found_on_either_side() -> None:
-    """Joints that start exactly beside their index, before or behind it, end at the same angles."""
+    """Joints that start just before or behind their index end at the same angles."""
     beside = CALIBRATION.offset + np.where(np.arange(12) % 2, 0.02, -0.02)
     start = np.where(np.abs(beside) < 0.24, beside, START)
     run = Run(4, BodyConfig(start_pose=start))
@@ -198,9 +198,9 @@ def test_an_index_is_found_on_either_side() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_second_session_without_power_off_is_calibrated_as_well() -> None:
-    """Motors still know their index and do not search again.
+    """Motors keep their index and do not search again.
 
-    But the robot must be put to zero once more.
+    The robot must be put to zero once more.
     """
     first = Run(4, BodyConfig(start_pose=START))
     while first.robot.stage != Stage.FOLD.value:
@@ -229,7 +229,7 @@ def test_a_second_session_without_power_off_is_calibrated_as_well() -> None:
     ],
 )
 def test_faults_during_bring_up_end_it(switch: str, value: float, tick: int, cause: str) -> None:
-    """In any stage, with the cause."""
+    """The report contains the cause, in any stage."""
     run = Run(4, BodyConfig(start_pose=START))
     for _ in range(tick):
         run.tick()
@@ -241,9 +241,9 @@ def test_faults_during_bring_up_end_it(switch: str, value: float, tick: int, cau
 
 
 def test_a_board_that_takes_no_commands_during_bring_up_ends_it() -> None:
-    """It switches the motors off, and goes on telling.
+    """The board switches the motors off and still sends measurements.
 
-    Who does not look at what it confirms would not notice.
+    The unchanged index of the confirmed command shows the failure.
     """
     run = Run(4, BodyConfig(start_pose=START))
     for _ in range(700):
@@ -259,7 +259,7 @@ def test_a_board_that_takes_no_commands_during_bring_up_ends_it() -> None:
 
 
 def test_motors_that_were_never_on_stay_off_after_a_failure() -> None:
-    """Enabling them would move them: a failure before that leaves them alone."""
+    """Enabling the motors would move them, so a failure before that leaves them off."""
     run = Run(4, BodyConfig(start_pose=START))
     for _ in range(60):
         run.tick()
@@ -272,7 +272,7 @@ def test_motors_that_were_never_on_stay_off_after_a_failure() -> None:
 
 
 def test_a_board_that_falls_silent_during_bring_up_ends_it() -> None:
-    """Whether it ever measured anything or not."""
+    """The board may have measured before, or not."""
     for tick in (52, 700):
         run = Run(4, BodyConfig(start_pose=START))
         for _ in range(tick):
@@ -286,7 +286,7 @@ def test_a_board_that_falls_silent_during_bring_up_ends_it() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_an_index_bit_that_was_set_by_mistake_is_forgotten() -> None:
-    """One wrong packet during the search does not decide where the index is."""
+    """One wrong packet during the search does not decide the position of the index."""
     run = Run(4, BodyConfig(start_pose=START))
     for _ in range(600):
         run.tick()
@@ -326,7 +326,7 @@ def test_joints_are_not_held_while_their_coordinates_change() -> None:
         command = run.robot._bring_up._command()  # type: ignore[union-attr]
         legs = ~np.isin(np.arange(12), MOTOR_OF_JOINT[::3])
         assert not command.kp[legs].any()
-        np.testing.assert_allclose(command.kd[legs] * GAIN_PER_AMPERE, DAMPING)
+        np.testing.assert_allclose(command.kd[legs] * GAIN_PER_AMPERE, DAMPING_GAIN)
         assert (command.kd > 0).all()
         assert (command.kp[~legs] > 0).all()
         run.tick()
@@ -335,9 +335,9 @@ def test_joints_are_not_held_while_their_coordinates_change() -> None:
 
 @pytest.mark.parametrize("ticks", [0, 30])
 def test_a_stop_before_the_board_has_answered_is_not_forgotten(ticks: int) -> None:
-    """Or legs would move after a person has damped them.
+    """Otherwise legs would move after a stop by the operator.
 
-    Bring-up never begins, and whoever waits is told why.
+    Bring-up never begins, and the reason is reported.
     """
     run = Run(4, BodyConfig(start_pose=START))
     for _ in range(ticks):
@@ -352,7 +352,7 @@ def test_a_stop_before_the_board_has_answered_is_not_forgotten(ticks: int) -> No
 
 
 def test_a_missing_driver_is_named() -> None:
-    """Before anything moves."""
+    """The error comes before any motion."""
     run = Run(4, BodyConfig())
     SWITCHES["dead-driver"].act(run.lock_step, 3)
     with pytest.raises(BoardError, match="number 3 did not answer"):
@@ -360,14 +360,14 @@ def test_a_missing_driver_is_named() -> None:
 
 
 def test_another_robots_calibration_is_refused() -> None:
-    """By the board's address."""
+    """The board's address differs."""
     run = Run(4, BodyConfig(), replace(CALIBRATION, board="02:00:00:00:00:99"))
     with pytest.raises(CalibrationError, match="02:00:00:00:00:99"):
         run.bring_up(200)
 
 
-def test_no_board_is_said_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In both protocols."""
+def test_a_missing_board_is_reported_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both protocols are tried."""
     monkeypatch.setattr("deploy.robots.odri.drivers.board_session.CONNECT_LIMIT", 500)
     run = Run(4, BodyConfig())
     SWITCHES["drop"].act(run.lock_step, 1.0)
@@ -385,6 +385,6 @@ def test_a_future_protocol_is_named() -> None:
 
 
 def test_a_session_number_is_never_zero() -> None:
-    """Zero is what a board without session sends."""
+    """A board without a session sends zero."""
     run = Run(4, BodyConfig())
     assert NativeBoard(MemoryLink(run.lock_step))._session != 0

@@ -1,4 +1,4 @@
-"""The vendor's library takes the virtual board for a real one.
+"""The vendor's library with the virtual board.
 
 It initialises, calibrates and holds a pose.
 """
@@ -17,7 +17,7 @@ from .vendor_file import STAND, vendor_config
 
 
 def test_the_vendors_bring_up_runs_against_the_virtual_board(tmp_path: Path) -> None:
-    """Calibrated by the vendor's calibrator.
+    """The vendor's calibrator calibrates the robot.
 
     Its angles are within 2 mrad of the simulated truth.
     """
@@ -34,7 +34,6 @@ def test_the_vendors_bring_up_runs_against_the_virtual_board(tmp_path: Path) -> 
     np.testing.assert_allclose(measured["positions"], true_angles, atol=0.002)
     np.testing.assert_allclose(true_angles, STAND, atol=0.1)
     assert not measured["has_error"]
-    # The library counts measurements that a board in lock-step repeats to a late PC as 65535 lost
-    # ones.
+    # The library counts packets that a board in lock-step repeats for a late PC as 65535 lost ones.
     assert (measured["sensors_lost"] % 65535, measured["commands_lost"]) == (0, 0)
     assert measured["different_bytes"] == 0

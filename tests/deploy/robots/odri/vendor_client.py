@@ -2,8 +2,8 @@
 
     python -m tests.deploy.robots.odri.vendor_client CONFIG RESULT
 
-in the environment that has its wheels. Its calls are those of its own demo, except that nothing
-waits by the clock: each cycle ends when the board has answered.
+runs in the environment with its wheels. Its calls are those of its own demo, except for waits by
+the clock: each cycle ends when the board has answered.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from deploy.robots.odri.wire.ethernet import PC_MAC, unpack_frame
 from deploy.robots.odri.wire.ethernet_link import ALL_TYPES, open_socket
 from deploy.robots.odri.wire.protocol import Malformed
 from deploy.robots.virtual_board.veth import PC_END
-from solo_doi.solo12.limits import DRIVER
+from solo_doi.solo12.limits import DRIVER_LIMITS
 from solo_doi.solo12.state import JointCommand
 from tests.deploy.robots.odri.vendor_file import STAND
 
-TIMEOUT = 2.0
+TIMEOUT = 60.0
+"""Longest wait for an answer, far longer than a busy host needs [s]."""
 STOOD_STILL = "no measurements for 50 ms"
-"""Words for a machine that stood still, by the library's own clock; `SdkBoard` has the same."""
+"""Texts that report a stalled machine, by the library's own clock; `SdkBoard` has the same."""
 
 
 class VendorRobot:
@@ -54,7 +55,7 @@ class VendorRobot:
         self.ticks, self.heard = 0, math.inf
 
     def cycle(self) -> None:
-        """Send what was set, and wait for the answer."""
+        """Send the command that was set, and wait for the answer."""
         board = self.robot.robot_interface
         if time.monotonic() - self.heard > LONGEST_SILENCE:
             await_repetition(board)
@@ -71,14 +72,14 @@ class VendorRobot:
         self.ticks += 1
 
     def wait_until_ready(self) -> None:
-        """Zero commands until all motors are ready, as `Robot.wait_until_ready` does."""
+        """Send zero commands until all motors are ready, as `Robot.wait_until_ready` does."""
         self.robot.joints.set_zero_commands()
         while not self.robot.is_ready:
             self.cycle()
             assert self.ticks < 2000, "not ready"
 
     def calibrate(self) -> None:
-        """One tick of the vendor's calibrator per cycle, as `Robot.run_calibration` does."""
+        """Run one tick of the vendor's calibrator per cycle, as `Robot.run_calibration` does."""
         while not self.calibrator.run():
             self.cycle()
             assert self.ticks < 20_000, "not calibrated"
@@ -104,9 +105,9 @@ def _end_if_it_stood_still(board: Any) -> None:  # the vendor's
 
 
 def compare_bytes(robot: VendorRobot) -> int:
-    """Return how many of thirty joint commands our own code would have sent in other bytes.
+    """Return how many of thirty joint commands differ in bytes from those of our own code.
 
-    Motors being off.
+    The motors are off.
     """
     ear = open_socket(PC_END, ALL_TYPES)
     random, joints, different = np.random.default_rng(0), robot.robot.joints, 0
@@ -128,7 +129,7 @@ def compare_bytes(robot: VendorRobot) -> int:
                 np.zeros(12),
                 enabled=flags,
                 compensate_index=~flags,
-                saturation=DRIVER.current,  # as the vendor's file has it
+                saturation=DRIVER_LIMITS.current,  # as the vendor's file has it
             ),
             session=0,
             index=0,
@@ -152,9 +153,9 @@ def _sent(ear: Any) -> list[bytes]:
 
 
 def main() -> None:
-    """Go through the vendor's bring-up, stand in the air.
+    """Go through the vendor's bring-up and stand in the air.
 
-    Write down what the library measured last.
+    The last measurements of the library are written to a file.
     """
     robot = VendorRobot(sys.argv[1])
     result: dict[str, object] = {"different_bytes": compare_bytes(robot)}

@@ -1,10 +1,7 @@
-"""The vendor's own demo program.
+"""The vendor's demo program from its wheel, beside a virtual board on the wall clock.
 
-As it comes in its wheel, beside a virtual board on the wall clock.
-
-The program reads its driver file from a path that was compiled into it. So it gets a root folder of
-its own, with everything of this machine in it and that file; which needs no rights inside a mount
-namespace.
+The program reads its driver file from a compiled-in path. It therefore runs in its own root folder,
+with all files of this machine and that file. A mount namespace needs no permissions for this.
 """
 
 from __future__ import annotations
@@ -25,31 +22,32 @@ from deploy.robots.odri.wire.protocol import CommandPacket, SensorPacket
 from deploy.robots.odri.wire.wire_recorder import replay
 from deploy.robots.virtual_board.veth import PC_END
 from solo_doi.solo12.constants import JOINT_NAMES
+from tests.command import SOLO_DEPLOY
 from tests.contract.board_runs import ROOT
 
 from .vendor_file import vendor_config
 
 DEMO = "odri_control_interface_demo_solo12"
 CONFIG = "project/demos/config_solo12.yaml"
-"""Where the program looks, below its root."""
+"""Path of the driver file below its root."""
 BRING_UP = 6.0
-"""Alignment and calibration, before it walks through its cycles [s]."""
+"""Duration of alignment and calibration, before the program's cycles [s]."""
 WORD = 2**16
 ENDED_EARLY = "the demo ended by itself"
 
 
 @dataclass(frozen=True)
 class DemoRun:
-    """What was seen on the wire, on the screen, and in the simulation."""
+    """Observations on the cable, on the screen and in the simulation."""
 
     command_times: np.ndarray
-    """When commands passed [s]."""
+    """Times of commands on the cable [s]."""
     commands_lost: int
-    """As the board counted."""
+    """Commands lost, counted by the board."""
     sensors_lost: int
-    """Gaps in their numbers, as a listener at the PC's end saw them."""
+    """Sensor packets lost, by gaps in their numbers at the PC's end."""
     state: str
-    """The board's, at the end."""
+    """State of the board at the end."""
     angle_error: float
     """Largest difference of printed and simulated angles while the board was controlled [rad]."""
     screen: str
@@ -58,15 +56,15 @@ class DemoRun:
     sensor_gap: float = 0.0
     """Longest time between two sensor packets [s]."""
     stolen: float = 0.0
-    """Time that the hypervisor gave to others meanwhile, of all processors [s]."""
+    """Time that the hypervisor gave to other guests meanwhile, of all processors [s]."""
     ended_early: bool = False
-    """Whether the program gave up by itself."""
+    """True if the program ended by itself."""
 
 
 def run_demo(python: Path, folder: Path, seconds: float) -> DemoRun:
-    """Let the program of an environment run for so long after its calibration.
+    """Run the program of an environment for some time after its calibration.
 
-    Folder must be empty.
+    The folder must be empty.
     """
     report, wire = folder / "report.json", folder / "wire.pcap"
     root = folder / "root"
@@ -141,20 +139,18 @@ def _read(report: dict, wire: Path, screen: str) -> DemoRun:
 
 
 def main(program: str, root: str, wire: str, seconds: str) -> None:
-    """Inside the namespaces.
+    """Run the program inside the namespaces.
 
-    Make the root, listen to the wire, run the program, stop it as a person would.
+    Make the root, record the wire, run the program and interrupt it as a person would.
     """
     for folder in Path("/").iterdir():
         if folder.is_dir():
             Path(root, folder.name).mkdir()
             subprocess.run(["mount", "--rbind", folder, Path(root, folder.name)], check=True)
-    # The board may have real-time scheduling; the program, which spins, must not: the system would
-    # hold it up.
+    # The board may have real-time scheduling. The program must not, because it spins and the system
+    # would throttle it.
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    recorder = subprocess.Popen(
-        [sys.executable, "-m", "deploy.robots.odri.wire.wire_recorder", PC_END, wire]
-    )
+    recorder = subprocess.Popen([*SOLO_DEPLOY, "record-wire", PC_END, wire])
     while not Path(wire).exists() and recorder.poll() is None:
         time.sleep(0.01)
     demo = subprocess.Popen(["chroot", root, "stdbuf", "-oL", program])

@@ -10,14 +10,14 @@ from deploy.robots.odri.drivers.motors import MOTORS
 from deploy.robots.virtual_board.veth import PC_END
 from deploy.robots.virtual_board.virtual_robot import INDEX_ANGLES
 from solo_doi.solo12.constants import JOINT_NAMES
-from solo_doi.solo12.limits import DRIVER, GEAR_RATIO, MOTOR_CONSTANT
+from solo_doi.solo12.limits import DRIVER_LIMITS, GEAR_RATIO, MOTOR_CONSTANT
 
 STAND = np.array([0.0, 0.7, -1.4] * 2 + [0.0, -0.7, 1.4] * 2)
 """The pose of the vendor's demo."""
 
 
 def vendor_config() -> str:
-    """Return its text."""
+    """Return the text of the file."""
     numbers, signs = zip(*(MOTORS[name] for name in JOINT_NAMES), strict=True)
     robot = {
         "interface": PC_END,
@@ -25,11 +25,11 @@ def vendor_config() -> str:
             "motor_numbers": list(numbers),
             "motor_constants": MOTOR_CONSTANT,
             "gear_ratios": GEAR_RATIO,
-            "max_currents": DRIVER.current,
+            "max_currents": DRIVER_LIMITS.current,
             "reverse_polarities": [sign < 0 for sign in signs],
-            "lower_joint_limits": (-DRIVER.position).tolist(),
-            "upper_joint_limits": DRIVER.position.tolist(),
-            "max_joint_velocities": DRIVER.velocity,
+            "lower_joint_limits": (-DRIVER_LIMITS.position).tolist(),
+            "upper_joint_limits": DRIVER_LIMITS.position.tolist(),
+            "max_joint_velocities": DRIVER_LIMITS.velocity,
             "safety_damping": 0.2,
         },
         "imu": {"rotate_vector": [1, 2, 3], "orientation_vector": [1, 2, 3, 4]},

@@ -1,6 +1,6 @@
-"""How motors are let go.
+"""Release of the motors.
 
-Nothing is held from the first tick on, and damping grows to its full gain.
+The position gain is zero from the first tick on, and damping changes to its full gain.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.robots.process.damping import RAMP, Damping
 from deploy.robots.process.gate import Gate
 
@@ -17,9 +17,9 @@ from .test_gate import NOW, command, state
 
 @pytest.mark.parametrize("kd", [0.0, 0.05, 0.2, 0.6])
 def test_damping_grows_from_the_gain_that_was_held(kd: float) -> None:
-    """Evenly, within the stated time, and from below as from above.
+    """The gain changes linearly within the stated time, from below and from above.
 
-    The position gain is gone at once.
+    The position gain is zero at once.
     """
     gate = Gate()
     gate.offer(command(kd=kd))
@@ -28,13 +28,13 @@ def test_damping_grows_from_the_gain_that_was_held(kd: float) -> None:
     ticks = round(1000 * RAMP)
     found = [gate.decide(state(NOW + k / 1000), NOW + k / 1000) for k in range(1, ticks + 20)]
     assert [decided.kp for decided in found] == [0.0] * len(found)
-    expected = [kd + min(1.0, k / ticks) * (DAMPING - kd) for k in range(1, ticks + 20)]
+    expected = [kd + min(1.0, k / ticks) * (DAMPING_GAIN - kd) for k in range(1, ticks + 20)]
     np.testing.assert_allclose([decided.kd for decided in found], expected, atol=1e-9)
-    assert found[-1].kd == DAMPING
+    assert found[-1].kd == DAMPING_GAIN
 
 
 def test_a_clock_that_goes_back_does_not_grow_the_gain() -> None:
-    """It stays between both gains, whatever the time."""
+    """It stays between both gains at any time."""
     gate = Gate()
     gate.offer(command(kd=0.1))
     gate.decide(state(), NOW)
@@ -42,14 +42,14 @@ def test_a_clock_that_goes_back_does_not_grow_the_gain() -> None:
     assert gate.decide(state(NOW - 1.0), NOW - 1.0).kd == 0.1
 
 
-def test_motors_that_held_nothing_are_damped_in_full() -> None:
-    """At the start there is no gain to come from."""
+def test_motors_without_a_previous_gain_are_damped_in_full() -> None:
+    """At the start there is no previous gain."""
     gate = Gate()
-    assert gate.decide(state(), NOW).kd == DAMPING
+    assert gate.decide(state(), NOW).kd == DAMPING_GAIN
 
 
 def test_full_damping_is_full_to_the_last_bit() -> None:
-    """Whatever gain it came from: next to a huge one, what is added to it is lost."""
+    """The result is exact for any previous gain, even a huge one with rounding errors."""
     damping = Damping()
     damping.hold(1e16, 1.0)
-    assert damping.gain(1.0 + 2 * RAMP) == DAMPING
+    assert damping.gain(1.0 + 2 * RAMP) == DAMPING_GAIN

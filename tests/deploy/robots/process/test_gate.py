@@ -1,7 +1,4 @@
-"""The robot's last line.
-
-What it refuses of commands, at which number, and that it never forgets.
-"""
+"""The robot's last line of defence: refused commands, thresholds, latched faults."""
 
 from __future__ import annotations
 
@@ -14,24 +11,24 @@ import pytest
 
 from deploy.common.faults import Cause, Fault
 from deploy.common.position_limits import NOISE
-from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.common.sensors import Sensors
-from deploy.messages.lcm_link import COMMAND, Message, Mode, blank
+from deploy.messages.lcm_link import COMMAND_CHANNEL, Message, Mode, blank
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.constants import NUM_JOINTS
-from solo_doi.solo12.limits import MECHANICAL_POSITION, SAFETY, TRAINING
+from solo_doi.solo12.limits import MECHANICAL_POSITION, SAFETY_LIMITS, TRAINING_LIMITS
 from tests.deploy.stage import sensors, with_joint
 
 CONFIG = GateConfig()
 ZERO = np.zeros(NUM_JOINTS)
 NOW = 8.0
-"""A time that is a sum of powers of two: so are all expiries here, but for the 20 ms."""
+"""Time without rounding errors, like all expiries here except for the 20 ms."""
 
 
 def command(now: float = NOW, **changes: Any) -> Message:  # any field
-    """A sound command, made of a state of this moment, with changes."""
-    message = blank(COMMAND)
+    """Return a valid command for a state of this moment, with changes."""
+    message = blank(COMMAND_CHANNEL)
     message.mode, message.kp, message.kd = Mode.MOVE, 5.0, 0.2
     message.position = ZERO.tolist()
     message.expires_ns = round((now + 0.020) * 1e9)
@@ -42,20 +39,20 @@ def command(now: float = NOW, **changes: Any) -> Message:  # any field
 
 
 def state(time: float = NOW, **changes: Any) -> Sensors:  # any field
-    """What a sound robot shows."""
+    """Return the sensors of a good robot, with changes."""
     return sensors(time, **({"joint_position": ZERO, "voltage": 24.0} | changes))
 
 
 def powered() -> Gate:
-    """A gate that follows a command."""
-    gate = Gate(GateConfig(encoder_jump=inf))  # joints are wherever a test wants them to be
+    """Return a gate that follows a command."""
+    gate = Gate(GateConfig(encoder_jump=inf))  # joint positions are free to choose
     gate.offer(command())
     assert gate.decide(state(), NOW).kp == 5.0
     return gate
 
 
 def test_the_first_fault_stays_until_a_person_rearms() -> None:
-    """Later faults, and ticks without one, change nothing."""
+    """Later faults, and ticks without one, have no effect."""
     gate = powered()
     gate.latch(None)
     assert gate.fault is None
@@ -68,9 +65,9 @@ def test_the_first_fault_stays_until_a_person_rearms() -> None:
 
 
 def refused(**changes: Any) -> Fault:  # any field
-    """The fault of a command with changes, offered to a gate that follows another one.
+    """Return the fault of a changed command, offered to a gate that follows another one.
 
-    Motors are damped at once.
+    The motors are damped at once.
     """
     gate = powered()
     gate.offer(command(**changes))
@@ -81,7 +78,7 @@ def refused(**changes: Any) -> Fault:  # any field
 
 
 def taken(**changes: Any) -> bool:  # any field
-    """Whether a command with changes is followed."""
+    """Return True if a command with changes is followed."""
     gate = powered()
     gate.offer(command(**changes))
     return gate.fault is None and gate.decide(state(NOW + 0.001), NOW + 0.001).kp == changes.get(
@@ -90,9 +87,9 @@ def taken(**changes: Any) -> bool:  # any field
 
 
 def test_thresholds_are_these() -> None:
-    """Written here a second time.
+    """The thresholds are repeated here.
 
-    Who changes one changes what is safe, and the table in the documentation.
+    A change alters safety and the table in the documentation.
     """
     assert asdict(CONFIG) == {
         "step": 1.6, "first_step": 0.6, "rate": 20.0, "kp": 10.0, "kd": 0.6, "torque": (5.5, 6.5,
@@ -109,18 +106,18 @@ def test_thresholds_are_these() -> None:
 
 
 def test_a_gate_begins_damped() -> None:
-    """Without a command, with and without sensors."""
+    """This holds without a command, with and without sensors."""
     gate = Gate()
     for seen in (None, state()):
         found = gate.decide(seen, NOW)
-        assert (found.kp, found.kd) == (0.0, DAMPING)
+        assert (found.kp, found.kd) == (0.0, DAMPING_GAIN)
     assert not gate.powered
     assert gate.fault is None
     assert gate.followed is None
 
 
 def test_a_sound_command_is_followed_to_the_letter() -> None:
-    """Position and both gains."""
+    """Position and both gains are those of the command."""
     gate = Gate()
     position = np.linspace(-0.5, 0.5, NUM_JOINTS)
     gate.offer(command(position=position.tolist(), kp=4.25, kd=0.125))
@@ -131,7 +128,7 @@ def test_a_sound_command_is_followed_to_the_letter() -> None:
 
 
 def test_a_damping_command_damps_with_the_gate_s_own_gain() -> None:
-    """Positions and gains in it mean nothing; where joints are is where they stay."""
+    """Positions and gains of the command have no effect; the joints stay where they are."""
     gate = powered()
     gate.offer(command(mode=Mode.DAMP, kp=99.0, kd=99.0, position=[9.0] * NUM_JOINTS))
     found = gate.decide(state(joint_position=ZERO + 0.25), NOW)
@@ -142,7 +139,7 @@ def test_a_damping_command_damps_with_the_gate_s_own_gain() -> None:
 
 @pytest.mark.parametrize("position", [ZERO * nan, with_joint(ZERO, 3, inf)])
 def test_a_damped_position_is_finite(position: np.ndarray) -> None:
-    """A gain of zero times infinity is not zero."""
+    """Zero times infinity is NaN, not zero."""
     assert np.isfinite(Gate().decide(state(joint_position=position), NOW).position).all()
 
 
@@ -152,7 +149,7 @@ def test_a_damped_position_is_finite(position: np.ndarray) -> None:
 @pytest.mark.parametrize("number", [nan, inf, -inf])
 @pytest.mark.parametrize("mode", Mode)
 def test_numbers_that_are_not_finite_are_refused_anywhere(mode: Mode, number: float) -> None:
-    """In every joint and both gains, also of a command to damp: its sender is broken."""
+    """They are in any joint or gain, even of a damping command, because the sender is broken."""
     for joint in range(NUM_JOINTS):
         position = with_joint(ZERO, joint, number).tolist()
         assert refused(mode=mode, position=position) == Fault(Cause.COMMAND_NOT_FINITE)
@@ -163,8 +160,8 @@ def test_numbers_that_are_not_finite_are_refused_anywhere(mode: Mode, number: fl
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("joint", range(NUM_JOINTS))
 def test_targets_beyond_the_safety_limit_are_refused(joint: int, sign: int) -> None:
-    """At the limit they are not; another gate, as the step from the middle would be too large."""
-    limit = SAFETY.position[joint]
+    """Targets at the limit are accepted by a new gate, for which the step is not too large."""
+    limit = SAFETY_LIMITS.position[joint]
     gate = Gate()
     gate.offer(command(position=with_joint(ZERO, joint, sign * limit).tolist()))
     assert gate.fault is None
@@ -176,7 +173,7 @@ def test_targets_beyond_the_safety_limit_are_refused(joint: int, sign: int) -> N
 
 @pytest.mark.parametrize(("name", "most"), [("kp", 10.0), ("kd", 0.6)])
 def test_gains_have_limits(name: str, most: float) -> None:
-    """Negative ones push a joint away from its target, large ones make it chatter."""
+    """Negative gains push a joint away from its target; large ones make it chatter."""
     for good in (0.0, most):
         assert taken(**{name: good})
     for bad in (-1e-9, np.nextafter(most, inf)):
@@ -184,12 +181,12 @@ def test_gains_have_limits(name: str, most: float) -> None:
 
 
 @pytest.mark.parametrize(("name", "carried"), [("kp", (5.0, 0.6)), ("kd", (10.0, 0.2))])
-def test_gains_that_the_motors_cannot_be_told_are_refused(
+def test_gains_beyond_the_motor_interface_are_refused(
     name: str, carried: tuple[float, float]
 ) -> None:
-    """The way to the motors would clamp them, or end the process that shall damp."""
+    """The motor interface would clamp them, or raise an error in the process that must damp."""
     gate = powered()
-    gate.offer(command(), carried)  # exactly what is carried
+    gate.offer(command(), carried)  # the largest value of the interface
     assert gate.fault is None
     beyond = np.nextafter({"kp": 5.0, "kd": 0.2}[name], inf)
     gate.offer(command(**{name: beyond}), carried)
@@ -197,7 +194,7 @@ def test_gains_that_the_motors_cannot_be_told_are_refused(
 
 
 def test_steps_between_commands_have_a_limit() -> None:
-    """From the one that is followed."""
+    """The step counts from the followed command."""
     assert taken(position=with_joint(ZERO, 5, -1.6).tolist(), kp=1.0)
     beyond = np.nextafter(1.6, 2.0)
     assert refused(position=with_joint(ZERO, 5, -beyond).tolist(), kp=1.0) == Fault(
@@ -208,9 +205,9 @@ def test_steps_between_commands_have_a_limit() -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("joint", range(NUM_JOINTS))
 def test_the_first_command_must_be_near_the_joints(joint: int, sign: int) -> None:
-    """Whatever a command to damp said before.
+    """An earlier damping command makes no difference.
 
-    Motors that are switched on must not leap, after a fault neither.
+    Motors that are switched on must not jump, even after a fault.
     """
     limit = sign * CONFIG.first_step
     for beyond, fault in ((limit, None), (np.nextafter(limit, sign * inf), Cause.COMMAND_STEP)):
@@ -225,15 +222,15 @@ def test_the_first_command_must_be_near_the_joints(joint: int, sign: int) -> Non
 
 
 def test_the_first_command_may_lead_back_from_every_stop_of_the_metal() -> None:
-    """Where a robot may lie, and where the controller then begins.
+    """A robot may lie at a mechanical stop.
 
-    At the nearest place that targets may have.
+    The controller then begins at the nearest allowed target.
     """
-    assert (MECHANICAL_POSITION - TRAINING.position).max() < CONFIG.first_step
+    assert (MECHANICAL_POSITION - TRAINING_LIMITS.position).max() < CONFIG.first_step
 
 
 def moved(amplitude: float, period: int, ticks: int = 2000) -> int:
-    """After how many ticks a target that goes to and fro is refused; `ticks` if never."""
+    """Return the ticks until an alternating target is refused, or `ticks` if never."""
     gate = powered()
     for k in range(ticks):
         now = NOW + k / 1000
@@ -242,17 +239,15 @@ def moved(amplitude: float, period: int, ticks: int = 2000) -> int:
         gate.decide(state(now), now)
         if gate.fault is not None:
             assert (gate.fault.cause, gate.fault.joint) == (Cause.COMMAND_RATE, 5)
-            assert (
-                CONFIG.step < gate.fault.value <= CONFIG.step + amplitude
-            )  # what it had moved of late
+            assert CONFIG.step < gate.fault.value <= CONFIG.step + amplitude  # its recent motion
             return k
     return ticks
 
 
 def test_targets_must_not_move_too_fast_for_long() -> None:
-    """One long step is borne, also every 0.1 s.
+    """One long step is accepted, even every 0.1 s.
 
-    Going to and fro in every tick or policy step is not.
+    A target that alternates in every tick or policy step is refused.
     """
     assert moved(1.59, 100) == 2000
     assert moved(0.39, 20) == 2000
@@ -262,7 +257,7 @@ def test_targets_must_not_move_too_fast_for_long() -> None:
 
 
 def test_steps_are_counted_from_where_the_joint_was_sent() -> None:
-    """Not from the middle: a leg at one side may stay there, and not leap to the other."""
+    """A leg at one side may stay there, but not jump to the other."""
     for target, good in ((1.0, True), (-0.6, True), (-0.7, False)):
         gate = Gate()
         gate.offer(command(position=with_joint(ZERO, 5, 1.0).tolist(), kp=1.0))
@@ -271,7 +266,7 @@ def test_steps_are_counted_from_where_the_joint_was_sent() -> None:
 
 
 def test_checks_of_commands_have_an_order() -> None:
-    """The first that fails is named: numbers, limits of joints, steps, gains."""
+    """The order is: numbers, limits of joints, steps, gains. The first failure is reported."""
     wrong = with_joint(ZERO, 5, 2.9).tolist()
     step = with_joint(ZERO, 5, 2.0).tolist()
     assert refused(position=wrong, kp=nan).cause is Cause.COMMAND_NOT_FINITE
@@ -281,7 +276,7 @@ def test_checks_of_commands_have_an_order() -> None:
 
 
 def test_a_command_that_was_refused_is_not_followed_in_part() -> None:
-    """The one before stays what it was, for the record."""
+    """The previous command stays on record."""
     gate = powered()
     before = gate.followed
     gate.offer(command(kp=99.0))
@@ -292,7 +287,7 @@ def test_a_command_that_was_refused_is_not_followed_in_part() -> None:
 
 
 def test_a_fault_outlives_sound_commands_and_further_faults() -> None:
-    """The first one is kept, motors stay damped."""
+    """The first fault is kept, and the motors stay damped."""
     gate = powered()
     gate.offer(command(kp=99.0))
     first = gate.fault
@@ -300,12 +295,12 @@ def test_a_fault_outlives_sound_commands_and_further_faults() -> None:
         gate.offer(command(NOW + k / 1000))
         gate.offer(command(NOW + k / 1000, kp=nan))
         found = gate.decide(state(NOW + k / 1000), NOW + k / 1000)
-        assert (found.kp, found.kd) == (0.0, DAMPING)
+        assert (found.kp, found.kd) == (0.0, DAMPING_GAIN)
     assert gate.fault is first
 
 
 def test_rearming_forgets_fault_and_commands() -> None:
-    """Motors stay damped until a new command comes."""
+    """The motors stay damped until a new command comes."""
     gate = powered()
     gate.offer(command(kp=99.0))
     gate.rearm()
@@ -316,7 +311,7 @@ def test_rearming_forgets_fault_and_commands() -> None:
 
 
 def test_rearming_without_a_fault_does_not_let_go() -> None:
-    """A robot that walks would fall."""
+    """A walking robot would fall."""
     gate = powered()
     gate.rearm()
     assert gate.powered

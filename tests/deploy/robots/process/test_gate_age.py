@@ -1,4 +1,4 @@
-"""The robot's last line: what grows old while it follows a command, and what is never heard of."""
+"""The robot's last line of defence: ages of commands and sensors, and missing messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .test_gate import NOW, ZERO, command, powered, state
 
 
 def test_a_command_expires_after_exactly_twenty_milliseconds() -> None:
-    """As long as it says itself: a nanosecond before it is followed, then no more."""
+    """A nanosecond before its expiry it is followed, then no more."""
     gate = powered()
     for k in range(1, 20):
         assert gate.decide(state(NOW + k / 1000), NOW + k / 1000).kp == 5.0
@@ -30,8 +30,8 @@ def test_a_command_expires_after_exactly_twenty_milliseconds() -> None:
     assert gate.fault.value == pytest.approx(20.0)
 
 
-def test_a_command_that_wants_to_live_shorter_does() -> None:
-    """At the very time that it names it is followed no more."""
+def test_a_command_with_an_earlier_expiry_expires_then() -> None:
+    """At its own expiry it is no longer followed."""
     gate, named = Gate(), command(expires_ns=round((NOW + 0.0078125) * 1e9))
     gate.offer(named)
     assert gate.decide(state(), NOW).kp == 5.0
@@ -40,10 +40,10 @@ def test_a_command_that_wants_to_live_shorter_does() -> None:
     assert gate.decide(state(expiry), expiry).kp == 0.0
 
 
-def test_a_command_that_wants_to_live_longer_does_not() -> None:
-    """The robot has a clock of its own.
+def test_a_later_expiry_of_a_command_has_no_effect() -> None:
+    """The robot uses its own clock.
 
-    A controller that is gone cannot hold the motors by what it said before.
+    A controller that has ended cannot hold the motors by its last command.
     """
     gate = Gate()
     gate.offer(command(expires_ns=round((NOW + 3600) * 1e9)))
@@ -56,7 +56,7 @@ def test_a_command_that_wants_to_live_longer_does_not() -> None:
 
 
 def test_fresh_commands_keep_the_motors() -> None:
-    """For as long as they come."""
+    """The motors stay powered as long as commands arrive."""
     gate = powered()
     for k in range(1, 1000):
         now = NOW + k / 1000
@@ -67,9 +67,9 @@ def test_fresh_commands_keep_the_motors() -> None:
 
 @pytest.mark.parametrize(("good", "bad"), [(59.999, 60.001), (-0.499, -0.501)])
 def test_a_command_rests_on_a_measurement_of_late(good: float, bad: float) -> None:
-    """Not on one that is older than 60 ms, nor on one that is yet to come.
+    """A measurement older than 60 ms is refused, and so is one from the future.
 
-    Motors would wait for it.
+    Motors would wait for the latter.
     """
     gate = Gate()
     gate.offer(command(observed_ns=round((NOW - good / 1000) * 1e9)))
@@ -82,7 +82,7 @@ def test_a_command_rests_on_a_measurement_of_late(good: float, bad: float) -> No
 
 
 def test_the_measurement_behind_a_command_grows_old_while_it_is_followed() -> None:
-    """Not only when it comes: 45 ms then are too much 16 ms later."""
+    """The age is checked in every tick: 45 ms at arrival are too much 16 ms later."""
     gate = Gate()
     gate.offer(command(observed_ns=round((NOW - 0.045) * 1e9)))
     assert gate.decide(state(), NOW).kp == 5.0
@@ -91,8 +91,8 @@ def test_the_measurement_behind_a_command_grows_old_while_it_is_followed() -> No
     assert gate.fault == Fault(Cause.COMMAND_OBSERVED, pytest.approx(61.0))
 
 
-def test_what_a_command_to_damp_rests_on_means_nothing() -> None:
-    """It is obeyed whenever it comes, and is no fault."""
+def test_the_measurement_of_a_damping_command_has_no_effect() -> None:
+    """A damping command is followed with any measurement time, without a fault."""
     gate = powered()
     gate.offer(command(mode=0, observed_ns=round(99 * NOW * 1e9)))
     assert gate.decide(state(NOW + 0.001), NOW + 0.001).kp == 0.0
@@ -100,8 +100,8 @@ def test_what_a_command_to_damp_rests_on_means_nothing() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_an_operator_who_is_silent_is_a_fault(sign: int) -> None:
-    """After 0.6 s; a sign of life from the future is none."""
+def test_a_silent_operator_is_a_fault(sign: int) -> None:
+    """The limit is 0.6 s; a heartbeat from the future does not count."""
     gate = Gate()
     gate.offer(command(heartbeat_ns=round((NOW - sign * 0.599999) * 1e9)))
     assert gate.decide(state(), NOW).kp == 5.0
@@ -111,10 +111,10 @@ def test_an_operator_who_is_silent_is_a_fault(sign: int) -> None:
     assert (gate.fault.cause, gate.fault.value) == (Cause.OPERATOR_SILENT, pytest.approx(600.001))
 
 
-def test_a_person_s_own_program_is_believed_and_not_the_controller() -> None:
-    """Where a person operates by a program of its own.
+def test_the_operator_s_program_counts_and_not_the_controller() -> None:
+    """An operator uses a separate program.
 
-    What the controller says of them counts for nothing.
+    The controller's heartbeat does not count then.
     """
     gate = Gate()
     gate.operator_time = NOW - 0.599999
@@ -128,7 +128,7 @@ def test_a_person_s_own_program_is_believed_and_not_the_controller() -> None:
 
 
 def test_sensors_that_are_silent_are_a_fault() -> None:
-    """After 5 ms without news; one tick without is none."""
+    """The limit is 5 ms; a single tick without sensors is accepted."""
     gate = powered()
     for k in (1, 2, 3, 4, 4.999):
         assert gate.decide(None, NOW + k / 1000).kp == 5.0
@@ -140,18 +140,18 @@ def test_sensors_that_are_silent_are_a_fault() -> None:
 
 
 @pytest.mark.parametrize("now", [0.001, 1.0, NOW])
-def test_a_robot_that_was_never_heard_of_is_not_moved(now: float) -> None:
-    """Not even in the first milliseconds of its clock."""
+def test_a_robot_without_a_first_measurement_is_not_moved(now: float) -> None:
+    """This includes the first milliseconds of its clock."""
     gate = Gate()
     gate.offer(command(now))
     assert gate.decide(None, now).kp == 0.0
     assert gate.fault == Fault(Cause.SENSOR_STALE, inf)
 
 
-def test_limits_of_time_are_borne_to_the_last_bit() -> None:
-    """Operator, measurement, sensors and IMU at exactly their age.
+def test_limits_of_time_are_exact_to_the_last_bit() -> None:
+    """Operator, measurement, sensors and IMU have exactly their largest age.
 
-    By numbers that have no rounding.
+    The numbers have no rounding errors.
     """
     gate = Gate(
         GateConfig(operator_age=0.5, observed_age=0.5, sensor_age=1 / 128, imu_frozen=1 / 128)
@@ -167,7 +167,7 @@ def test_limits_of_time_are_borne_to_the_last_bit() -> None:
 
 
 def test_old_news_is_no_news() -> None:
-    """Sensors that come with an old time are as good as silent."""
+    """Sensors with an old time count as silent."""
     gate = powered()
     assert gate.decide(state(NOW), NOW + 0.00501).kp == 0.0
     assert gate.fault is not None
@@ -175,7 +175,7 @@ def test_old_news_is_no_news() -> None:
 
 
 def test_a_damped_robot_has_none_of_these_faults() -> None:
-    """One that lies switched off, upside down and unheard of needs no re-arming."""
+    """A switched-off robot may be upside down and silent without needing a re-arm."""
     gate = Gate()
     for seen in (
         None,
@@ -186,9 +186,9 @@ def test_a_damped_robot_has_none_of_these_faults() -> None:
 
 
 def test_clocks_have_their_place_in_the_order() -> None:
-    """Torque that is asked for, command, its measurement, operator, attitude.
+    """Torque, command, its measurement, operator and attitude come first.
 
-    Age and numbers of sensors, battery.
+    Age and numbers of the sensors and the battery follow.
     """
     late, tilted = NOW + 1.0, from_rpy(2.0, 0, 0)
     for changes, seen, cause in (

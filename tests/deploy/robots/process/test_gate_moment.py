@@ -1,7 +1,4 @@
-"""The robot's last line.
-
-What it finds in this moment's sensors and motors while it follows a command.
-"""
+"""The robot's last line of defence: checks of sensors and motors while it follows a command."""
 
 from __future__ import annotations
 
@@ -14,11 +11,11 @@ import pytest
 
 from deploy.common.faults import Cause, Fault
 from deploy.common.position_limits import NOISE
-from deploy.common.robot_constants import DAMPING
+from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.gate_config import GateConfig
 from solo_doi.solo12.constants import NUM_JOINTS
-from solo_doi.solo12.limits import DRIVER, SAFETY
+from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS
 from solo_doi.solo12.rotations import from_rpy, tilt
 from tests.deploy.stage import with_joint
 
@@ -26,11 +23,11 @@ from .test_gate import NOW, ZERO, command, powered, state
 
 
 def found(now: float = NOW + 0.001, **changes: Any) -> Fault | None:  # any field of sensors
-    """The fault of a moment after the first; motors are damped in the same tick."""
+    """Return the fault of the tick after the first; motors are damped in the same tick."""
     gate = powered()
     gate.offer(command(now))
     decided = gate.decide(state(now, **changes), now)
-    assert (decided.kp, decided.kd) == ((5.0, 0.2) if gate.fault is None else (0.0, DAMPING))
+    assert (decided.kp, decided.kd) == ((5.0, 0.2) if gate.fault is None else (0.0, DAMPING_GAIN))
     return gate.fault
 
 
@@ -49,7 +46,7 @@ MEASURED = (
 @pytest.mark.parametrize("number", [nan, inf, -inf])
 @pytest.mark.parametrize("name", MEASURED)
 def test_measurements_that_are_not_finite_are_a_fault(name: str, number: float) -> None:
-    """In any place of any array."""
+    """This holds for any element of any array."""
     value = getattr(state(), name)
     for place in range(len(value)):
         assert found(**{name: with_joint(value, place, number)}) == Fault(Cause.STATE_NOT_FINITE)
@@ -58,20 +55,21 @@ def test_measurements_that_are_not_finite_are_a_fault(name: str, number: float) 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("joint", range(NUM_JOINTS))
 def test_joints_have_limits(joint: int, sign: int) -> None:
-    """Of position and velocity, those of the motor drivers."""
+    """The limits of position and velocity are those of the motor drivers."""
     for name, limit, cause in (
-        ("joint_position", DRIVER.position[joint], Cause.JOINT_POSITION),
-        ("joint_velocity", DRIVER.velocity, Cause.JOINT_VELOCITY),
+        ("joint_position", DRIVER_LIMITS.position[joint], Cause.JOINT_POSITION),
+        ("joint_velocity", DRIVER_LIMITS.velocity, Cause.JOINT_VELOCITY),
     ):
         at_limit, beyond = sign * limit, sign * np.nextafter(limit, inf)
         fault = found(**{name: with_joint(ZERO, joint, at_limit)})
-        assert fault is None or fault.cause is Cause.COMMAND_TORQUE  # a knee so far from its target
+        # A knee at its limit is so far from its target that its torque is refused.
+        assert fault is None or fault.cause is Cause.COMMAND_TORQUE
         assert found(**{name: with_joint(ZERO, joint, beyond)}) == Fault(cause, beyond, joint)
 
 
 def test_joints_beyond_their_limits_at_switch_on_may_come_back() -> None:
-    """A robot on its belly can stand up, and its knees fold no further."""
-    knee, gate = DRIVER.position[2] + 0.1, Gate(GateConfig(encoder_jump=inf))
+    """A robot on its belly can stand up, but its knees may not fold further."""
+    knee, gate = DRIVER_LIMITS.position[2] + 0.1, Gate(GateConfig(encoder_jump=inf))
 
     def decide(position: float, k: int) -> float:
         now = NOW + k / 1000
@@ -82,15 +80,15 @@ def test_joints_beyond_their_limits_at_switch_on_may_come_back() -> None:
         decide(knee, 0),
         decide(knee + 0.5 * NOISE, 1),
         decide(2.0, 2),
-        decide(DRIVER.position[2], 3),
+        decide(DRIVER_LIMITS.position[2], 3),
     ] == [1.0] * 4
     assert decide(knee, 4) == 0.0
     assert gate.fault == Fault(Cause.JOINT_POSITION, knee, 2)
 
 
 def test_every_switching_on_allows_anew() -> None:
-    """After a command to damp, the weight of the robot may have folded its knees."""
-    knee, gate = DRIVER.position[2] + 0.1, powered()
+    """After a damping command, the robot's weight may have folded its knees."""
+    knee, gate = DRIVER_LIMITS.position[2] + 0.1, powered()
     gate.offer(command(mode=0))
     gate.decide(state(joint_position=with_joint(ZERO, 2, knee)), NOW)
     gate.offer(command(kp=1.0, position=with_joint(ZERO, 2, 2.6).tolist()))
@@ -100,14 +98,14 @@ def test_every_switching_on_allows_anew() -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("joint", range(NUM_JOINTS))
 def test_gains_and_distance_must_not_ask_for_too_much(joint: int, sign: int) -> None:
-    """The motors clip at less, but who asks for so much is wrong about the robot.
+    """Motors clip at a lower torque, but such a request indicates a wrong state of the robot.
 
-    Every joint can get there.
+    Every joint can reach the limit.
     """
     most = (5.5, 6.5, 10.5)[joint % 3]
-    far = min(0.9 * DRIVER.position[joint], most / 5.0)
-    rest = most / 5.0 - far  # of the distance that the target makes, at the shipped gain
-    assert rest + 0.01 < SAFETY.position[joint]
+    far = min(0.9 * DRIVER_LIMITS.position[joint], most / 5.0)
+    rest = most / 5.0 - far  # remaining distance of the target, at the shipped gain of 5
+    assert rest + 0.01 < SAFETY_LIMITS.position[joint]
     for more, good in ((-0.01, True), (0.01, False)):
         gate = powered()
         gate.offer(command(position=with_joint(ZERO, joint, -sign * (rest + more)).tolist()))
@@ -120,7 +118,7 @@ def test_gains_and_distance_must_not_ask_for_too_much(joint: int, sign: int) -> 
 
 @pytest.mark.parametrize("turn", [(1, 0), (-1, 0), (0, 1), (0, -1)])
 def test_a_tilted_base_is_a_fault(turn: tuple[int, int]) -> None:
-    """To any side, by the IMU's own attitude, wherever its yaw starts."""
+    """This holds for every direction and yaw, by the IMU's own attitude."""
     roll, pitch = turn
     assert found(quaternion=from_rpy(1.1999 * roll, 1.1999 * pitch, 2.0)) is None
     fault = found(quaternion=from_rpy(1.2001 * roll, 1.2001 * pitch, 2.0))
@@ -129,7 +127,7 @@ def test_a_tilted_base_is_a_fault(turn: tuple[int, int]) -> None:
 
 
 def test_at_the_limit_the_base_may_be_tilted() -> None:
-    """To the last bit."""
+    """The limit is exact to the last bit."""
     turned = from_rpy(0.5, 0.0, 0.0)
     for limit, good in ((tilt(turned), True), (np.nextafter(tilt(turned), 0.0), False)):
         gate = Gate(GateConfig(tilt=limit))
@@ -140,14 +138,14 @@ def test_at_the_limit_the_base_may_be_tilted() -> None:
 # --- Encoders ------------------------------------------------------------------------------------
 
 DT = 1 / 128
-REACH = 0.5 + DRIVER.velocity * DT
-"""How far a joint may seem to turn in `DT`, if jumps of 0.5 rad are borne."""
+REACH = 0.5 + DRIVER_LIMITS.velocity * DT
+"""Largest apparent rotation of a joint in `DT`, if jumps of 0.5 rad are accepted [rad]."""
 
 
 def turned(*steps: tuple[float, float | None]) -> Fault | None:
-    """The fault of a joint that is seen at these times and angles, one after another.
+    """Return the fault of a joint with these times and angles.
 
-    None is a silent robot.
+    An angle of None is a tick without sensors.
     """
     gate = Gate(GateConfig(encoder_jump=0.5, sensor_age=1.0))
     for time, angle in steps:
@@ -162,9 +160,9 @@ def turned(*steps: tuple[float, float | None]) -> Fault | None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("start", [0.0, 1.0])
 def test_an_encoder_that_jumps_is_a_fault(start: float, sign: int) -> None:
-    """Beyond what the fastest turn explains, from wherever it was.
+    """A jump is larger than the fastest rotation, from any angle.
 
-    The joint and its jump are told.
+    The fault names the joint and its jump.
     """
     first = (0.0, sign * start)
     assert turned(first, (DT, sign * start)) is None
@@ -174,9 +172,9 @@ def test_an_encoder_that_jumps_is_a_fault(start: float, sign: int) -> None:
 
 
 def test_a_jump_behind_a_silence_is_found() -> None:
-    """The last angle that was seen is kept; time that passed explains a longer way."""
-    assert turned((0.0, 0.0), (DT, None), (2 * DT, 0.5 + 2 * DRIVER.velocity * DT)) is None
-    fault = turned((0.0, 0.0), (DT, None), (2 * DT, 0.5 + 2 * DRIVER.velocity * DT + 2**-40))
+    """The last known angle is kept; a longer time allows a longer way."""
+    assert turned((0.0, 0.0), (DT, None), (2 * DT, 0.5 + 2 * DRIVER_LIMITS.velocity * DT)) is None
+    fault = turned((0.0, 0.0), (DT, None), (2 * DT, 0.5 + 2 * DRIVER_LIMITS.velocity * DT + 2**-40))
     assert fault is not None
     assert fault.cause is Cause.ENCODER_JUMP
 
@@ -186,15 +184,15 @@ def test_a_jump_behind_a_silence_is_found() -> None:
 
 @pytest.mark.parametrize("joint", range(NUM_JOINTS))
 def test_motors_must_follow_and_report_no_error(joint: int) -> None:
-    """The one that does not is named."""
+    """The fault names the joint."""
     ready, errors = np.ones(NUM_JOINTS, dtype=bool), np.zeros(NUM_JOINTS, dtype=np.int64)
     ready[joint], errors[joint] = False, 3
     assert found(ready=ready) == Fault(Cause.MOTOR_NOT_READY, 0.0, joint)
     assert found(errors=errors) == Fault(Cause.HARDWARE, 3.0, joint)
 
 
-def test_what_the_hardware_says_of_its_errors_is_told() -> None:
-    """In its own words, all of them; words without an error are for people, and no fault."""
+def test_the_fault_contains_the_texts_of_the_hardware() -> None:
+    """The fault has all texts of the hardware; texts without an error are not a fault."""
     words, errors = (
         ("driver 2: no answer", "driver 5: encoder"),
         np.where(np.arange(NUM_JOINTS) == 4, 5, 0),
@@ -204,21 +202,21 @@ def test_what_the_hardware_says_of_its_errors_is_told() -> None:
         str(fault)
         == "the hardware reports error 5 at FR_HFE: driver 2: no answer, driver 5: encoder"
     )
-    behind = Fault(Cause.ROBOT_FAULT, 5.0, 4, behind=Cause.HARDWARE)  # words do not go over LCM
+    behind = Fault(Cause.ROBOT_FAULT, 5.0, 4, behind=Cause.HARDWARE)  # texts are not sent over LCM
     assert str(behind) == "the robot damps by itself: the hardware reports error 5 at FR_HFE"
     assert found(faults=words) is None
 
 
 def test_motors_must_acknowledge_commands() -> None:
-    """Ten ticks of silence are borne."""
+    """Ten ticks without an acknowledgement are accepted."""
     assert found(command_lag=10) is None
     assert found(command_lag=11) == Fault(Cause.COMMAND_LAG, 11)
 
 
 def test_packets_may_not_be_lost_too_often() -> None:
-    """Ten while a hundred come are borne, wherever the count begins.
+    """Ten lost of a hundred are accepted, for any initial count.
 
-    Eleven are not, nor at once.
+    Eleven are a fault, even if they are lost at once.
     """
     assert found(lost=10) is None
     assert found(lost=11) == Fault(Cause.PACKETS_LOST, 11)
@@ -234,7 +232,7 @@ def test_packets_may_not_be_lost_too_often() -> None:
 
 
 def test_a_flat_battery_is_a_fault() -> None:
-    """An unknown one is not."""
+    """An unknown voltage is not a fault."""
     assert found(voltage=20.0) is None
     assert found(voltage=nan) is None
     below = np.nextafter(20.0, 0.0)
@@ -242,7 +240,7 @@ def test_a_flat_battery_is_a_fault() -> None:
 
 
 def test_a_frozen_imu_is_a_fault() -> None:
-    """After 20 ms of the very same numbers, although joints move on."""
+    """The fault comes after 20 ms of equal numbers, although joints move."""
     gate, still = powered(), state()
     for k in range(1, 22):
         now = NOW + k / 1000
@@ -258,7 +256,7 @@ def test_a_frozen_imu_is_a_fault() -> None:
 
 
 def test_an_imu_that_froze_before_switching_on_is_found() -> None:
-    """It is watched also while motors are damped."""
+    """The IMU is checked even while motors are damped."""
     gate, still = Gate(), state()
     for k in range(100):
         gate.decide(replace(still, time=NOW + k / 1000), NOW + k / 1000)
@@ -269,7 +267,7 @@ def test_an_imu_that_froze_before_switching_on_is_found() -> None:
 
 
 def test_checks_of_the_moment_have_an_order() -> None:
-    """With everything wrong at once, mending one after another brings up the next."""
+    """With all errors present, correcting one after another gives the next cause."""
     none_ready, errors = np.zeros(NUM_JOINTS, dtype=bool), np.ones(NUM_JOINTS, dtype=np.int64)
     wrong: dict[str, Any] = {
         "joint_torque": ZERO * nan, "joint_position": ZERO + 2.9, "joint_velocity": ZERO + 99,

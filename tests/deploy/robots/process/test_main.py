@@ -1,4 +1,4 @@
-"""How the robot process is put together from a configuration."""
+"""Assembly of the robot process from a configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from solo_doi.common import settings
 
 
 class MadeError(Exception):
-    """Ends the program once its robot process was made."""
+    """Raised to end the program after its robot process was made."""
 
 
 @pytest.mark.parametrize(
@@ -26,17 +26,17 @@ class MadeError(Exception):
         ("mock", "script", False),
     ],
 )
-def test_who_is_a_person_is_timed_by_the_robot(
+def test_a_person_has_a_timeout_in_the_robot_process(
     robot: str, operator: str, person: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also the one who goes through the script of a real robot.
+    """This includes an operator who steps through the script of a real robot.
 
-    From another process than the controller.
+    The operator's process is separate from the controller.
     """
     made: list[object] = []
 
     def process(*_: object, **options: object) -> None:
-        made.append(options["person"])
+        made.append(options["separate_operator"])
         raise MadeError
 
     monkeypatch.setattr(module, "make_robot", lambda _: MockSolo())

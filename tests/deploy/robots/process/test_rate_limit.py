@@ -13,7 +13,7 @@ ZERO = np.zeros(NUM_JOINTS)
 
 
 def moved(joint: int, by: float) -> np.ndarray:
-    """A movement of one joint."""
+    """Return a movement of one joint."""
     return with_joint(ZERO, joint, by)
 
 
@@ -28,7 +28,7 @@ def test_movements_add_up_per_joint(joint: int) -> None:
 
 
 def test_time_makes_room_again() -> None:
-    """At the given rate, from the first known time on, and never below an empty bucket."""
+    """The bucket leaks at the given rate from the first known time on, and never below empty."""
     limit = RateLimit(1.0, 2.0)
     assert limit.add(moved(3, 1.0)) is None
     limit.leak(8.0)  # the first time: no duration is known yet
@@ -36,12 +36,12 @@ def test_time_makes_room_again() -> None:
     limit.leak(8.25)
     assert limit.add(moved(3, 0.25)) is None
     limit.leak(9.0)
-    assert limit.add(moved(3, 1.0)) is None  # rested for long, it holds no more than before
+    assert limit.add(moved(3, 1.0)) is None  # a long rest does not increase the capacity
     assert limit.add(moved(3, 0.25)) == (3, 1.25)
 
 
 def test_a_clock_that_goes_back_neither_fills_nor_leaks() -> None:
-    """Time counts on from there."""
+    """Later times count from there."""
     limit = RateLimit(1.0, 2.0)
     limit.leak(8.0)
     limit.add(moved(3, 1.0))

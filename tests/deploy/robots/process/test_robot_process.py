@@ -1,9 +1,6 @@
-"""The robot process: whom it listens to, whom not, and for how long it waits."""
+"""Commands and operator messages of the robot process, and its faults."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,111 +8,16 @@ import pytest
 from deploy.common.faults import Cause
 from deploy.common.poses import LYING
 from deploy.common.robot_error import RobotError
-from deploy.messages.lcm_link import COMMAND, OPERATOR, STATE, Mode, Request, blank
-from deploy.robots.process.gate import Gate
-from deploy.robots.process.robot_process import (
-    ANSWER_SECONDS,
-    FIRST_ANSWER_SECONDS,
-    POLL_SECONDS,
-    RobotProcess,
-)
-from deploy.robots.simulated.mock_solo import MockSolo
+from deploy.messages.lcm_link import Mode, Request
 from solo_doi.solo12.constants import MOTOR_LAG
 from solo_doi.solo12.state import JointCommand
-from tests.deploy.world import MS, World
+from tests.deploy.world import MS
 
-
-class FakeLink:
-    """Hands over what a test puts in, and keeps what the robot says."""
-
-    malformed = forged = unsent = 0
-
-    def __init__(self) -> None:
-        """Nothing was said."""
-        self.handlers: dict[str, Callable[[Any, bytes], None]] = {}
-        self.states: list[Any] = []
-        self.looks: list[float] = []
-        self.answer: Callable[[], list[Any]] = list
-
-    def subscribe(self, channel: str, handler: Callable[[Any, bytes], None]) -> None:
-        """Keep a listener."""
-        self.handlers[channel] = handler
-
-    def publish(self, channel: str, message: object) -> bytes:
-        """Keep a state."""
-        assert channel == STATE
-        self.states.append(message)
-        return b""
-
-    def receive(self, timeout: float = 0.0) -> int:
-        """Hand over what the test answers."""
-        self.looks.append(timeout)
-        messages = self.answer()
-        for message in messages:
-            self.handlers[COMMAND](message, b"")
-        return len(messages)
-
-
-class Bench:
-    """A robot process without physics, a clock and a socket."""
-
-    def __init__(
-        self,
-        *,
-        lockstep: bool = False,
-        person: bool = False,
-        until: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Begin at one second."""
-        self.link, self.clock, self.gate = FakeLink(), World(), Gate()
-        self.clock.sleep(1.0)
-        self.process = RobotProcess(
-            MockSolo(epoch=1.0), self.link, self.gate, lockstep=lockstep, person=person,
-            until=until,  # type: ignore[arg-type]
-            clock=self.clock,
-        )  # fmt: skip
-        self.sequence = 0
-
-    def tick(self, count: int = 1) -> None:
-        """Let time pass."""
-        for _ in range(count):
-            self.process.tick(self.clock.now_ns() * 1e-9)
-            self.clock.sleep(0.001)
-
-    def command(self, mode: Mode = Mode.MOVE, **changes: object) -> Any:  # generated classes
-        """A command that the process follows, but for changes."""
-        self.sequence += 1
-        command, now = blank(COMMAND), self.clock.now_ns()
-        command.sequence, command.session, command.mode, command.skill = self.sequence, 11, mode, -1
-        command.robot_session = self.process.session
-        command.state_sequence = self.link.states[-1].sequence if self.link.states else 0
-        command.observed_ns, command.expires_ns, command.heartbeat_ns = now, now + 20 * MS, now
-        command.position, command.kp, command.kd = LYING.tolist(), 3.0, 0.2
-        for name, value in changes.items():
-            setattr(command, name, value)
-        return command
-
-    def send(self, *commands: Any) -> None:
-        """Have commands arrive before the next tick ends."""
-        queue = [*commands]
-        self.link.answer = lambda: [queue.pop(0)] if queue else []
-        self.tick()
-        while queue:
-            self.link.receive()
-
-    def operator(self, request: int, *, age_ms: int = 1, lasts_ms: int = 100) -> None:
-        """Have an operator's message arrive."""
-        message, now = blank(OPERATOR), self.clock.now_ns()
-        message.request, message.time_ns, message.expires_ns = (
-            request,
-            now - age_ms * MS,
-            now + lasts_ms * MS,
-        )
-        self.link.handlers[OPERATOR](message, b"")
+from .bench import Bench
 
 
 def test_a_sound_command_is_followed() -> None:
-    """The bench is worth its name: what follows differs from this in one thing each."""
+    """The following tests each differ from this one in a single property."""
     bench = Bench()
     bench.send(bench.command())
     assert (bench.gate.powered, bench.gate.fault, bench.process.dropped) == (True, None, 0)
@@ -132,8 +34,8 @@ def test_a_sound_command_is_followed() -> None:
     ],
     ids=["another robot", "expired long ago", "expires now", "repeated", "reordered"],
 )
-def test_what_is_not_meant_for_now_is_dropped(changes: dict[str, int]) -> None:
-    """A robot that follows such a command moves by somebody's past; dropping it is no fault."""
+def test_old_and_foreign_commands_are_dropped(changes: dict[str, int]) -> None:
+    """The robot must not follow old commands; dropping them is not a fault."""
     bench = Bench()
     if "sequence" in changes:
         bench.send(bench.command(Mode.DAMP))
@@ -142,18 +44,18 @@ def test_what_is_not_meant_for_now_is_dropped(changes: dict[str, int]) -> None:
 
 
 def test_a_second_controller_damps_a_powered_robot() -> None:
-    """Two who command in turn are worse than none."""
+    """Alternating commands of two controllers are dangerous."""
     bench = Bench()
     bench.send(bench.command(), bench.command(session=12))
     assert bench.gate.fault is not None
     assert bench.gate.fault.cause is Cause.COMMAND_FOREIGN
     bench.tick()
     assert not bench.gate.powered
-    assert bench.link.states[-1].fault == Cause.COMMAND_FOREIGN  # told to whoever listens
+    assert bench.link.states[-1].fault == Cause.COMMAND_FOREIGN  # published in the robot's state
 
 
 def test_another_controller_may_take_over_a_damped_robot() -> None:
-    """A controller that is started anew begins to count at one."""
+    """A restarted controller counts from one."""
     bench = Bench()
     bench.send(*(bench.command(Mode.DAMP) for _ in range(5)))
     bench.send(bench.command(Mode.DAMP, session=12, sequence=1))
@@ -164,8 +66,8 @@ def test_another_controller_may_take_over_a_damped_robot() -> None:
 @pytest.mark.parametrize(
     ("age_ms", "lasts_ms"), [(-1, 100), (1, 0), (1, -1)], ids=["future", "expires now", "expired"]
 )
-def test_an_operator_is_heard_only_when_fresh(age_ms: int, lasts_ms: int) -> None:
-    """Neither damping nor re-arming by messages that somebody kept."""
+def test_only_fresh_operator_messages_count(age_ms: int, lasts_ms: int) -> None:
+    """Recorded messages can neither damp nor re-arm."""
     bench = Bench()
     bench.send(bench.command())
     for request in (Request.DAMP, Request.REARM):
@@ -174,7 +76,7 @@ def test_an_operator_is_heard_only_when_fresh(age_ms: int, lasts_ms: int) -> Non
 
 
 def test_the_operator_damps_and_rearms() -> None:
-    """Damping holds until a person re-arms; then only a new command moves the robot."""
+    """Damping holds until the operator re-arms; then only a new command moves the robot."""
     bench = Bench()
     bench.send(bench.command())
     bench.operator(Request.DAMP)
@@ -182,7 +84,7 @@ def test_the_operator_damps_and_rearms() -> None:
     assert bench.gate.fault.cause is Cause.OPERATOR_STOP
     bench.send(bench.command())
     assert not bench.gate.powered
-    bench.operator(Request.WALK)  # the controller's business
+    bench.operator(Request.WALK)  # the controller handles these
     assert bench.gate.fault is not None
     bench.tick()
     bench.operator(Request.REARM)
@@ -192,17 +94,17 @@ def test_the_operator_damps_and_rearms() -> None:
 
 
 def walk_on(bench: Bench, seconds: float) -> None:
-    """Have a controller that claims to hear the operator command for a while."""
+    """Let a controller send commands with a fresh heartbeat for a while."""
     for _ in range(round(1000 * seconds)):
         bench.send(bench.command())
 
 
-def test_a_person_is_timed_by_the_robot_itself() -> None:
-    """A controller that invents the operator's signs of life cannot walk on.
+def test_a_person_has_a_timeout_on_the_robot() -> None:
+    """A controller with an invented heartbeat cannot continue to walk.
 
-    Who was never heard moves nothing.
+    Without an operator's message, the robot does not move.
     """
-    bench = Bench(person=True)
+    bench = Bench(separate_operator=True)
     walk_on(bench, 0.002)
     assert bench.gate.fault is not None
     assert bench.gate.fault.cause is Cause.OPERATOR_SILENT
@@ -213,14 +115,14 @@ def test_a_person_is_timed_by_the_robot_itself() -> None:
     bench.operator(Request.NOTHING)
     walk_on(bench, 0.5)
     assert bench.gate.powered
-    bench.operator(Request.NOTHING, age_ms=-1)  # not fresh: no sign of life
+    bench.operator(Request.NOTHING, age_ms=-1)  # not fresh: not a heartbeat
     walk_on(bench, 0.11)
     assert bench.gate.fault is not None
     assert bench.gate.fault.cause is Cause.OPERATOR_SILENT
 
 
-def test_a_script_is_timed_by_the_controller_s_word() -> None:
-    """It is part of the controller, and sends nothing by itself.
+def test_a_script_has_a_timeout_by_the_controller_s_heartbeat() -> None:
+    """A script is part of the controller and sends no messages.
 
     An operator's message does not change that.
     """
@@ -234,8 +136,8 @@ def test_a_script_is_timed_by_the_controller_s_word() -> None:
     assert bench.gate.fault.cause is Cause.OPERATOR_SILENT
 
 
-def test_replayed_rearming_does_nothing() -> None:
-    """Who recorded a re-arming cannot undo a stop with it."""
+def test_replayed_rearming_has_no_effect() -> None:
+    """A recorded re-arm request cannot undo a stop."""
     bench = Bench()
     bench.operator(Request.REARM)
     bench.operator(Request.DAMP, age_ms=0)
@@ -245,7 +147,7 @@ def test_replayed_rearming_does_nothing() -> None:
 
 
 def test_the_first_fault_is_kept() -> None:
-    """A stop after a fault does not hide why the robot was damped."""
+    """A stop after a fault does not hide the cause of the damping."""
     bench = Bench()
     bench.send(bench.command(kp=99.0))
     bench.process.stop()
@@ -254,9 +156,9 @@ def test_the_first_fault_is_kept() -> None:
 
 
 def test_the_delay_from_sensor_to_torque_is_measured() -> None:
-    """What the robot reports is the age of the measurement behind the torque.
+    """The robot reports the age of the measurement behind the torque.
 
-    Lag of the motors included.
+    It includes the lag of the motors.
     """
     bench = Bench()
     for _ in range(40):
@@ -268,7 +170,7 @@ def test_the_delay_from_sensor_to_torque_is_measured() -> None:
 
 
 @pytest.mark.parametrize("ahead_ms", [2, 5000])
-def test_no_target_is_kept_for_the_sake_of_a_time_to_come(ahead_ms: int) -> None:
+def test_a_measurement_time_in_the_future_keeps_no_old_target(ahead_ms: int) -> None:
     """A wrong measurement time must not let the motors follow an old target."""
     bench = Bench()
     for _ in range(30):
@@ -289,58 +191,10 @@ def test_no_skill_no_delay() -> None:
     assert bench.process.delay_ms is None
 
 
-def test_lock_step_waits_for_the_answer_to_the_newest_state() -> None:
-    """An answer to an older state is none.
-
-    Looks are counted, so that a machine that stalls decides nothing.
-    """
-    bench = Bench(lockstep=True)
-    answers = [
-        [],
-        [bench.command(Mode.DAMP, state_sequence=0)],
-        [],
-        [bench.command(Mode.DAMP, state_sequence=1)],
-    ]
-    bench.link.answer = lambda: answers.pop(0)
-    bench.tick()
-    assert answers == []
-    assert bench.link.looks == [0.0, POLL_SECONDS, POLL_SECONDS, POLL_SECONDS]
-    assert [state.sequence for state in bench.link.states] == [
-        1,
-        1,
-    ]  # told again to whoever came late
-
-
-def test_lock_step_loses_patience_once() -> None:
-    """Long for a controller that starts, less for one that is gone, and then not at all.
-
-    Damping must go on.
-    """
-    bench = Bench(lockstep=True)
-    bench.tick()
-    assert len(bench.link.looks) - 1 == FIRST_ANSWER_SECONDS / POLL_SECONDS
-    bench.link.looks.clear()
-    bench.tick(5)
-    assert bench.link.looks == [0.0] * 5
-    bench.link.answer = lambda: [bench.command(Mode.DAMP)]
-    bench.tick()
-    bench.link.answer = list
-    bench.link.looks.clear()
-    bench.tick()
-    assert len(bench.link.looks) - 1 == pytest.approx(ANSWER_SECONDS / POLL_SECONDS, abs=1)
-
-
-def test_lock_step_ends_when_asked_to() -> None:
-    """Ctrl-C does not wait for a controller that never comes."""
-    bench = Bench(lockstep=True, until=lambda: True)
-    bench.tick()
-    assert len(bench.link.looks) == 1
-
-
 def test_no_news_from_the_sensors_is_no_state() -> None:
-    """A robot that measured nothing publishes nothing.
+    """Without a measurement, no state is published.
 
-    Old numbers with a new time would be a lie.
+    Old numbers with a new time would be wrong.
     """
     bench = Bench()
     bench.process.robot.sense = lambda: None  # type: ignore[method-assign,assignment,return-value]
@@ -350,7 +204,7 @@ def test_no_news_from_the_sensors_is_no_state() -> None:
 
 
 def broken(*_: object) -> None:
-    """A mistake in the program."""
+    """Raise an error."""
     raise ZeroDivisionError("a mistake")
 
 
@@ -358,9 +212,9 @@ def broken(*_: object) -> None:
 def test_a_mistake_in_the_program_damps_and_damping_goes_on(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever in the tick it is.
+    """The error may be anywhere in the tick.
 
-    Latched with its place, told, and every further tick sends damping.
+    It is latched with its place and reported, and every further tick sends damping.
     """
     bench, sent = Bench(), []
     bench.send(bench.command())
@@ -386,8 +240,8 @@ def test_a_mistake_in_the_program_damps_and_damping_goes_on(
     assert bench.link.states[-1].fault == Cause.ROBOT_PROGRAM
 
 
-def test_a_mistake_that_stays_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Damping is tried in every tick, also where even that fails."""
+def test_a_lasting_mistake_does_not_end_the_damping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damping is tried in every tick, even if it fails."""
     bench, tried = Bench(), []
     bench.send(bench.command())
     monkeypatch.setattr(
@@ -399,8 +253,8 @@ def test_a_mistake_that_stays_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     assert not any(tried[1:])
 
 
-def test_a_robot_that_gives_up_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bring-up that failed, a board that is gone: who waits for the robot must know."""
+def test_an_error_of_the_robot_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error ends the process, for example after a failed bring-up."""
     bench = Bench()
 
     def gone() -> None:

@@ -1,4 +1,4 @@
-"""The simulated robot: what its sensors show, when commands act, and what a witness sees of it."""
+"""The simulated robot: sensors, delays of commands, and its ground truth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from deploy.common.poses import LYING, LYING_HEIGHT
 from deploy.common.robot_constants import TICK
 from solo_doi.solo12.constants import CONTROL_SETUPS, GRAVITY, NUM_JOINTS
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from solo_doi.solo12.rotations import projected_gravity
 from solo_doi.solo12.sensors import SensorNoise
 from solo_doi.solo12.state import JointCommand, standing
@@ -20,31 +20,32 @@ from solo_doi.solo12.state import JointCommand, standing
 pytest.importorskip("pybullet")
 from deploy.robots.simulated.bullet_solo import BulletSolo  # needs PyBullet
 from deploy.robots.simulated.ground_truth import GroundTruth
+from deploy.robots.simulated.mujoco_solo import MujocoSolo
 
 SILENT = SensorNoise(angular_velocity=0.0, acceleration=0.0, attitude=0.0, joint_velocity=0.0)
 
 
 def hold(kp: float = 5.0, offset: float = 0.0) -> JointCommand:
-    """Stay as you lie, or a little further."""
+    """Return a command that holds the lying pose, with an offset."""
     return JointCommand(position=LYING + offset, kp=kp, kd=0.2)
 
 
-@pytest.fixture
-def robot() -> Iterator[BulletSolo]:
-    """A robot without noise, whose clock starts at 3 s."""
-    solo = BulletSolo(noise=SILENT, epoch=3.0)
+@pytest.fixture(params=[BulletSolo, MujocoSolo])
+def robot(request: pytest.FixtureRequest) -> Iterator[BulletSolo]:
+    """A robot without noise and with a clock that starts at 3 s, in both physics engines."""
+    solo: BulletSolo = request.param(noise=SILENT, epoch=3.0)
     yield solo
     solo.close()
 
 
 def rest(robot: BulletSolo, ticks: int) -> None:
-    """Let it lie damped."""
+    """Let the robot lie damped."""
     for _ in range(ticks):
         robot.drive(hold(kp=0.0), robot.time)
 
 
 def test_it_starts_lying_at_its_epoch(robot: BulletSolo) -> None:
-    """And its clock goes by ticks of its own, whoever is late."""
+    """Its clock advances with its own ticks, independent of the wall clock."""
     seen = robot.sense()
     assert seen.time == 3.0
     np.testing.assert_allclose(seen.joint_position, LYING, atol=1e-9)
@@ -54,8 +55,8 @@ def test_it_starts_lying_at_its_epoch(robot: BulletSolo) -> None:
 
 
 def test_sensors_show_the_truth_but_for_noise(robot: BulletSolo) -> None:
-    """At rest the accelerometer shows gravity upwards; sensing twice changes nothing."""
-    rest(robot, 500)
+    """At rest the accelerometer measures gravity upwards; sensing twice gives the same numbers."""
+    rest(robot, 1000)  # after 500 it still sinks
     seen, again, motion = robot.sense(), robot.sense(), robot.motion
     np.testing.assert_array_equal(seen.acceleration_b, again.acceleration_b)
     np.testing.assert_allclose(seen.joint_position, motion.joint_position)
@@ -70,7 +71,7 @@ def test_sensors_show_the_truth_but_for_noise(robot: BulletSolo) -> None:
 
 
 def test_noise_is_of_its_size_and_seed() -> None:
-    """The same seed shows the same numbers, another one others; positions have none."""
+    """Equal seeds give equal noise, other seeds other noise; positions have no noise."""
     shown = []
     for seed in (1, 1, 2):
         solo = BulletSolo(seed=seed)
@@ -87,9 +88,9 @@ def test_noise_is_of_its_size_and_seed() -> None:
 
 @pytest.mark.parametrize("age", [0, 5, 15])
 def test_a_command_acts_when_its_measurement_is_as_old_as_in_training(age: int) -> None:
-    """15 ms after it, however much of that the way here has taken.
+    """A command acts 15 ms after its measurement, for any message delay.
 
-    What acts is told by its measurement's time.
+    The time of that measurement is reported.
     """
     robot = BulletSolo(noise=SILENT)
     rest(robot, 100)
@@ -104,12 +105,12 @@ def test_a_command_acts_when_its_measurement_is_as_old_as_in_training(age: int) 
 
 
 def test_a_command_that_comes_too_late_acts_at_once(robot: BulletSolo) -> None:
-    """Its delay is then longer than in training, and told so."""
+    """Its delay is longer than in training, and is reported."""
     assert robot.drive(hold(), robot.time - 0.030) == pytest.approx(robot.time - TICK - 0.030)
 
 
 def test_damping_acts_at_once_and_forgets_what_waits(robot: BulletSolo) -> None:
-    """Safety does not wait for 15 ms."""
+    """Damping does not wait for 15 ms."""
     for _ in range(30):
         robot.drive(hold(offset=0.3), robot.time)
     assert np.abs(robot.torque).max() > 0.5
@@ -122,12 +123,12 @@ def test_damping_acts_at_once_and_forgets_what_waits(robot: BulletSolo) -> None:
 
 
 def test_torques_are_those_of_the_joint_law_within_the_limit(robot: BulletSolo) -> None:
-    """However far the target is."""
+    """The limit holds for any distance of the target."""
     rest(robot, 50)
     for _ in range(20):
         robot.drive(JointCommand(position=np.full(NUM_JOINTS, 0.5), kp=10.0, kd=0.0), robot.time)
-    assert np.abs(robot.torque).max() <= TRAINING.torque + 1e-9
-    assert np.abs(robot.torque).max() > 0.9 * TRAINING.torque
+    assert np.abs(robot.torque).max() <= TRAINING_LIMITS.torque + 1e-9
+    assert np.abs(robot.torque).max() > 0.9 * TRAINING_LIMITS.torque
 
 
 # --- GroundTruth
@@ -135,9 +136,9 @@ def test_torques_are_those_of_the_joint_law_within_the_limit(robot: BulletSolo) 
 
 
 def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None:
-    """A robot that lies and has none has walked for no time.
+    """A robot that lies without a skill has walked for no time.
 
-    One that lies and has one has fallen once.
+    One that lies with a skill has fallen once.
     """
     witness = GroundTruth(robot)
     for _ in range(100):
@@ -162,7 +163,7 @@ def test_a_witness_counts_while_a_skill_has_the_robot(robot: BulletSolo) -> None
 
 
 def test_a_witness_counts_the_energy_of_every_joint() -> None:
-    """Half of them drive, the others brake: together that is not nothing."""
+    """Half of the joints drive and the others brake; their energies add up."""
     velocity = np.tile([1.0, -1.0], NUM_JOINTS // 2)
     motion = replace(standing(CONTROL_SETUPS["locomotion"], 1)[0], joint_velocity=velocity)
     robot = SimpleNamespace(

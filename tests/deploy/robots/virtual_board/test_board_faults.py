@@ -1,4 +1,4 @@
-"""Everything that may happen to a robot that walks behind a master board, in simulated time."""
+"""Faults of a robot that walks behind a master board, in simulated time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deploy.common.faults import Cause
 from deploy.common.robot_constants import TICK, damping_command
 from deploy.common.robot_error import RobotError
 from deploy.common.state_machine import ControllerState
-from deploy.messages.lcm_link import COMMAND, STATE, decode
+from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, decode
 from deploy.recorder.recorder import read_log, write_incident
 from deploy.robots.odri.bring_up.bring_up_stage import Stage
 from deploy.robots.process.gate import Gate
@@ -25,9 +25,9 @@ from tests.deploy.world import Wire, WireLink
 
 @pytest.mark.parametrize("name", BOARD_ROWS)
 def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path) -> None:
-    """Every row: drivers let go in time, the cause is named, limits are kept.
+    """In every row drivers are released in time, the cause is named, and limits are kept.
 
-    Nothing moves until re-armed.
+    The robot does not move until re-armed.
     """
     row = BOARD_ROWS[name]
     rig = BoardRig(row.inject).run()
@@ -47,14 +47,11 @@ def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path)
         assert rig.recorder.incidents
         write_incident(rig.recorder.events, tmp_path / "incident", [], rig.recorder.incidents[0])
         channels = {channel for _, channel, _ in read_log(tmp_path / "incident" / "log.lcm")}
-        assert {STATE, COMMAND} <= channels
+        assert {STATE_CHANNEL, COMMAND_CHANNEL} <= channels
 
 
-def test_a_driver_in_error_is_told_in_its_words() -> None:
-    """By the robot's process, and so in the report.
-
-    Who mends it must know which cable to look at.
-    """
+def test_a_driver_error_is_reported_with_its_text() -> None:
+    """Robot process and report contain the driver's own error, which identifies the cable."""
     told: list[str] = []
 
     def inject(rig: BoardRig) -> None:
@@ -68,7 +65,7 @@ def test_a_driver_in_error_is_told_in_its_words() -> None:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_without_a_fault_the_robot_walks(protocol: int) -> None:
-    """The rig is worth its name, with both protocols, and its delay is that of training."""
+    """The rig causes no fault with both protocols, and its delay is that of training."""
     rig = BoardRig(lambda _: None, protocol=protocol, watch=0.4).run()
     assert rig.controller.state is ControllerState.WALK
     assert rig.process.delay_ms == {"min": 15.0, "p50": 15.0, "max": 15.0}
@@ -77,15 +74,19 @@ def test_without_a_fault_the_robot_walks(protocol: int) -> None:
 
 
 def test_the_rig_repeats_itself() -> None:
-    """A test that fails here fails everywhere.
+    """Failures are reproducible.
 
-    Not one bit differs between two runs with the same faults.
+    Two runs with the same faults are equal to the last bit.
     """
     runs = [
         BoardRig(BOARD_ROWS["20 % of packets lost"].inject).run().recorder.events for _ in range(2)
     ]
     first, second = (
-        [decode(STATE, data).joint_position for _, channel, data in run if channel == STATE]
+        [
+            decode(STATE_CHANNEL, data).joint_position
+            for _, channel, data in run
+            if channel == STATE_CHANNEL
+        ]
         for run in runs
     )
     assert first == second
@@ -93,9 +94,9 @@ def test_the_rig_repeats_itself() -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
-    """From the next tick on no driver holds a position or moves a rotor by itself.
+    """From the next tick on, no driver holds a position or moves a rotor by itself.
 
-    Nothing begins again.
+    Bring-up does not start again.
     """
     clock, cable, robot = deepcopy(brought_up(4)[stage.value])
     board, ledger = cable.lock_step.board, cable.lock_step.board.body.ledger
@@ -124,9 +125,9 @@ def test_ctrl_c_ends_every_stage_of_bring_up(stage: Stage) -> None:
 
 @pytest.mark.parametrize("part", ["sense", "decide"])
 def test_a_mistake_in_the_program_ends_bring_up(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Legs that swing are not the gate's yet.
+    """The gate does not control the legs during bring-up.
 
-    From the next tick on no driver holds a position, and none begins to.
+    From the next tick on, no driver holds a position.
     """
     clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
     ledger, process = (
@@ -160,9 +161,9 @@ def test_a_mistake_in_the_program_ends_bring_up(part: str, monkeypatch: pytest.M
 
 
 def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
-    """Whoever waits for the robot learns that nothing more will come, and why.
+    """The error contains the stage and the cause.
 
-    Until then motors are damped.
+    The motors are damped until the joints rest.
     """
     clock, cable, robot = deepcopy(brought_up(4)[Stage.SEARCH.value])
     SWITCHES["dead-driver"].act(cable.lock_step, 0)
@@ -180,4 +181,5 @@ def test_a_failed_bring_up_is_an_error_once_joints_rest() -> None:
     failed = r"Bring-up failed while searching index pulses: driver 0: no answer.*start"
     with pytest.raises(RobotError, match=failed) as given_up:
         tick(200)
-    assert given_up.value.since == pytest.approx(broken, abs=0.01)  # not since it says so
+    # The time of the failure, not of the error.
+    assert given_up.value.since == pytest.approx(broken, abs=0.01)

@@ -1,4 +1,4 @@
-"""A board by the clock: one tick per millisecond, and what a late machine leaves out is told."""
+"""A board by the clock: one tick per millisecond, and a count of skipped ticks."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ TICKS = 20
 class LateMachine:
     """A clock and a silent cable.
 
-    In the middle of its ticks the machine stands still for a while.
+    The machine stalls once, in the middle of the ticks.
     """
 
     def __init__(self, stall: float) -> None:
-        """Begin at some time."""
+        """Start at an arbitrary time."""
         self.now, self._stall, self._looks = 100.0, stall, 0
 
     def receive(self, timeout: float) -> None:
-        """Wait in vain."""
+        """Return no packet after the waiting time."""
         self.now += timeout
 
     def stop(self) -> bool:
-        """Whether it is over."""
+        """Return True after the last tick."""
         self._looks += 1
         self.now += self._stall if self._looks == TICKS // 2 else 0.0
         return self._looks > TICKS
 
 
 @pytest.mark.parametrize(("stall", "left_out"), [(0.0, 0), (5.5, 0), (30.5, 29)])
-def test_ticks_that_a_late_machine_left_out_are_reported(
+def test_ticks_skipped_by_a_late_machine_are_reported(
     stall: float, left_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five are made up for.
+    """Five ticks are made up for.
 
-    From there on a board that is never late has time that this one did not make.
+    Further ticks are skipped, and their number is reported.
     """
     machine = LateMachine(stall * TICK)
     monkeypatch.setattr(server, "time", SimpleNamespace(monotonic=lambda: machine.now))
@@ -60,7 +60,7 @@ def test_ticks_that_a_late_machine_left_out_are_reported(
 
 
 def test_a_report_that_cannot_be_written_is_one_line() -> None:
-    """Written whole or not at all, as every file, and told in the same words."""
+    """The file is written completely or not at all; the error is that of other files."""
     need_namespace()
     board = [
         sys.executable,

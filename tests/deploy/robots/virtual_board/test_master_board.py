@@ -1,6 +1,6 @@
-"""The virtual board behaves as its firmware does.
+"""The virtual board behaves like the firmware.
 
-Sessions, states, watchdogs, errors, faults of cable and parts.
+Covers sessions, states, watchdogs, errors, and faults of cable and parts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def session() -> Session:
 
 
 def sensor_of(payload: bytes | None, protocol: int = 4) -> SensorPacket:
-    """Decode what must be a sensor packet."""
+    """Decode a sensor packet."""
     assert payload is not None
     packet = codec.decode_sensor(payload, protocol)
     assert not isinstance(packet, Malformed)
@@ -46,9 +46,9 @@ def sensor_of(payload: bytes | None, protocol: int = 4) -> SensorPacket:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_a_session_opens(protocol: int) -> None:
-    """Silent until init; 50 ticks of looking for drivers, with measurements.
+    """The board is silent until init, then searches for drivers for 50 ticks, with measurements.
 
-    Then acknowledgements.
+    Acknowledgements follow.
     """
     board = MasterBoard(Body(BodyConfig()), protocol)
     assert [board.tick() for _ in range(3)] == [None] * 3
@@ -58,8 +58,8 @@ def test_a_session_opens(protocol: int) -> None:
     assert codec.decode_ack(board.tick() or b"") == Ack(protocol, 9, p.ALL_DRIVERS)
 
 
-def test_a_wrong_version_is_told_by_version_4_and_ignored_by_version_3() -> None:
-    """Neither opens a session."""
+def test_a_wrong_version_is_answered_by_version_4_and_ignored_by_version_3() -> None:
+    """No session is opened."""
     four, three = (MasterBoard(Body(BodyConfig()), protocol) for protocol in (4, 3))
     assert codec.decode_ack(four.receive(codec.encode_init(Init(3, 9))) or b"") == Ack(
         4, 9, p.ALL_DRIVERS
@@ -71,7 +71,7 @@ def test_a_wrong_version_is_told_by_version_4_and_ignored_by_version_3() -> None
 
 
 def test_an_acknowledged_session_expires_without_commands() -> None:
-    """After a second the board is in error: measurements, but no control until the next init."""
+    """After a second the board is in error; it measures, but ignores commands until an init."""
     session = Session()
     session.idle(1000)
     assert session.board.state is BoardState.SENDING_ACK
@@ -80,7 +80,7 @@ def test_an_acknowledged_session_expires_without_commands() -> None:
 
 
 def test_measurements_start_with_the_first_command(session: Session) -> None:
-    """They carry the session, count from one, and confirm the command."""
+    """They contain the session, count from one, and confirm the command."""
     packet = session.run(1, OFF)
     assert packet is not None
     assert (packet.session, packet.index, packet.last_command, packet.commands_lost) == (
@@ -94,7 +94,7 @@ def test_measurements_start_with_the_first_command(session: Session) -> None:
 
 
 def test_commands_of_another_session_are_ignored(session: Session) -> None:
-    """They neither confirm nor keep the watchdog quiet."""
+    """They neither confirm nor reset the watchdog."""
     session.run(5, OFF)
     foreign = codec.encode_command(ON, 78, 5, 4)
     for _ in range(25):
@@ -104,7 +104,7 @@ def test_commands_of_another_session_are_ignored(session: Session) -> None:
 
 
 def test_a_second_pc_cannot_take_a_live_robot(session: Session) -> None:
-    """Init is heard only while waiting or in error."""
+    """Init is accepted only while waiting or in error."""
     session.run(5, OFF)
     session.board.receive(codec.encode_init(Init(4, 1234)))
     assert session.run(5, OFF).session == 77  # type: ignore[union-attr]
@@ -112,15 +112,15 @@ def test_a_second_pc_cannot_take_a_live_robot(session: Session) -> None:
 
 
 def test_lost_commands_are_counted(session: Session) -> None:
-    """The running total grows by the gap in indices."""
+    """The total grows by the gap in indices."""
     session.run(2, OFF)
-    session.board.receive(codec.encode_command(OFF, 77, 6, 4))  # 2 to 5 never came
+    session.board.receive(codec.encode_command(OFF, 77, 6, 4))  # 2 to 5 were lost
     packet = sensor_of(session.board.tick())
     assert (packet.commands_lost, packet.last_command) == (4, 6)
 
 
 def test_motors_align_before_they_are_ready(session: Session) -> None:
-    """Enabled at once, ready after alignment, which moves the rotors by itself."""
+    """They are enabled at once and ready after alignment, which moves the rotors."""
     start = session.board.body.plant.joint_position
     packet = session.run(ALIGNMENT_TICKS, ON)
     assert packet is not None
@@ -131,9 +131,9 @@ def test_motors_align_before_they_are_ready(session: Session) -> None:
 
 
 def test_the_silent_disarm(session: Session) -> None:
-    """A PC that stalls for 40 ms finds measurements as before.
+    """A PC that stalls for 40 ms still gets measurements.
 
-    But motors off, and a lag that grows for ever.
+    The motors are off, and the lag grows without end.
     """
     assert session.run(ALIGNMENT_TICKS + 1, ON).ready.all()  # type: ignore[union-attr]
     session.idle(15)
@@ -149,7 +149,7 @@ def test_the_silent_disarm(session: Session) -> None:
 
 
 def test_a_new_init_after_an_error_aligns_again() -> None:
-    """The motors move once more: this is why nobody does it automatically."""
+    """The motors move again, so software must not do this automatically."""
     session = Session()
     session.run(ALIGNMENT_TICKS + 1, ON)
     session.idle(40)
@@ -166,7 +166,7 @@ def test_a_new_init_after_an_error_aligns_again() -> None:
 
 
 def test_a_power_cycled_board_does_not_move_under_a_running_controller(session: Session) -> None:
-    """It waits for init and says nothing, whatever is sent."""
+    """The board waits for init and sends no packet, for any command."""
     session.run(ALIGNMENT_TICKS + 1, ON)
     SWITCHES["power-cycle"].act(session.lock_step, 1)
     assert session.run(100, joint_command(position=0.5, kp=3.0, kd=0.1)) is None
@@ -175,10 +175,7 @@ def test_a_power_cycled_board_does_not_move_under_a_running_controller(session: 
 
 
 def test_a_hanging_board_makes_its_drivers_time_out(session: Session) -> None:
-    """Five milliseconds without a packet from the board.
-
-    The drivers switch off with an error.
-    """
+    """After 5 ms without a packet from the board, the drivers switch off with an error."""
     session.run(ALIGNMENT_TICKS + 1, ON)
     SWITCHES["stall"].act(session.lock_step, 1)
     assert session.run(5, ON) is None
@@ -192,7 +189,7 @@ def test_a_hanging_board_makes_its_drivers_time_out(session: Session) -> None:
 
 
 def test_a_pulled_cable_ends_the_session(session: Session) -> None:
-    """Nothing is sent while it is out; afterwards the board wants a new session."""
+    """No packet is sent without the cable; afterwards the board needs a new session."""
     session.run(5, ON)
     SWITCHES["link-down"].act(session.lock_step, 1)
     session.idle(1)
@@ -202,7 +199,7 @@ def test_a_pulled_cable_ends_the_session(session: Session) -> None:
     assert session.board.state is BoardState.ERROR
 
 
-def test_a_dead_driver_is_missing_from_the_start_or_reports_nothing() -> None:
+def test_a_dead_driver_is_missing_or_has_an_empty_record() -> None:
     """Its bit is zero in the acknowledgement.
 
     If it dies later its record is zero, with error 15.
@@ -222,7 +219,7 @@ def test_a_dead_driver_is_missing_from_the_start_or_reports_nothing() -> None:
 
 
 def test_a_broken_encoder_switches_its_driver_off(session: Session) -> None:
-    """Motor 7 is the second of driver 3: error 6, both motors off."""
+    """Motor 7 is the second of driver 3, which has error 6 and both motors off."""
     session.run(ALIGNMENT_TICKS + 1, ON)
     SWITCHES["encoder-error"].act(session.lock_step, 7)
     packet = session.run(1, ON)
@@ -233,7 +230,7 @@ def test_a_broken_encoder_switches_its_driver_off(session: Session) -> None:
 
 
 def test_a_dead_imu_repeats_itself(session: Session) -> None:
-    """Nothing on the wire says so but values that no longer change."""
+    """The only sign in the packets is that values no longer change."""
     before, now = session.run(1, OFF), session.run(1, OFF)
     assert (before.imu.gyroscope != now.imu.gyroscope).any()  # type: ignore[union-attr]
     SWITCHES["imu-freeze"].act(session.lock_step, 1)
@@ -242,8 +239,11 @@ def test_a_dead_imu_repeats_itself(session: Session) -> None:
     np.testing.assert_array_equal(later.imu.acceleration, now.imu.acceleration)  # type: ignore[union-attr]
 
 
-def test_the_imu_feels_gravity_and_the_battery_is_told(session: Session) -> None:
-    """Upwards, with errors of a cheap sensor; protocol 4 has voltage, current and energy."""
+def test_the_imu_measures_gravity_and_the_battery_is_reported(session: Session) -> None:
+    """Gravity is measured upwards, with the errors of a cheap sensor.
+
+    Protocol 4 has voltage, current and energy.
+    """
     packets = [session.run(1, OFF) for _ in range(200)]
     mean = np.mean([packet.imu.acceleration for packet in packets if packet], axis=0)
     np.testing.assert_allclose(mean, [0, 0, 9.81], atol=0.3)
@@ -255,15 +255,15 @@ def test_the_imu_feels_gravity_and_the_battery_is_told(session: Session) -> None
     assert power.energy > 0
 
 
-def test_protocol_3_knows_no_voltage() -> None:
-    """It is not on the wire."""
+def test_protocol_3_has_no_voltage() -> None:
+    """The packet has no such field."""
     assert np.isnan(Session(protocol=3).run(1, OFF).power.voltage)  # type: ignore[union-attr]
 
 
 def test_current_is_limited_by_the_saturation(session: Session) -> None:
-    """A far target asks for more than 11 A.
+    """A far target needs more than 11 A.
 
-    The measured current is what the limit leaves, in eighths of an ampere.
+    The measured current is at the limit, in eighths of an ampere.
     """
     session.run(ALIGNMENT_TICKS + 1, ON)
     packet = session.run(1, joint_command(position=2.0, kp=5.0))
@@ -271,11 +271,11 @@ def test_current_is_limited_by_the_saturation(session: Session) -> None:
     np.testing.assert_allclose(np.abs(packet.current), 11.0, atol=p.CURRENT_LSB)
     assert (
         joint_velocity(packet) > 0
-    ).all()  # and it turns every joint forwards, whatever its motor's sign
+    ).all()  # every joint turns forwards, for any sign of its motor
 
 
 def test_the_index_pulse_comes_where_it_is(session: Session) -> None:
-    """Swung through more than a pitch, every motor sees it, and then counts from it if told so."""
+    """Every motor detects the pulse within a pitch; if commanded, it then counts from it."""
     session.run(ALIGNMENT_TICKS + 1, ON)
     for target in np.linspace(0, 0.8, 400):
         packet = session.run(1, joint_command(position=target, kp=5.0, kd=0.1))
@@ -293,9 +293,9 @@ def test_the_index_pulse_comes_where_it_is(session: Session) -> None:
 
 
 def test_a_bad_cable_is_survived_by_the_driver(session: Session) -> None:
-    """Lost packets are counted, doubled ones refused.
+    """Lost packets are counted and duplicated ones refused.
 
-    None is ever older than the one before.
+    Packets never go back in time.
     """
     SWITCHES["drop"].act(session.lock_step, 0.2)
     SWITCHES["duplicate"].act(session.lock_step, 0.1)
@@ -318,14 +318,14 @@ def test_delayed_packets_show_as_lag(session: Session) -> None:
     assert session.driver.command_lag == 6
 
 
-def test_corrupt_packets_raise_nothing(session: Session) -> None:
-    """The wire has no checksum of its own above Ethernet's: driver and board must bear anything."""
+def test_corrupt_packets_raise_no_exception(session: Session) -> None:
+    """The protocol has no checksum above Ethernet's, so driver and board must handle any bytes."""
     SWITCHES["corrupt"].act(session.lock_step, 1.0)
     session.run(300, OFF)
 
 
 def test_events_happen_at_their_tick(session: Session) -> None:
-    """In the order of time, once each."""
+    """Each event happens once, in order of time."""
     start = session.board.ticks / 1000
     schedule = FaultSchedule(
         [FaultEvent.parse(f"kill@{start + 0.02}"), FaultEvent.parse(f"battery=18.5@{start + 0.01}")]
@@ -345,16 +345,16 @@ def test_events_happen_at_their_tick(session: Session) -> None:
     ["dropp=0.2@5", "drop=0.2", "drop=x@5", "drop=2@5", "dead-driver=6@1", "drop=nan@1", "drop@-1"],
 )
 def test_bad_events_are_refused(text: str) -> None:
-    """Misspelt, without time, beyond the range."""
+    """Such events are misspelt, without a time, or out of range."""
     with pytest.raises(SoloError, match=r"switch|event|expected"):
         FaultEvent.parse(text)
 
 
 def test_motor_numbers_reach_the_right_joint(session: Session) -> None:
-    """A current on one motor moves its joint, in the direction of its sign, and no other."""
+    """A current on one motor moves only its joint, in the direction of its sign."""
     session.run(ALIGNMENT_TICKS + 1, ON)
     for joint in (0, 4, 8):
-        session.run(200, joint_command(kd=0.4))  # stop what the last one set in motion
+        session.run(200, joint_command(kd=0.4))  # stop the previous motion
         before = session.board.body.plant.joint_position
         current = np.zeros(12)
         current[MOTOR_OF_JOINT[joint]] = 2.0
@@ -365,7 +365,7 @@ def test_motor_numbers_reach_the_right_joint(session: Session) -> None:
 
 
 def test_a_copy_goes_on_by_itself(session: Session) -> None:
-    """Bit for bit as the board it was copied from, until something happens to one of them."""
+    """The copy equals the original to the last bit until their inputs differ."""
     session.run(ALIGNMENT_TICKS + 1, ON)
     board, copy = session.board, deepcopy(session.board)
     assert [board.tick() for _ in range(5)] == [copy.tick() for _ in range(5)]
@@ -377,7 +377,7 @@ def test_a_copy_goes_on_by_itself(session: Session) -> None:
 
 
 def test_a_robot_that_falls_touches_the_ground_with_more_than_its_feet(session: Session) -> None:
-    """One that hangs does not, nor one that stands on straight legs until it is pushed."""
+    """A hanging robot does not touch, nor one that stands on straight legs until it is pushed."""
     plant = session.board.body.plant
     plant.hold_joints(held=False)
     assert not plant.belly_on_ground()

@@ -6,20 +6,20 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 
 from deploy.robots.odri.bring_up.calibration import load, nearest
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
+from tests.command import SOLO_DEPLOY
 from tests.contract.board_runs import ROOT, need_namespace
 
 
 def solo_deploy(folder: Path, *commands: list[str]) -> list[tuple[int, str]]:
-    """Run commands in a network of their own; return exit code and words of each."""
+    """Run commands in a network of their own; return exit code and output of each."""
     need_namespace()
-    program = shlex.join([sys.executable, "-c", "from deploy.cli.deploy import main; main()"])
+    program = shlex.join(SOLO_DEPLOY)
     script = "; ".join(f"{program} {shlex.join(words)} 2>&1; echo code=$?" for words in commands)
     ran = subprocess.run(
         ["unshare", "-Urn", "sh", "-c", script],
@@ -42,10 +42,7 @@ def solo_deploy(folder: Path, *commands: list[str]) -> list[tuple[int, str]]:
 
 
 def test_a_robot_is_calibrated_and_checked(tmp_path: Path) -> None:
-    """The file holds this robot's offsets, is not overwritten.
-
-    Is what the preflight asks for.
-    """
+    """The file has this robot's offsets, is not overwritten, and passes the preflight."""
     virtual = ["--robot", "virtual", "--fast", "--yes"]
     (made, words), (again, refusal), (checked, table) = solo_deploy(
         tmp_path,
@@ -68,9 +65,9 @@ def test_a_robot_is_calibrated_and_checked(tmp_path: Path) -> None:
 
 
 def test_looking_shows_joints_and_ends_by_itself(tmp_path: Path) -> None:
-    """With --readonly, on the wall clock.
+    """With --readonly it runs on the wall clock.
 
-    How many packets come in that time is the machine's affair.
+    The number of packets in that time depends on the machine.
     """
     ((code, words),) = solo_deploy(
         tmp_path, ["--robot", "virtual", "--readonly", "--seconds", "0.5"]

@@ -1,6 +1,6 @@
-"""Processes of a deployment on the virtual board killed, unplugged and interrupted.
+"""Killed, unplugged and interrupted processes of a deployment on the virtual board.
 
-Outcomes, not times.
+The tests check outcomes, not times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STOPPED = "stopped before the script was done"
 
 
 def play(name: str, out: Path) -> tuple[int, dict[str, Any]]:
-    """Play a scenario in a network of its own; return the exit code and the summary."""
+    """Run a scenario in a network of its own; return the exit code and the summary."""
     need_namespace()
     script = f"{NETWORK} && exec {sys.executable} -m tests.deploy.scenarios '{name}' {out}"
     ran = subprocess.run(
@@ -46,8 +46,8 @@ def play(name: str, out: Path) -> tuple[int, dict[str, Any]]:
         ("Ctrl-C walking", STOPPED),
     ],
 )
-def test_what_is_done_to_processes_is_reported(name: str, problem: str, tmp_path: Path) -> None:
-    """Exit code 1, the problem in words, and a folder that tells what led to it."""
+def test_faults_of_processes_are_reported(name: str, problem: str, tmp_path: Path) -> None:
+    """The exit code is 1, the problem has a text, and an incident folder has its history."""
     code, summary = play(name, tmp_path / "run")
     assert code == 1
     assert any(found.startswith(problem) for found in summary["problems"]), summary["problems"]
@@ -57,9 +57,9 @@ def test_what_is_done_to_processes_is_reported(name: str, problem: str, tmp_path
 
 
 def test_a_network_that_is_gone_damps(tmp_path: Path) -> None:
-    """No message leaves any more.
+    """No message is delivered.
 
-    Both processes live on, each finds the other silent, and says so.
+    Both processes continue, and each reports the silence of the other.
     """
     code, summary = play("route gone", tmp_path / "run")
     robot, controller = (
@@ -74,10 +74,10 @@ def test_a_network_that_is_gone_damps(tmp_path: Path) -> None:
     assert (incident / "cause.txt").read_text().strip()
 
 
-def test_another_host_moves_nothing(tmp_path: Path) -> None:
-    """Its commands come in and are dropped as forged, the robot walks to the end.
+def test_another_host_cannot_move_the_robot(tmp_path: Path) -> None:
+    """Its commands are dropped as forged, and the robot walks to the end.
 
-    Nothing leaves this host.
+    No message leaves this host.
     """
     code, summary = play("stranger", tmp_path / "run")
     sent, heard = map(int, (tmp_path / "run" / "stranger.txt").read_text().split())

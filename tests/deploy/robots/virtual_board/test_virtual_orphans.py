@@ -1,4 +1,4 @@
-"""A virtual board whose parent was killed: nobody is left to end it, so it does that itself."""
+"""A virtual board with a killed parent ends by itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KILLED = """
 def test_an_orphaned_board_ends_with_its_command_and_takes_the_cable_away(
     command: list[str], clock: str, tmp_path: Path
 ) -> None:
-    """As when solo-deploy was killed by a signal that nobody can hear."""
+    """solo-deploy was killed by SIGKILL, which it cannot handle."""
     need_namespace()
     words = [*BOARD, "--clock", clock, "--report", "report", *command]
     script = KILLED.format(
@@ -52,8 +52,8 @@ def test_an_orphaned_board_ends_with_its_command_and_takes_the_cable_away(
     assert json.loads((tmp_path / "report").read_text())["state"]
 
 
-def test_the_boards_command_is_told_its_parent(tmp_path: Path) -> None:
-    """It is the board, not who started that one."""
+def test_the_boards_command_gets_the_board_as_parent(tmp_path: Path) -> None:
+    """The parent is the board, not the process that started it."""
     need_namespace()
     command = shlex.join([*BOARD, "--", "sh", "-c", f"echo ${PARENT} $PPID >told"])
     subprocess.run(

@@ -1,6 +1,6 @@
 """Calibration on a virtual board.
 
-Measured twice, compared, and damped whenever anything goes wrong.
+It is measured twice and compared; any failure damps the motors.
 """
 
 from __future__ import annotations
@@ -31,20 +31,19 @@ from deploy.robots.virtual_board.simulated_person import PersonConfig
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.solo12.limits import GEAR_RATIO
-
-from .packets import sensor
+from tests.deploy.robots.odri.packets import sensor
 
 TODAY = date(2026, 3, 4)
 INDICES = np.linspace(0.1, 0.2, 12)
-"""So near that they are found soon [rad]."""
+"""Index angles near zero, which are found soon [rad]."""
 FIRST, SECOND = np.random.default_rng(1).uniform(-0.01, 0.01, (2, 12))
 
 
 class Bench:
-    """A calibrator on a board of its own, with a person who does and confirms what is asked."""
+    """A calibrator on its own board, with a simulated operator that confirms the questions."""
 
     def __init__(self, second: np.ndarray = SECOND) -> None:
-        """Hang up a robot; where the joints are put for the second measurement can be chosen."""
+        """Set up a hanging robot; the joint angles for the second measurement can be chosen."""
         body = BodyConfig(
             start_pose=FIRST, index_angles=INDICES, person=PersonConfig(puts_back=second)
         )
@@ -55,7 +54,7 @@ class Bench:
 
     @property
     def drivers_enabled(self) -> bool:
-        """Whether any motor is on."""
+        """True if any motor is on."""
         return self.lock_step.board.body.drivers.any_enabled
 
     def run(self, ticks: int = 40_000, until: Phase | None = None) -> None:
@@ -82,7 +81,7 @@ def done() -> Bench:
 
 
 def test_offsets_are_this_robots(done: Bench) -> None:
-    """The mean of two measurements, as exact as the joints were put to zero."""
+    """The result is the mean of two measurements, as exact as the zero pose."""
     assert done.calibrator.failure == ""
     result = done.calibrator.result(TODAY)
     np.testing.assert_allclose(nearest(result.offset - INDICES), -(FIRST + SECOND) / 2, atol=0.002)
@@ -91,9 +90,9 @@ def test_offsets_are_this_robots(done: Bench) -> None:
 
 
 def test_a_person_is_asked_before_every_movement(done: Bench) -> None:
-    """To put the joints to zero, whether the legs look alike, and once more to zero.
+    """The questions are: joints at zero, legs equal, joints at zero again.
 
-    Motors end off.
+    The motors are off at the end.
     """
     assert done.questions == [PLACE_WORDS[0], SHOW_WORDS, PLACE_WORDS[1]]
     changes = np.flatnonzero(np.diff(np.array(done.enabled).astype(int)))
@@ -102,7 +101,7 @@ def test_a_person_is_asked_before_every_movement(done: Bench) -> None:
 
 
 def test_thighs_and_shanks_pass_more_than_one_index(done: Bench) -> None:
-    """And every one agrees with the first: that is a measurement of its own."""
+    """Every index agrees with the first one, as an independent measurement."""
     status = done.calibrator.status()
     legs = ["HAA" not in name for name in JOINT_NAMES]
     assert (np.array(status["passed"])[legs] >= 1).all()
@@ -111,9 +110,9 @@ def test_thighs_and_shanks_pass_more_than_one_index(done: Bench) -> None:
 
 
 def test_a_wrong_index_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time a thigh is put one turn of its motor away.
+    """A thigh is put one turn of its motor away for the second measurement.
 
-    Offsets would be the same, angles 40 degrees wrong.
+    Offsets would be the same, but angles would be wrong by 40 degrees.
     """
     monkeypatch.setattr(bring_up, "FOLD_TIME", 0.3)
     monkeypatch.setattr(calibrator, "RELAX_TIME", 0.2)
@@ -122,19 +121,19 @@ def test_a_wrong_index_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.calibrator.failure.startswith("FR_HFE was put +0.6")
     assert "1 whole turn(s) of its motor: that would be the wrong index" in bench.calibrator.failure
     assert bench.questions[-1] == PLACE_WORDS[1]
-    assert not bench.drivers_enabled  # it was found before anything moved again
+    assert not bench.drivers_enabled  # it was found before any further motion
     with pytest.raises(CalibrationError, match="nothing to store"):
         bench.calibrator.result(TODAY)
 
 
 @pytest.mark.parametrize("phase", [Phase.CONNECT, Phase.PLACE])
 def test_a_stop_before_motors_are_on_leaves_them_off(phase: Phase) -> None:
-    """Also while the board is still looked for."""
+    """This includes a stop during the search for the board."""
     bench = Bench()
     bench.run(until=phase)
     bench.run(10)
     bench.calibrator.stop()
-    for _ in range(100):  # it does not begin anew
+    for _ in range(100):  # it does not start again
         bench.calibrator.step()
         assert bench.calibrator.is_over
         assert not bench.drivers_enabled
@@ -142,7 +141,7 @@ def test_a_stop_before_motors_are_on_leaves_them_off(phase: Phase) -> None:
 
 
 def test_a_stop_damps_motors_that_are_on() -> None:
-    """Until the legs have sunk; nothing is stored."""
+    """The motors are damped until the legs are down; no calibration is stored."""
     bench = Bench()
     bench.run(until=Phase.MEASURE)
     bench.run(600)
@@ -161,9 +160,9 @@ def test_a_stop_damps_motors_that_are_on() -> None:
 
 
 def test_motors_that_were_not_on_yet_are_not_switched_on_by_a_failure() -> None:
-    """A person has said yes, the pose is being read.
+    """The operator has agreed, and the pose is being read.
 
-    Switching motors on to damp them would move them.
+    Switching motors on only to damp them would move them.
     """
     bench = Bench()
     bench.run(until=Phase.MEASURE)
@@ -176,7 +175,7 @@ def test_motors_that_were_not_on_yet_are_not_switched_on_by_a_failure() -> None:
 
 
 def test_a_stop_while_rotors_are_aligned_switches_them_off() -> None:
-    """Drivers that align move the rotors whatever they are told; only off ends that."""
+    """Aligning drivers move the rotors for any command; only switching them off ends that."""
     bench = Bench()
     bench.run(until=Phase.MEASURE)
     bench.run(200)
@@ -187,8 +186,8 @@ def test_a_stop_while_rotors_are_aligned_switches_them_off() -> None:
     assert not bench.drivers_enabled
 
 
-def test_a_word_is_good_for_joints_that_come_to_rest_soon() -> None:
-    """Saying it twice is saying it; who goes on turning joints is asked again."""
+def test_a_confirmation_is_valid_for_joints_that_come_to_rest_soon() -> None:
+    """A second confirmation has no effect; the question is repeated if joints keep moving."""
     bench = Bench()
     while not bench.calibrator.question:
         bench.calibrator.step()
@@ -216,7 +215,7 @@ def test_a_word_is_good_for_joints_that_come_to_rest_soon() -> None:
     ],
 )
 def test_faults_are_named_and_end_it(switch: str, value: float, ticks: int, cause: str) -> None:
-    """While joints are put to zero, and while they search."""
+    """The faults occur while joints are put to zero, and during the search."""
     bench = Bench()
     bench.run(ticks)
     SWITCHES[switch].act(bench.lock_step, value)
@@ -230,7 +229,7 @@ def test_faults_are_named_and_end_it(switch: str, value: float, ticks: int, caus
 def test_a_leg_that_is_pushed_away_while_legs_are_shown_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Somebody looks at them, hands are near: what is held is watched as while it moved."""
+    """Hands may be near while the legs are shown; holding joints are checked like moving ones."""
     monkeypatch.setattr(bring_up, "FOLD_TIME", 0.3)
     bench = Bench()
     bench.run(until=Phase.SHOW)
@@ -250,7 +249,7 @@ def test_a_leg_that_is_pushed_away_while_legs_are_shown_ends_it(
 
 
 def test_a_driver_that_never_answered_is_named_before_anything_moves() -> None:
-    """As when a robot is brought up."""
+    """The check is the same as at bring-up."""
     bench = Bench()
     SWITCHES["dead-driver"].act(bench.lock_step, 3)
     with pytest.raises(BoardError, match="number 3 did not answer"):
@@ -258,7 +257,7 @@ def test_a_driver_that_never_answered_is_named_before_anything_moves() -> None:
 
 
 def test_joints_must_rest_before_they_move() -> None:
-    """Half a second, however early a person says that they do."""
+    """The joints must rest for half a second, even after an early confirmation."""
     still = Stillness()
     moving = [still.rests(np.full(12, 0.02 * tick)) for tick in range(1000)]
     assert not any(moving)
@@ -271,7 +270,7 @@ def test_joints_must_rest_before_they_move() -> None:
     ("away", "words"), [(PITCH, "1 whole turn"), (-2 * PITCH, "2 whole turn"), (0.06, "+0.060 rad")]
 )
 def test_another_zero_pose_is_refused(away: float, words: str) -> None:
-    """Whole turns of the motor are told apart from a joint that was put there badly."""
+    """The message distinguishes whole turns of the motor from a badly placed joint."""
     first, second = np.linspace(-1, 1, 12), np.linspace(-1, 1, 12)
     check_pose(second + REPEATABLE - 0.001, [first])
     second[8] += away
@@ -283,7 +282,7 @@ def test_another_zero_pose_is_refused(away: float, words: str) -> None:
 
 @pytest.mark.parametrize("away", [0.06, -0.3, np.nan])
 def test_an_index_that_is_elsewhere_the_second_time_is_refused(away: float) -> None:
-    """An encoder's disc that slips, or no index at all; another index of the same disc is good."""
+    """An encoder disc may slip, or have no index; another index of the same disc is accepted."""
     first, second = np.linspace(-0.3, 0.3, 12), np.linspace(-0.3, 0.3, 12)
     second[3] += PITCH
     check_offsets([first, second])
@@ -293,7 +292,7 @@ def test_an_index_that_is_elsewhere_the_second_time_is_refused(away: float) -> N
 
 
 def at(joint: int, angle: float, *, toggled: bool) -> RobotError | None:
-    """What is said of a joint that passes an index at an angle, counted from its first."""
+    """Return the error for an index of a joint at an angle, relative to its first index."""
     position, toggle = np.zeros(12), np.zeros(12, dtype=bool)
     position[MOTOR_OF_JOINT[joint]] = SIGN[joint] * GEAR_RATIO * angle
     toggle[MOTOR_OF_JOINT[joint]] = toggled
@@ -309,12 +308,11 @@ def at(joint: int, angle: float, *, toggled: bool) -> RobotError | None:
 
 @pytest.mark.parametrize("angle", [0.0, PITCH, -3 * PITCH, 2 * PITCH + 0.01])
 def test_index_pulses_come_at_whole_pitches(angle: float) -> None:
-    """Any number of them from the first."""
     assert at(4, angle, toggled=True) is None
 
 
 def test_an_index_pulse_elsewhere_is_refused() -> None:
-    """By joint; an angle at which no pulse comes means nothing."""
+    """The error names the joint; angles without a pulse are not checked."""
     assert at(4, 0.2, toggled=False) is None
     error = at(4, PITCH + 0.2, toggled=True)
     assert error is not None

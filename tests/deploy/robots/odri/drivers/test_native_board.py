@@ -1,4 +1,4 @@
-"""Our own driver's session, where it differs from what the contract of all drivers shows."""
+"""Our own driver's session, in addition to the contract of all drivers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deploy.robots.virtual_board.memory_link import LockStep, MemoryLink
 
 
 class SlowLink(MemoryLink):
-    """A cable on which an answer is there only after one has looked once in vain."""
+    """A cable that delivers an answer only after a first unsuccessful poll."""
 
     def __init__(self, lock_step: LockStep) -> None:
         """Connect."""
@@ -20,7 +20,7 @@ class SlowLink(MemoryLink):
         self._there: deque[Frame] = deque()
 
     def receive(self, timeout: float) -> Frame | None:
-        """Return what is there; let arrive what is under way."""
+        """Return the delivered answer, and deliver the next one."""
         if self._there:
             return self._there.popleft()
         while (frame := super().receive(timeout)) is not None:

@@ -1,6 +1,6 @@
 """A session with a board.
 
-Its clock goes on when the board does not, and it counts what the cable loses.
+Its clock continues when the board is silent, and it counts packets lost on the cable.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from deploy.robots.odri.solo12 import Solo12
 from deploy.robots.virtual_board.body import Body, BodyConfig
 from deploy.robots.virtual_board.master_board import MasterBoard
 from deploy.robots.virtual_board.memory_link import LockStep, MemoryLink
-
-from .robots import CALIBRATION, Simulated, Waiting
+from tests.deploy.robots.odri.robots import CALIBRATION, Simulated, Waiting
 
 
 class Waits(NativeBoard):
-    """Remembers how long it was told to wait."""
+    """A driver that records its waiting times."""
 
     def receive(self, timeout: float):  # noqa: ANN201
-        """Return what is there."""
+        """Return the waiting packet."""
         self.waited = timeout
         return super().receive(timeout)
 
@@ -42,7 +41,7 @@ def lock_step() -> LockStep:
 
 @pytest.fixture
 def session(lock_step: LockStep) -> BoardSession:
-    """Return an open session that has measured once."""
+    """Return an open session after its first measurement."""
     session = BoardSession(Waits(MemoryLink(lock_step), 77), lock_step=True)
     while not session.open():
         pass
@@ -60,9 +59,9 @@ def exchange(session: BoardSession, times: int) -> None:
 def test_time_goes_on_when_a_board_in_lock_step_is_silent(
     session: BoardSession, lock_step: LockStep
 ) -> None:
-    """Or nobody would find out.
+    """Otherwise the silence would never be detected.
 
-    It is waited for a few times, and goes on without a jump when it is back.
+    The session waits a few times; its time continues without a jump when the board is back.
     """
     begun = session.time
     lock_step.board.stalled = True
@@ -76,14 +75,14 @@ def test_time_goes_on_when_a_board_in_lock_step_is_silent(
     exchange(session, 3)
     assert session.time == pytest.approx(
         begun + 0.008
-    )  # the first packet tells of time that was counted
+    )  # the first packet covers the time that was counted
     assert session.board.waited == LOCK_STEP_WAIT  # type: ignore[attr-defined]
 
 
 def test_a_packet_that_was_lost_takes_its_time_once(
     session: BoardSession, lock_step: LockStep
 ) -> None:
-    """The tick is counted when nothing comes, not again when the next index shows it."""
+    """The tick is counted when no packet arrives, and not again at the next index."""
     begun = session.time
     lock_step.to_pc.faults.drop = 1.0
     exchange(session, 1)
@@ -93,7 +92,7 @@ def test_a_packet_that_was_lost_takes_its_time_once(
 
 
 def test_losses_of_both_ways_are_counted(session: BoardSession, lock_step: LockStep) -> None:
-    """Three commands and two measurements; a command that comes twice is none."""
+    """Three commands and two measurements are lost; a duplicated command does not count."""
     lock_step.to_board.faults.duplicate = 1.0
     exchange(session, 5)
     assert session.lost == 0
@@ -108,13 +107,13 @@ def test_losses_of_both_ways_are_counted(session: BoardSession, lock_step: LockS
     assert session.lost == 5
 
 
-# --- How long silence lasts ----------------------------------------------------------------------
+# --- Duration of silence -------------------------------------------------------------------------
 
 
 def begun(
     board: Waiting, clock: Simulated, job: str
 ) -> tuple[Callable[[], None], Callable[[], bool]]:
-    """Something in the middle of its work: its tick, and whether it has ended."""
+    """Start a job; return its tick, and a function that is true after its end."""
     if job == "inspection":
         look = Inspection(board, seconds=9.0, clock=clock)
         return look.step, lambda: look.is_over
@@ -138,7 +137,7 @@ def begun(
     ("job", "limit"), [("solo12", 0.020), ("calibrator", 0.020), ("inspection", 1.0)]
 )
 def test_silence_is_timed_by_the_clock(job: str, limit: float, lock_step: LockStep) -> None:
-    """Not by ticks, each of which waits for two milliseconds while nothing comes."""
+    """A tick without a packet waits for two milliseconds, so ticks are not a measure of time."""
     clock = Simulated()
     board = Waiting(lock_step, clock)
     tick, ended = begun(board, clock, job)
@@ -151,8 +150,8 @@ def test_silence_is_timed_by_the_clock(job: str, limit: float, lock_step: LockSt
     assert limit - 0.002 < (clock.now_ns() - silent_since) * 1e-9 < limit + 0.003
 
 
-def test_nothing_is_silent_before_the_first_command(lock_step: LockStep) -> None:
-    """The board tells nothing until then, however long somebody takes for it."""
+def test_silence_starts_with_the_first_command(lock_step: LockStep) -> None:
+    """The board sends no packet before the first command, for any waiting time."""
     clock = Simulated()
     session = BoardSession(Waiting(lock_step, clock), clock=clock)
     while not session.open():

@@ -1,4 +1,4 @@
-"""Joints and motors: the same robot seen from both sides of the gear."""
+"""Joints and motors: conversions across the gear."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from deploy.robots.odri.drivers.board_sensors import (
 from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire.protocol import SensorPacket
 from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
-from solo_doi.solo12.limits import TRAINING
+from solo_doi.solo12.limits import TRAINING_LIMITS
 from solo_doi.solo12.rotations import from_rpy
 from solo_doi.solo12.state import JointCommand
+from tests.deploy.robots.odri.packets import sensor
 from tests.deploy.stage import sensors
-
-from .packets import sensor
 
 ON = np.ones(NUM_JOINTS, dtype=bool)
 
 
 def test_every_joint_has_its_own_motor() -> None:
-    """Each number once, on the wiring of the vendor's file.
+    """Each number occurs once, as in the wiring of the vendor's file.
 
-    Joint 1 (FL_HFE) is motor 3, turned round.
+    Joint 1 (FL_HFE) is motor 3, with a negative sign.
     """
     assert sorted(number for number, _ in motors.MOTORS.values()) == list(range(12))
     assert [motors.MOTORS[name][0] for name in JOINT_NAMES] == [
@@ -53,7 +52,7 @@ def test_every_joint_has_its_own_motor() -> None:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_a_joint_target_comes_back_as_a_joint_position(protocol: int) -> None:
-    """If the motors are where they were told to be, so are the joints, offsets included."""
+    """If the motors are at their targets, so are the joints, including offsets."""
     random = np.random.default_rng(0)
     target, offset = random.uniform(-2, 2, 12), random.uniform(-0.3, 0.3, 12)
     command = motors.motor_command(
@@ -65,9 +64,9 @@ def test_a_joint_target_comes_back_as_a_joint_position(protocol: int) -> None:
 
 
 def test_the_driver_makes_the_torque_that_was_meant() -> None:
-    """kp (target - q) - kd q' at the joint equals the motor's law in amperes.
+    """kp (target - q) - kd q' at the joint equals the motor's law.
 
-    Times gear and motor constant.
+    The motor's law is in amperes, times gear and motor constant.
     """
     random = np.random.default_rng(1)
     target, q, v, offset = (random.uniform(-0.5, 0.5, 12) for _ in range(4))
@@ -88,7 +87,7 @@ def test_the_driver_makes_the_torque_that_was_meant() -> None:
 
 
 def test_one_gain_for_all_joints_is_that_of_each() -> None:
-    """To the last bit, though computed once."""
+    """The result is equal to the last bit, although it is computed once."""
     for kp, kd in np.random.default_rng(3).uniform(0, 5, (20, 2)).tolist():
         one, all_of_them = (
             motors.motor_command(
@@ -105,7 +104,7 @@ def test_one_gain_for_all_joints_is_that_of_each() -> None:
 
 @pytest.mark.parametrize(("protocol", "kp", "kd"), [(3, 10.3, 1.23), (4, 5.15, 0.618)])
 def test_gains_are_refused_beyond_the_wire(protocol: int, kp: float, kd: float) -> None:
-    """Training's gains of 5 and 0.1 fit both protocols; the joint is named when one does not."""
+    """Training's gains of 5 and 0.1 fit both protocols; the error names the joint otherwise."""
     zero = np.zeros(12)
     for good in ((5.0, 0.1), (kp, kd)):
         motors.check(JointCommand(position=zero, kp=good[0], kd=good[1]), protocol)
@@ -118,14 +117,14 @@ def test_gains_are_refused_beyond_the_wire(protocol: int, kp: float, kd: float) 
         motors.check(JointCommand(position=zero, kp=one, kd=0.1), protocol)
 
 
-def test_currents_are_limited_as_the_table_of_limits_says() -> None:
-    """As in training, 2.5 N m; never the zero that means no limit."""
-    assert motors.motors_off().saturation == pytest.approx(np.full(12, TRAINING.current))
+def test_currents_are_limited_by_the_table_of_limits() -> None:
+    """The limit is that of training, 2.5 N m, and never zero, which means no limit."""
+    assert motors.motors_off().saturation == pytest.approx(np.full(12, TRAINING_LIMITS.current))
     assert not motors.motors_off().enabled.any()
 
 
 def test_the_fast_quaternion_is_the_same_one() -> None:
-    """Written out for speed, so it is held to the one that everybody uses."""
+    """The function is written out for speed; the reference is the common one."""
     for angles in np.random.default_rng(2).uniform(-3, 3, (50, 3)):
         np.testing.assert_allclose(quaternion(*angles), from_rpy(*angles), atol=1e-15)
 
@@ -133,7 +132,7 @@ def test_the_fast_quaternion_is_the_same_one() -> None:
 def test_a_joint_is_ready_if_its_motor_is_and_its_driver_has_no_error() -> None:
     """Motor 3 (FL_HFE) is not ready.
 
-    Driver 5 (right hind leg) has an error, though its motors say they are ready.
+    Driver 5 (right hind leg) has an error, although its motors report that they are ready.
     """
     ready, error = np.ones(12, dtype=bool), np.zeros(6, dtype=np.intp)
     ready[3], error[5] = False, 9
@@ -145,8 +144,8 @@ def test_a_joint_is_ready_if_its_motor_is_and_its_driver_has_no_error() -> None:
     assert driver_faults(packet) == ("driver 5 (HR_HFE, HR_KFE): unknown error 9",)
 
 
-def test_what_a_driver_in_error_says_is_dropped() -> None:
-    """Its joints keep their last sound numbers; without any, nothing was measured."""
+def test_measurements_of_a_driver_in_error_are_dropped() -> None:
+    """Its joints keep their last good numbers; without any, there is no measurement."""
     sound = sensors(1.0, joint_position=np.arange(12.0), joint_velocity=np.full(12, 2.0))
     errors = np.where(np.arange(12) == 5, 15, 0)
     spoilt = replace(

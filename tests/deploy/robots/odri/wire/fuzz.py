@@ -1,8 +1,8 @@
-"""Feed decoders with rubbish: `python -m tests.deploy.robots.odri.fuzz 1000000`.
+"""Feed decoders with random input: `python -m tests.deploy.robots.odri.wire.fuzz 1000000`.
 
 Half of the inputs are random bytes of any length, half are good frames with a few bytes changed,
-cut or added. Nothing may raise, and what is accepted must be worth it: encoded again, it gives the
-very bytes it came from, but for those that the layout leaves unused.
+cut or added. No decoder may raise an exception. An accepted input must be valid: encoded again, it
+gives the same bytes, except for those that the layout leaves unused.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from deploy.robots.odri.wire import codec
 from deploy.robots.odri.wire import protocol as p
 from deploy.robots.odri.wire.ethernet import pack_frame, unpack_frame
 from deploy.robots.odri.wire.protocol import Ack, Init, Malformed
-
-from .packets import command, sensor
+from tests.deploy.robots.odri.packets import command, sensor
 
 GOOD = (
     codec.encode_init(Init(4, 7)),
@@ -40,7 +39,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "sensor 4": lambda payload: codec.decode_sensor(payload, 4),
 }
 UNUSED_STATUS = 0x70
-"""Bits of a driver's status that mean nothing."""
+"""Unused bits of a driver's status."""
 
 
 def rubbish(random: np.random.Generator) -> bytes:
@@ -49,14 +48,14 @@ def rubbish(random: np.random.Generator) -> bytes:
         return random.bytes(int(random.integers(0, 260)))
     frame = bytearray(pack_frame(GOOD[random.integers(len(GOOD))]))
     for _ in range(random.integers(0, 4)):
-        # The header decides what is accepted: hit it as often as all the rest.
+        # The header decides acceptance, so it is changed as often as all the rest.
         end = 16 if random.random() < 0.5 else len(frame)
         frame[random.integers(end)] = random.integers(256)
     return bytes(frame[: random.integers(len(frame))] if random.random() < 0.3 else frame)
 
 
 def check(data: bytes) -> str:
-    """Decode one input; return how far it came."""
+    """Decode one input; return the stage that it reached."""
     frame = unpack_frame(data)
     payload = data if isinstance(frame, Malformed) else frame.payload
     if not isinstance(frame, Malformed):
@@ -75,8 +74,8 @@ def check(data: bytes) -> str:
     )
 
 
-def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # whatever was decoded
-    """Whether what was accepted holds all that the payload says."""
+def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # any decoded packet
+    """Return True if an accepted packet contains the whole content of the payload."""
     if name == "init":
         return codec.encode_init(packet) == payload
     if name == "ack":
@@ -92,9 +91,9 @@ def gives_back(name: str, packet: Any, payload: bytes) -> bool:  # whatever was 
 
 
 def _bare(record: np.void) -> np.void:
-    """Measurements without what no decoder reads, the most negative number.
+    """Return measurements without the parts that no decoder reads.
 
-    Which encoders clip, and unread drivers.
+    These are unread drivers, and the most negative number, which encoders clip.
     """
     drivers = record["drivers"]
     drivers["status"] &= 0xFFFF - UNUSED_STATUS
@@ -113,15 +112,15 @@ def _bare(record: np.void) -> np.void:
 def _whole(record: np.void) -> bool:
     return bool(
         abs(record["power"]["energy"]) < 1e3
-    )  # beyond, and NaN: as many digits as the float has
+    )  # beyond the range, and NaN: the precision of a float
 
 
 def _command_gives_back(packet: p.CommandPacket, payload: bytes) -> bool:
-    """Whether fields are the same to a count.
+    """Return True if all fields agree within one count.
 
     Encoders truncate, refuse a saturation of 0 and set modes themselves.
     """
-    before = np.frombuffer(payload, p.COMMAND)[0].copy()
+    before = np.frombuffer(payload, p.COMMAND_PACKET)[0].copy()
     _clip(before["drivers"])
     motors, limits = packet.motors, p.LIMITS[3]
     bounded = {
@@ -129,9 +128,9 @@ def _command_gives_back(packet: p.CommandPacket, payload: bytes) -> bool:
         for name in ("position", "velocity", "current")
     }
     legal = replace(motors, **bounded, saturation=np.maximum(motors.saturation, p.SATURATION_LSB))
-    after = np.frombuffer(codec.encode_command(legal, packet.session, packet.index, 3), p.COMMAND)[
-        0
-    ]
+    after = np.frombuffer(
+        codec.encode_command(legal, packet.session, packet.index, 3), p.COMMAND_PACKET
+    )[0]
     bits = sum((*p.MODE_MOTOR, *p.MODE_INDEX))
     fields = ("position", "velocity", "current", "kp", "kd")
     old, new = before["drivers"], after["drivers"]
@@ -149,7 +148,7 @@ def _clip(drivers: np.ndarray) -> None:
 
 
 def fuzz(count: int, seed: int = 0) -> Counter[str]:
-    """Check many inputs; return how many went how far."""
+    """Check many inputs; return the number per stage."""
     random = np.random.default_rng(seed)
     return Counter(check(rubbish(random)) for _ in range(count))
 
@@ -157,7 +156,8 @@ def fuzz(count: int, seed: int = 0) -> Counter[str]:
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.deploy.robots.odri.fuzz", description="Feed decoders with rubbish."
+        prog="python -m tests.deploy.robots.odri.wire.fuzz",
+        description="Feed decoders with rubbish.",
     )
     parser.add_argument(
         "count", nargs="?", type=int, default=1_000_000, help="inputs (default: a million)"

@@ -1,6 +1,6 @@
-"""Packets survive the wire.
+"""Encoding and decoding of packets, within the resolution of the protocol.
 
-As exactly as its units allow, and what the wire cannot carry is refused.
+Values outside the range of the protocol are refused.
 """
 
 from __future__ import annotations
@@ -19,8 +19,15 @@ from deploy.robots.odri.wire import protocol as p
 from deploy.robots.odri.wire.ethernet import PC_MAC, Frame, pack_frame, unpack_frame
 from deploy.robots.odri.wire.protocol import Ack, CommandPacket, Init, Malformed, SensorPacket
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE
-
-from .packets import COMMAND_LSB, IMU_LSB, command, commands, sensor, sensors, words
+from tests.deploy.robots.odri.packets import (
+    COMMAND_LSB,
+    IMU_LSB,
+    command,
+    commands,
+    sensor,
+    sensors,
+    words,
+)
 
 PROTOCOLS = sorted(p.PROTOCOLS)
 both = pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -29,14 +36,14 @@ SINGLE = np.float64(np.finfo(np.float32).eps)
 
 def test_sizes_are_those_of_the_firmware() -> None:
     """Init 4, ack 3 or 5, command 172, sensors 200 or 208 bytes."""
-    assert (p.INIT.itemsize, p.COMMAND.itemsize) == (4, 172)
+    assert (p.INIT.itemsize, p.COMMAND_PACKET.itemsize) == (4, 172)
     assert [p.ACKS[protocol].itemsize for protocol in PROTOCOLS] == [3, 5]
     assert [p.SENSORS[protocol].itemsize for protocol in PROTOCOLS] == [200, 208]
 
 
 @both
-def test_every_field_lies_where_the_table_says(protocol: int) -> None:
-    """Offsets are written out here a second time, from the description and not from the layout."""
+def test_every_field_is_at_its_documented_offset(protocol: int) -> None:
+    """The offsets come from the description of the protocol, not from the layout in the code."""
     payload = codec.encode_command(
         command(position=np.arange(12.0) / 10), session=0x1234, index=0xABCD, protocol=protocol
     )
@@ -59,9 +66,9 @@ def test_every_field_lies_where_the_table_says(protocol: int) -> None:
 def test_commands_survive_within_one_unit(
     protocol: int, data: st.DataObject, session: int, index: int
 ) -> None:
-    """Values are cut off towards zero, never rounded up.
+    """Values are truncated towards zero, never rounded up.
 
-    A gain on the wire is not larger than the one asked for.
+    An encoded gain is never larger than the requested one.
     """
     sent = data.draw(commands(protocol))
     back = codec.decode_command(codec.encode_command(sent, session, index, protocol))
@@ -82,9 +89,11 @@ def test_commands_survive_within_one_unit(
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_counts_are_the_vendor_s_to_the_last_bit(protocol: int, data: st.DataObject) -> None:
-    """Computed for all fields at once, but rounded as the vendor's order of operations rounds."""
+    """All fields are computed at once, but rounded in the vendor's order of operations."""
     sent = data.draw(commands(protocol))
-    drivers = np.frombuffer(codec.encode_command(sent, 1, 1, protocol), p.COMMAND)[0]["drivers"]
+    drivers = np.frombuffer(codec.encode_command(sent, 1, 1, protocol), p.COMMAND_PACKET)[0][
+        "drivers"
+    ]
     for name, counts in (
         ("position", sent.position / (2.0 * np.pi) * 2**24),
         ("velocity", sent.velocity * 60.0 / (2.0 * np.pi * 1000.0) * 2**11),
@@ -97,8 +106,8 @@ def test_counts_are_the_vendor_s_to_the_last_bit(protocol: int, data: st.DataObj
 
 
 @both
-def test_nobody_can_change_what_later_packets_say(protocol: int) -> None:
-    """Flags are kept for the next packet with the same ones."""
+def test_cached_flags_cannot_be_changed(protocol: int) -> None:
+    """Flags are cached for the next packet with the same ones."""
     payload = codec.encode_sensor(sensor(), protocol)
     packet = codec.decode_sensor(payload, protocol)
     assert isinstance(packet, SensorPacket)
@@ -111,7 +120,7 @@ def test_nobody_can_change_what_later_packets_say(protocol: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(measured=sensors())
 def test_measurements_survive_within_half_a_unit(protocol: int, measured: SensorPacket) -> None:
-    """Twice through the wire is the same as once."""
+    """Encoding and decoding twice gives the same result as once."""
     payload = codec.encode_sensor(measured, protocol)
     back = codec.decode_sensor(payload, protocol)
     assert isinstance(back, SensorPacket)
@@ -140,9 +149,9 @@ def test_measurements_survive_within_half_a_unit(protocol: int, measured: Sensor
 
 @given(protocol=words, session=words, drivers=st.integers(0, 255))
 def test_sessions_survive(protocol: int, session: int, drivers: int) -> None:
-    """A board of version 4 says which version it speaks.
+    """An acknowledgement of version 4 contains the version.
 
-    One of version 3 is known by the length.
+    Version 3 is recognised by its length.
     """
     assert codec.decode_init(codec.encode_init(Init(protocol, session))) == Init(protocol, session)
     assert codec.decode_ack(codec.encode_ack(Ack(protocol, session, drivers), 4)) == Ack(
@@ -167,9 +176,9 @@ def test_sessions_survive(protocol: int, session: int, drivers: int) -> None:
 def test_units_and_limits_at_the_joint(
     name: str, lsb: float, largest: float | tuple[float, float]
 ) -> None:
-    """What was measured on the vendor's wire: radians, newton metres and gains of a joint.
+    """Units as measured on the vendor's packets: radians, newton metres and gains of a joint.
 
-    Saturation in amperes.
+    The saturation is in amperes.
     """
     gear, ampere = motors.GEAR_RATIO, TORQUE_PER_AMPERE
     gain = motors.GAIN_PER_AMPERE
@@ -189,11 +198,10 @@ def test_units_and_limits_at_the_joint(
 @both
 @pytest.mark.parametrize("name", COMMAND_LSB)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e9, -1e9])
-def test_what_the_wire_cannot_carry_is_refused(protocol: int, name: str, value: float) -> None:
-    """The vendor's library sends a NaN position as the extreme one.
-
-    Clamps gains without a word.
-    """
+def test_values_out_of_the_protocol_range_are_refused(
+    protocol: int, name: str, value: float
+) -> None:
+    """The vendor's library sends a NaN position as the extreme one, and clamps gains silently."""
     with pytest.raises(RobotError, match=name):
         codec.encode_command(command(**{name: value}), 1, 1, protocol)
 
@@ -201,7 +209,7 @@ def test_what_the_wire_cannot_carry_is_refused(protocol: int, name: str, value: 
 @both
 @pytest.mark.parametrize("name", ["kp", "kd", "saturation"])
 def test_limits_themselves_pass_and_a_unit_more_does_not(protocol: int, name: str) -> None:
-    """The border is where the wire ends."""
+    """The boundary is the range of the field."""
     limit = getattr(p.LIMITS[protocol], name)
     codec.encode_command(command(**{name: limit}), 1, 1, protocol)
     with pytest.raises(RobotError, match=name):
@@ -217,7 +225,7 @@ def test_saturation_is_never_zero_on_the_wire(value: float) -> None:
 
 @both
 def test_an_unread_driver_is_all_zero(protocol: int) -> None:
-    """The board zeroes the record of a driver that did not answer, and says so in its status."""
+    """The board zeroes the record of a driver without an answer, and sets its error."""
     error = np.zeros(6, dtype=np.intp)
     error[2] = p.ERROR_NO_ANSWER
     everything = dict.fromkeys(
@@ -240,7 +248,7 @@ def test_an_unread_driver_is_all_zero(protocol: int) -> None:
 def test_a_power_meter_shows_its_end(
     voltage: float, current: float, shown: tuple[float, float]
 ) -> None:
-    """A flat battery under load, a short circuit: numbers that the field has no room for."""
+    """The numbers of a flat battery and of a short circuit exceed the field and are clipped."""
     power = replace(sensor().power, voltage=voltage, current=current, energy=0.0)
     back = codec.decode_sensor(codec.encode_sensor(sensor(power=power), 4), 4)
     assert isinstance(back, SensorPacket)
@@ -248,7 +256,7 @@ def test_a_power_meter_shows_its_end(
 
 
 def test_an_overloaded_imu_wraps() -> None:
-    """The firmware casts without clamping: 20 rad/s reads as -12."""
+    """The firmware casts without clamping, so 20 rad/s reads as -12."""
     imu = replace(sensor().imu, gyroscope=np.array([20.0, -17.0, 1.0]))
     back = codec.decode_sensor(codec.encode_sensor(sensor(imu=imu), 3), 3)
     assert isinstance(back, SensorPacket)
@@ -257,14 +265,14 @@ def test_an_overloaded_imu_wraps() -> None:
 
 @given(payload=st.binary(min_size=1, max_size=300), source=st.binary(min_size=6, max_size=6))
 def test_frames_survive(payload: bytes, source: bytes) -> None:
-    """Padding is not payload."""
+    """Padding is removed."""
     frame = pack_frame(payload, source)
     assert len(frame) == max(64, 16 + len(payload))
     assert unpack_frame(frame) == Frame(source, payload)
 
 
 def test_the_frame_of_a_command() -> None:
-    """188 bytes: broadcast, the vendor's address, ethertype, length, payload."""
+    """The frame has 188 bytes: broadcast, the vendor's address, ethertype, length, payload."""
     frame = pack_frame(codec.encode_command(command(), 1, 1, 3))
     assert len(frame) == 188
     assert frame[:16] == b"\xff" * 6 + PC_MAC + b"\x88\xb5" + bytes([172, 0])
@@ -280,5 +288,5 @@ def test_the_frame_of_a_command() -> None:
     ],
 )
 def test_broken_frames_are_not_accepted(broken: bytes) -> None:
-    """Short, of another ethertype, or announcing more than they hold."""
+    """Such frames are too short, of another ethertype, or shorter than announced."""
     assert isinstance(unpack_frame(broken), Malformed)

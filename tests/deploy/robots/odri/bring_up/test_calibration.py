@@ -1,4 +1,4 @@
-"""Offsets: whose, how old, and whether they can be true."""
+"""Offsets: their robot, their age and their plausibility."""
 
 from __future__ import annotations
 
@@ -24,24 +24,22 @@ CALIBRATION = Calibration(OFFSET, "02:00:00:00:00:01", date(2026, 2, 3))
 
 
 def test_the_pitch_is_forty_degrees() -> None:
-    """One turn of the motor through a gear of nine."""
+    """One turn of the motor is 1/9 turn of the joint."""
     assert np.degrees(PITCH) == pytest.approx(40)
 
 
 def test_any_index_leads_to_the_true_angle() -> None:
-    """Whichever index was found, the angle at the start is known if it was near zero."""
+    """For any index found, the initial angle follows if the joint was near zero."""
     random = np.random.default_rng(1)
     for _ in range(100):
         start = random.uniform(-LARGEST_START, LARGEST_START, 12)
-        index = OFFSET + PITCH * random.integers(
-            -2, 3, 12
-        )  # true angle of the index that was found
+        index = OFFSET + PITCH * random.integers(-2, 3, 12)  # true angle of the index
         resolved = CALIBRATION.resolved(start - index)
         np.testing.assert_allclose(resolved, index, atol=1e-12)
 
 
 def test_a_joint_that_may_be_at_either_of_two_places_is_refused() -> None:
-    """Half a pitch from zero both neighbours are as near: the silent error of 40 degrees."""
+    """Half a pitch from zero both neighbours are equally near; the error could be 40 degrees."""
     start = np.zeros(12)
     start[4] = 0.3
     with pytest.raises(CalibrationError, match=r"FR_HFE at \+0.30"):
@@ -56,8 +54,8 @@ def test_a_joint_without_position_is_refused() -> None:
         CALIBRATION.resolved(start - OFFSET)
 
 
-def test_the_offsets_of_another_robot_are_noticed() -> None:
-    """Robots share nothing but the pitch: all twelve joints would hardly look right by chance."""
+def test_the_offsets_of_another_robot_are_detected() -> None:
+    """Robots share only the pitch, so a match of all twelve joints by chance is rare."""
     random = np.random.default_rng(2)
     noticed = 0
     for _ in range(500):
@@ -78,8 +76,8 @@ def test_offsets_are_measured_in_the_zero_pose() -> None:
         Calibration.from_zero_pose(np.full(12, np.nan), "x", date(2026, 1, 1))
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
-    """By joint name, with board and date."""
+def test_a_saved_calibration_is_loaded(tmp_path: Path) -> None:
+    """The file has offsets by joint name, board and date."""
     save(CALIBRATION, tmp_path / "robot.json")
     back = load(tmp_path / "robot.json")
     np.testing.assert_array_equal(back.offset, OFFSET)
@@ -94,8 +92,8 @@ def test_another_board_is_refused() -> None:
         CALIBRATION.check_board("02:00:00:00:00:02")
 
 
-def test_nothing_runs_uncalibrated(tmp_path: Path) -> None:
-    """There is no default."""
+def test_a_missing_calibration_is_refused(tmp_path: Path) -> None:
+    """There is no default calibration."""
     with pytest.raises(CalibrationError, match="never calibrated"):
         load(tmp_path / "none.json")
 
@@ -112,7 +110,7 @@ def test_nothing_runs_uncalibrated(tmp_path: Path) -> None:
     ],
 )
 def test_broken_files_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
-    """Unknown format, missing joints, bad dates, numbers no encoder has."""
+    """The format is unknown, joints are missing, or dates and numbers are invalid."""
     path = tmp_path / "robot.json"
     save(CALIBRATION, path)
     content = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""Decoders meet rubbish; the program `fuzz` does the same with a million inputs."""
+"""Decoders with random input; the program `fuzz` does the same with a million inputs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .fuzz import DECODERS, fuzz, main
 
 
 def test_rubbish_neither_raises_nor_passes() -> None:
-    """Every decoder must have seen inputs it accepts, or the test would show nothing."""
+    """Every decoder must also get inputs that it accepts."""
     outcomes = fuzz(20_000)
     for name in DECODERS:
         assert any(name in outcome for outcome in outcomes), name
     assert outcomes["no frame, nothing"] > 1000
 
 
-def test_a_count_that_is_none_is_one_line(
+def test_an_invalid_count_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the way to use it, not with a traceback."""
+    """The line shows the usage, without a traceback."""
     monkeypatch.setattr(sys, "argv", ["fuzz", "abc"])
     with pytest.raises(SystemExit) as stop:
         main()

@@ -1,4 +1,4 @@
-"""What is watched of a robot that hangs while it is brought up: attitude, IMU, battery."""
+"""Checks of a hanging robot during bring-up: attitude, IMU, battery."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import pytest
 
 from deploy.robots.odri.bring_up.bring_up_guard import BringUpGuard
 from deploy.robots.odri.wire.protocol import Power, SensorPacket
-
-from .packets import sensor
+from tests.deploy.robots.odri.packets import sensor
 
 
 def hanging(
     number: int = 0, attitude: tuple[float, float, float] = (0.0, 0.0, 0.0), voltage: float = 24.0
 ) -> SensorPacket:
-    """What a sound robot shows; a number of its own makes its IMU differ from the last."""
+    """Return the packet of a good robot; a different number changes its IMU."""
     packet = sensor(power=Power(voltage=voltage))
     return replace(
         packet,
@@ -26,7 +25,7 @@ def hanging(
 
 @pytest.mark.parametrize("turn", [(1, 0), (-1, 0), (0, 1), (0, -1)])
 def test_a_robot_on_its_side_is_not_brought_up(turn: tuple[int, int]) -> None:
-    """It may swing and hang crookedly, up to the limit of the last line, whatever its heading."""
+    """Tilts up to the gate's limit are accepted, for any heading."""
     roll, pitch = turn
     assert BringUpGuard().check(hanging(attitude=(1.19 * roll, 1.19 * pitch, 2.0))) == ""
     assert (
@@ -37,7 +36,7 @@ def test_a_robot_on_its_side_is_not_brought_up(turn: tuple[int, int]) -> None:
 
 
 def test_a_frozen_imu_is_found() -> None:
-    """After more than 20 ms of the very same numbers; one that changes is never."""
+    """The fault comes after more than 20 ms of equal numbers; a changing IMU is never frozen."""
     guard = BringUpGuard()
     assert not any(guard.check(hanging(number)) for number in range(100))
     found = [guard.check(hanging()) for _ in range(22)]
@@ -46,7 +45,7 @@ def test_a_frozen_imu_is_found() -> None:
 
 
 def test_a_flat_battery_is_found() -> None:
-    """An unknown one is none."""
+    """An unknown voltage is not a fault."""
     assert BringUpGuard().check(hanging(voltage=float("nan"))) == ""
     assert BringUpGuard().check(hanging(voltage=20.0)) == ""
     assert BringUpGuard().check(hanging(voltage=19.9)) == "the battery gives 19.9 V"

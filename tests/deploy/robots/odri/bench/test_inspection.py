@@ -1,4 +1,4 @@
-"""Preflight on a virtual board: motors stay off, and whatever was planted is no-go by name."""
+"""Preflight on a virtual board: motors stay off, and each injected fault is a no-go row."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from solo_doi.policies.bundle.shipped import SHIPPED
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.solo12.kinematics import foot_positions
 from solo_doi.solo12.rotations import from_rpy
-
-from .packets import sensor
+from tests.deploy.robots.odri.packets import sensor
 
 CONTRACT = Bundle(SHIPPED).contract
 HANDS = {"joint order", "joint signs", "IMU nose up"}
@@ -45,7 +44,7 @@ def looked(
     protocol: int = 4,
     hands: bool = False,
 ) -> Inspection:
-    """Look at a robot for a while, having seen that no motor was ever on."""
+    """Inspect a robot for a while, and check that no motor was ever on."""
     lock_step = LockStep(MasterBoard(Body(body), protocol))
     test = HandTest() if hands else None
     look = Inspection(
@@ -64,29 +63,29 @@ def looked(
 
 
 def inspect(*what: Any, **how: Any) -> dict[str, Any]:
-    """Look at a robot, as `looked`; return what was seen."""
+    """Inspect a robot like `looked`; return the result."""
     return looked(*what, **how).result()
 
 
 def shown(look: Inspection) -> str:
-    """What a person reads."""
+    """Return the displayed text."""
     console = Console(width=200, file=StringIO())
     console.print(sensors(look.status()))
     return console.file.getvalue()
 
 
 def rows_of(seen: dict[str, Any]) -> dict[str, CheckRow]:
-    """Rows by name."""
+    """Return rows by name."""
     return {row.name: row for row in judge(seen, CONTRACT, simulated_time=True)}
 
 
 def named(rows: dict[str, CheckRow], verdict: Verdict) -> set[str]:
-    """Names of rows with a verdict."""
+    """Return the names of rows with a verdict."""
     return {name for name, row in rows.items() if row.verdict is verdict}
 
 
 def wrong(rows: dict[str, CheckRow]) -> set[str]:
-    """Names of rows that are no-go; each says what to do."""
+    """Return the names of no-go rows; each must have advice."""
     bad = named(rows, Verdict.NO_GO)
     assert all(rows[name].advice for name in bad)
     return bad
@@ -94,9 +93,9 @@ def wrong(rows: dict[str, CheckRow]) -> set[str]:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_a_good_robot_goes(protocol: int) -> None:
-    """What was not checked is said to be so, and what means nothing.
+    """Values that are not checked or not applicable are marked.
 
-    Time in lock-step, the battery in protocol 3.
+    These are the time in lock-step, and the battery in protocol 3.
     """
     rows = rows_of(inspect(BodyConfig(), protocol=protocol))
     assert wrong(rows) == set()
@@ -116,7 +115,7 @@ def test_a_good_robot_goes(protocol: int) -> None:
 
 @pytest.mark.parametrize("protocol", [3, 4])
 def test_the_battery_is_shown_with_its_current(protocol: int) -> None:
-    """What the electronics draw while the motors are off, from the power board of protocol 4."""
+    """With the motors off, protocol 4 reports the current of the electronics."""
     look = looked(BodyConfig(), protocol=protocol)
     if protocol == 3:
         assert "not reported by protocol 3" in shown(look)
@@ -139,16 +138,16 @@ def test_the_battery_is_shown_with_its_current(protocol: int) -> None:
     ],
 )
 def test_faults_are_no_go(faults: dict[str, float], row: str, words: str) -> None:
-    """By name, with what to do."""
+    """Each row has its name and advice."""
     rows = rows_of(inspect(BodyConfig(), faults))
     assert row in wrong(rows)
     assert words in rows[row].advice
 
 
 def test_frames_that_were_refused_are_shown() -> None:
-    """Corrupt or double; a good cable brings none, of which nobody speaks.
+    """Corrupt and duplicated frames are counted.
 
-    Nor where a driver does not tell.
+    A good cable has none. Drivers without such a counter have no line.
     """
     assert "refused" not in shown(looked(BodyConfig()))
     look = looked(BodyConfig(), {"duplicate": 0.5})
@@ -160,22 +159,22 @@ def test_frames_that_were_refused_are_shown() -> None:
 
 
 def test_a_driver_that_dies_while_it_is_looked_at_is_named() -> None:
-    """It answered the board's first question, so only its error tells."""
+    """The driver answered the board's first query, so only its error shows the failure."""
     rows = rows_of(inspect(BodyConfig(), {"dead-driver": 2}) | {"drivers": 0x3F})
     assert "driver 2 (FR_HFE, FR_KFE): no answer" in rows["motor drivers"].advice
 
 
 @pytest.mark.parametrize("turn", [(np.pi, 0.0, 0.0), (0.0, np.pi / 2, 0.0), (0.0, np.pi, 0.0)])
 def test_an_imu_that_is_not_upright_is_no_go(turn: tuple[float, float, float]) -> None:
-    """Upside down by either axis, or on its side."""
+    """It is upside down about either axis, or on its side."""
     rows = rows_of(inspect(BodyConfig(imu_mounting=from_rpy(*turn))))
     assert wrong(rows) == {"IMU level"}
     assert "upside down" in rows["IMU level"].advice
 
 
 def test_a_board_that_falls_silent_is_no_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, or in the middle: there is a row that says so, not an exception."""
-    monkeypatch.setattr(inspection, "SILENCE_LIMIT", 0.1)
+    """The silence, at once or later, gives a row instead of an exception."""
+    monkeypatch.setattr(inspection, "INSPECTION_SILENCE", 0.1)
     for after in (60, 150):
         rows = rows_of(inspect(BodyConfig(), {"stall": 1}, after=after))
         assert "measurements" in wrong(rows)
@@ -184,16 +183,16 @@ def test_a_board_that_falls_silent_is_no_go(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let hands be quicker than a person's."""
-    monkeypatch.setattr(stillness, "DURATION", 0.05)
+    """Let simulated hands be faster than a person's."""
+    monkeypatch.setattr(stillness, "STILL_SECONDS", 0.05)
     monkeypatch.setattr(person, "TURN_TIME", 0.05)
-    monkeypatch.setattr(person, "REST", 0.08)
+    monkeypatch.setattr(person, "JOINT_PAUSE", 0.08)
     monkeypatch.setattr(person, "NOSE_TIME", 0.3)
 
 
 @pytest.mark.usefixtures("quick")
-def test_joints_and_nose_that_answer_as_told_go() -> None:
-    """All twelve in their positive direction, and the nose."""
+def test_joints_and_nose_that_move_as_requested_go() -> None:
+    """All twelve joints turn in their positive direction, and the nose is lifted."""
     rows = rows_of(inspect(BodyConfig(person=PersonConfig(turns_after=0.5)), hands=True))
     assert wrong(rows) == set()
     assert rows["joint order"].value == "12 of 12 as named"
@@ -202,7 +201,10 @@ def test_joints_and_nose_that_answer_as_told_go() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_motors_in_the_wrong_place_and_an_imu_turned_around_are_no_go() -> None:
-    """Two motors swapped, one with the wrong sign, the IMU facing backwards: each in its row."""
+    """Two motors are swapped, one has the wrong sign, and the IMU faces backwards.
+
+    Each has a row.
+    """
     motor, sign = MOTOR_OF_JOINT.copy(), SIGN.copy()
     motor[[1, 2]], sign[5] = motor[[2, 1]], -sign[5]
     body = BodyConfig(
@@ -220,8 +222,8 @@ def test_motors_in_the_wrong_place_and_an_imu_turned_around_are_no_go() -> None:
     assert rows["joint signs"].advice.startswith("FR_KFE turned the other way")
 
 
-def test_people_are_told_the_positive_direction() -> None:
-    """Feet go where the words say, by the legs' kinematics."""
+def test_instructions_describe_the_positive_direction() -> None:
+    """Feet move in the described direction, by the legs' kinematics."""
     places = {"to the robot's left": (1, 1.0), "backwards": (0, -1.0)}
     for joint, name in enumerate(JOINT_NAMES):
         turned = np.zeros(12)
@@ -232,12 +234,12 @@ def test_people_are_told_the_positive_direction() -> None:
         assert moved[axis] * side > 0.02, f"{name}: {words}"
 
 
-def test_a_joint_that_nobody_turns_is_not_waited_for_for_ever(
+def test_the_wait_for_a_joint_has_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Rows then say that nothing moved."""
-    monkeypatch.setattr(stillness, "DURATION", 0.05)
-    monkeypatch.setattr(hand_test, "ANSWER_SECONDS", 0.1)
+    """The rows then report that no joint moved."""
+    monkeypatch.setattr(stillness, "STILL_SECONDS", 0.05)
+    monkeypatch.setattr(hand_test, "QUESTION_SECONDS", 0.1)
     test = HandTest()
     for _ in range(14 * 200):
         test.step(sensor())

@@ -1,4 +1,4 @@
-"""Rows of numbers are what numpy reads at the same places of the same layout."""
+"""Rows of numbers against numpy's reading of the same layout."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from deploy.robots.odri.wire.packed_fields import PackedFields
-from deploy.robots.odri.wire.protocol import COMMAND, SENSORS
+from deploy.robots.odri.wire.protocol import COMMAND_PACKET, SENSORS
 
 INNER = np.dtype([("a", "<i2", 2), ("b", "u1"), ("c", "<f4")])
 LAYOUT = np.dtype([("head", "<u2"), ("parts", INNER, 3), ("tail", "<i4")])
 
 
 def test_fields_come_one_after_another() -> None:
-    """In the order asked for, each with its numbers in the packet's order."""
+    """Fields are in the requested order, each with its numbers in the packet's order."""
     packet = np.zeros((), LAYOUT)
     packet["head"], packet["tail"] = 65535, -7
     packet["parts"]["a"], packet["parts"]["c"] = [[1, -2], [3, -4], [5, -6]], [0.5, np.inf, -1.5]
@@ -21,8 +21,8 @@ def test_fields_come_one_after_another() -> None:
     assert row == (-7, 1, -2, 3, -4, 5, -6, 0.5, np.inf, -1.5, 65535)
 
 
-def test_what_was_not_asked_for_is_written_as_zero() -> None:
-    """All else comes back as it was."""
+def test_unselected_fields_are_written_as_zero() -> None:
+    """All other fields are unchanged."""
     payload = np.random.default_rng(0).bytes(LAYOUT.itemsize)
     row = PackedFields(LAYOUT, "c", "tail", "a")
     before, after = (
@@ -35,10 +35,10 @@ def test_what_was_not_asked_for_is_written_as_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    "layout", [COMMAND, *SENSORS.values()], ids=["command", "sensors 3", "sensors 4"]
+    "layout", [COMMAND_PACKET, *SENSORS.values()], ids=["command", "sensors 3", "sensors 4"]
 )
 def test_numbers_are_those_that_numpy_reads(layout: np.dtype) -> None:
-    """Of any bytes, in every field of every driver."""
+    """This holds for any bytes, in every field of every driver."""
     random = np.random.default_rng(1)
     for _ in range(100):
         payload = random.bytes(layout.itemsize)
