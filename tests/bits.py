@@ -6,7 +6,7 @@ import torch
 
 
 def differing(one: object, other: object, name: str = "") -> list[str]:
-    """Names of tensors and numbers in which two nested structures differ by as much as a bit."""
+    """Return the names of tensors and numbers that differ between two nested structures."""
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return [] if torch.equal(one, other) else [name]
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+SOLO_DEPLOY = [sys.executable, "-c", "from deploy.cli.deploy import main; main()"]
+"""Command of solo-deploy in a process of its own."""
+
 
 class Command:
     """A command line, run without the start time of a process."""
@@ -29,7 +32,7 @@ class Command:
     def __call__(self, *arguments: object) -> tuple[int, str, str]:
         """Return exit code, output and errors; any exception but an exit is a failure."""
         self._monkeypatch.setattr(sys, "argv", [self.name, *map(str, arguments)])
-        self._capsys.readouterr()  # drop earlier output
+        self._capsys.readouterr()  # discards earlier output
         code: object = 0
         try:
             self._main()
@@ -54,10 +57,7 @@ class Command:
         return errors.removeprefix(f"{self.name}: ").strip()
 
     def failure(self, *arguments: object) -> str:
-        """Return the line with which a command ends that had begun and told of it.
-
-        Without the command's name.
-        """
+        """Return the last line of a command that fails after it began, without its name."""
         code, output, errors = self(*arguments)
         assert code == 1
         assert output != ""
@@ -69,7 +69,7 @@ class Command:
 
 
 def run_silently(name: str, main: Callable[[], object], arguments: list[str], folder: Path) -> None:
-    """Run a command in a folder: for processes of their own, whose output nobody wants to see."""
+    """Run a command in a folder and discard its output; for processes of their own."""
     os.chdir(folder)
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)

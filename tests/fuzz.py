@@ -1,9 +1,8 @@
-"""Malformed input by the million.
+"""Malformed input for every decoder and every reader of files.
 
-`python -m tests.fuzz [COUNT] [FRONT]` runs every decoder and every reader of files.
-
-Each front returns how many inputs went as they should: refused with a reason, or read as exactly
-what they say. Anything that is raised besides ends the program.
+`python -m tests.fuzz [COUNT] [FRONT]` runs them. Each function returns the number of inputs that
+were handled correctly: refused with a reason, or read with exactly their content. Any other
+exception ends the program.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import CHANNELS, SIGNED, SIZES, blank, decode
+from deploy.messages.lcm_link import CHANNELS, MESSAGE_SIZES, SIGNED, blank, decode
 
 from .fuzz_bundles import bundles_hold, contracts_hold, seals_hold
 from .fuzz_files import (
@@ -31,7 +30,7 @@ from .spoiling import mutated
 
 
 def decoders_hold(count: int, seed: int) -> int:
-    """Feed every decoder; return how many inputs were refused, or read back to the very bytes."""
+    """Feed every decoder; return the number of inputs refused, or read back to the same bytes."""
     rng, authority = random.Random(seed), Authority(bytes(32))
     genuine = {channel: authority.sign(blank(channel).encode()) for channel in CHANNELS}
     channels, good = tuple(CHANNELS), 0
@@ -39,7 +38,7 @@ def decoders_hold(count: int, seed: int) -> int:
         channel = channels[number % len(channels)]
         data = mutated(genuine[channel], rng)
         message = decode(channel, data)
-        readable = len(data) == SIZES[channel] and data[:8] == genuine[channel][:8]
+        readable = len(data) == MESSAGE_SIZES[channel] and data[:8] == genuine[channel][:8]
         if message is None:
             good += not readable
         elif channel in SIGNED:
@@ -62,11 +61,11 @@ FRONTS: dict[str, tuple[Callable[[int, int], int], float]] = {
     "logs": (logs_hold, 1),
     "replays": (replays_hold, 0.01),
 }
-"""What is fuzzed, and with how many times the inputs: every decoder gets all, what is slow less."""
+"""Functions by name, with a factor for the number of inputs; slow ones get fewer."""
 
 
 def main() -> int:
-    """Print one line per front; the exit code is 1 if anything malformed was taken."""
+    """Print one line per function; the exit code is 1 if malformed input was accepted."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description="Feed malformed input to every reader."
     )

@@ -1,7 +1,4 @@
-"""Spoiled bundles: their seals, their contracts.
-
-Whole files that were sealed again after they were spoiled.
-"""
+"""Spoiled bundles: seals, contracts, and whole files that were sealed again."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Request
 from solo_doi.policies.bundle.contract import BundleError, Contract, canonical, parse_json
 from solo_doi.policies.bundle.contract_checks import check_contract
-from solo_doi.policies.bundle.reader import CONTRACT, Bundle
+from solo_doi.policies.bundle.reader import CONTRACT_KEY, Bundle
 from solo_doi.policies.bundle.seal import is_sealed, seal
 from solo_doi.policies.bundle.shipped import SHIPPED
 
@@ -29,8 +26,10 @@ from .spoiling import mutated, mutated_json, odd
 
 @cache
 def contract_text() -> str:
-    """The contract of the shipped skills."""
-    return next(entry.value for entry in onnx.load(SHIPPED).metadata_props if entry.key == CONTRACT)
+    """Return the contract of the shipped skills."""
+    return next(
+        entry.value for entry in onnx.load(SHIPPED).metadata_props if entry.key == CONTRACT_KEY
+    )
 
 
 def seals_hold(count: int, seed: int) -> int:
@@ -48,7 +47,10 @@ def seals_hold(count: int, seed: int) -> int:
 
 
 def contracts_hold(count: int, seed: int) -> int:
-    """Spoil a contract; return how many were refused with a reason, or read as what they say."""
+    """Spoil a contract.
+
+    Return the number refused with a reason, or read with their exact content.
+    """
     rng, good = random.Random(seed), 0
     for _ in range(count):
         spoilt = mutated_json(contract_text(), rng).decode("utf-8", "replace")
@@ -64,10 +66,10 @@ def contracts_hold(count: int, seed: int) -> int:
 def bundles_hold(count: int, seed: int) -> int:
     """Spoil bytes or contract of whole bundles and seal them again.
 
-    Return how many were refused, or walk safely.
+    Return the number that were refused, or walk safely.
     """
     rng, model = random.Random(seed), onnx.load(SHIPPED)
-    entry = next(entry for entry in model.metadata_props if entry.key == CONTRACT)
+    entry = next(entry for entry in model.metadata_props if entry.key == CONTRACT_KEY)
     content, good = SHIPPED.read_bytes(), 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "skills.onnx"
@@ -77,7 +79,7 @@ def bundles_hold(count: int, seed: int) -> int:
                 spoilt = model.SerializeToString()
             else:
                 spoilt = mutated(content, rng)
-            with suppress(ValueError):  # it has no place for a seal any more
+            with suppress(ValueError):  # the spoiled file has no room for a seal
                 spoilt = seal(spoilt)
             path.write_bytes(spoilt)
             good += _refused_or_harmless(path)
@@ -85,9 +87,9 @@ def bundles_hold(count: int, seed: int) -> int:
 
 
 def _refused_or_harmless(path: Path) -> bool:
-    """Whether a bundle is refused in one line, or can be walked with.
+    """Return True if a bundle is refused in one line, or can be used for walking.
 
-    Every command finite, gains bounded.
+    Every command must be finite, and gains bounded.
     """
     try:
         bundle = Bundle(path)

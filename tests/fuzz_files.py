@@ -1,6 +1,6 @@
 """Spoiled files: signatures, keys, calibrations, configurations and logs.
 
-Each is refused in one line, or is sound.
+Each is refused in one line, or is valid.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from deploy.common.deploy_config import CONFIG_FILE, DeployConfig
 from deploy.logs.controller_replay import replay
 from deploy.messages.authentication import KEY_SIZE, read_key
-from deploy.messages.lcm_link import COMMAND, STATE, decode
+from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, decode
 from deploy.recorder.recorder import LOG_FILE, read_log, write_log
 from deploy.robots.odri.bring_up.calibration import PITCH, Calibration, load, save
 from solo_doi.common import settings
@@ -33,7 +33,7 @@ from .spoiling import mutated, mutated_json
 
 
 def _refused(action: Callable[[], object], sound: Callable[[], bool] = lambda: False) -> bool:
-    """Whether an action is refused in one line, or what it took was sound."""
+    """Return True if an action is refused in one line, or if its result is valid."""
     try:
         action()
     except SoloError as error:
@@ -48,11 +48,11 @@ def _folder() -> Iterator[Path]:
 
 
 def signatures_hold(count: int, seed: int) -> int:
-    """Spoil signature and trusted key in turn; return how many were refused."""
+    """Spoil signature and trusted key in turn; return the number refused."""
     rng, good = random.Random(seed), 0
     with _folder() as folder:
         bundle, key = folder / "skills.onnx", folder / "key"
-        bundle.write_bytes(SHIPPED.read_bytes()[:1000])  # what is signed does not matter
+        bundle.write_bytes(SHIPPED.read_bytes()[:1000])  # the signed content does not matter
         trusted = write_key_pair(key)
         files = sign(bundle, key), trusted
         kept = [path.read_bytes() for path in files]
@@ -70,9 +70,9 @@ def signatures_hold(count: int, seed: int) -> int:
 
 
 def _meaning(signature: Path, trusted: Path) -> tuple[bytes, bytes]:
-    """What both files say.
+    """Return the meaning of both files.
 
-    Blanks, letters of either case, and what follows the end of a key, change nothing.
+    Blanks, upper or lower case, and text after the end of a key have no effect.
     """
     return bytes.fromhex(signature.read_text()), load_pem_public_key(
         trusted.read_bytes()
@@ -80,7 +80,7 @@ def _meaning(signature: Path, trusted: Path) -> tuple[bytes, bytes]:
 
 
 def keys_hold(count: int, seed: int) -> int:
-    """Spoil a secret; return how many of another length were refused."""
+    """Spoil a secret; return the number of wrong length that were refused."""
     rng, good = random.Random(seed), 0
     with _folder() as folder:
         path = folder / "key"
@@ -95,7 +95,7 @@ def keys_hold(count: int, seed: int) -> int:
 def calibrations_hold(count: int, seed: int) -> int:
     """Spoil a calibration.
 
-    Return how many were refused, or are read as what they say, within half a pitch.
+    Return the number refused, or read with their exact content within half a pitch.
     """
     rng, good = random.Random(seed), 0
     with _folder() as folder:
@@ -119,7 +119,7 @@ def _believable(path: Path) -> bool:
 def configurations_hold(count: int, seed: int) -> int:
     """Spoil a deployment's configuration.
 
-    Return how many were refused, or are written again as what they say.
+    Return the number refused, or written again with the same content.
     """
     rng, good = random.Random(seed), 0
     plain = json.dumps(settings.to_dict(DeployConfig(then=(1, 2), velocity=(0.5, 0.0, 0.0))))
@@ -140,21 +140,21 @@ def _written_again(path: Path) -> bool:
 
 
 def _log() -> bytes:
-    """A log of a controller that stands up."""
+    """Return a log of a controller that stands up."""
     stage, events = Stage(), []
     for tick in range(12):
         stage.now_ns += 1_000_000
         state = stage.message()
         stage.controller.on_robot_state(state)
-        events.append((tick, STATE, state.encode()))
-        events.append((tick, COMMAND, stage.controller.tick(stage.now_ns).encode()))
+        events.append((tick, STATE_CHANNEL, state.encode()))
+        events.append((tick, COMMAND_CHANNEL, stage.controller.tick(stage.now_ns).encode()))
     with _folder() as folder:
         write_log(events, folder / LOG_FILE)
         return (folder / LOG_FILE).read_bytes()
 
 
 def logs_hold(count: int, seed: int) -> int:
-    """Spoil a log; return how many were read up to where they are whole, and end there."""
+    """Spoil a log; return the number read up to the damage."""
     rng, content, good = random.Random(seed), _log(), 0
     with _folder() as folder:
         path = folder / LOG_FILE
@@ -165,14 +165,14 @@ def logs_hold(count: int, seed: int) -> int:
             for _, channel, data in read_log(path):
                 decode(channel, data)
                 size += 28 + len(channel.encode("utf-8", "replace")) + len(data)
-            good += size <= 3 * len(spoilt)  # a byte that is no text becomes three
+            good += size <= 3 * len(spoilt)  # an invalid byte becomes three
     return good
 
 
 def replays_hold(count: int, seed: int) -> int:
     """Spoil a log and run the controller on it.
 
-    Return how many were refused with a reason, or run to the end.
+    Return the number refused with a reason, or run to the end.
     """
     rng, content, good = random.Random(seed), _log(), 0
     with _folder() as folder:

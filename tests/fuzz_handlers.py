@@ -1,6 +1,6 @@
-"""Well-formed messages with any content, signed by somebody who holds the key.
+"""Well-formed messages with any content, signed with the right key.
 
-What hears them must bear them.
+Every receiver must handle them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 from deploy.console.console import Console
 from deploy.messages.lcm_link import (
     CHANNELS,
-    COMMAND,
-    OPERATOR,
-    STATE,
-    STATUS,
+    COMMAND_CHANNEL,
+    OPERATOR_CHANNEL,
+    STATE_CHANNEL,
+    STATUS_CHANNEL,
+    WALK_END_CHANNEL,
     Message,
     blank,
     decode,
@@ -27,7 +28,7 @@ from deploy.operators.operators import Remote
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.robot_process import RobotProcess
 from deploy.robots.simulated.mock_solo import MockSolo
-from solo_doi.solo12.limits import SAFETY
+from solo_doi.solo12.limits import SAFETY_LIMITS
 
 from .deploy.stage import MS, Stage
 from .spoiling import mutated
@@ -48,67 +49,67 @@ NUMBERS = (
 
 
 class Ears:
-    """A link that hands messages to whoever subscribed."""
+    """A link that passes messages to its subscribers."""
 
     malformed = forged = unsent = 0
 
     def __init__(self) -> None:
-        """Nobody listens yet."""
+        """Start without subscribers."""
         self._handlers: list[tuple[str, Callable[[Message, bytes], None]]] = []
 
     def subscribe(
         self, channel: str, handler: Callable[[Message, bytes], None], queue: int = 30
     ) -> None:
-        """Let somebody listen."""
+        """Add a subscriber."""
         self._handlers.append((channel, handler))
 
     def publish(self, channel: str, message: Message) -> bytes:
-        """Nobody answers."""
+        """Discard the message."""
         return b""
 
     def receive(self, timeout: float = 0.0) -> int:
-        """Nothing waits."""
+        """Return 0, because no messages are queued."""
         return 0
 
     def say(self, channel: str, message: Message) -> None:
-        """Hand a message over."""
+        """Pass a message to the subscribers."""
         for wanted, handler in self._handlers:
             if wanted == channel:
                 handler(message, message.encode())
 
 
 class Clock:
-    """A clock that stands where it is put."""
+    """A clock that stays at a given time."""
 
     now = 0
 
     def now_ns(self) -> int:
-        """Tell the time."""
+        """Return the time [ns]."""
         return self.now
 
 
 def handlers_hold(count: int, seed: int) -> int:
-    """Let controller, robot, operator's side and console hear anything.
+    """Feed any messages to controller, robot, operator and console.
 
-    Return how many ticks ended safely.
+    Returns the number of ticks that ended safely.
     """
     rng, good, clock, ears, screen = random.Random(seed), 0, Clock(), Ears(), Ears()
     remote = Remote(ears, clock)  # type: ignore[arg-type]  # it is all that is used of a link and a clock
     robot = RobotProcess(MockSolo(), ears, Gate(), clock=clock)  # type: ignore[arg-type]
     stage = Stage()
-    channels = (STATE, COMMAND, OPERATOR, STATUS)
+    channels = (STATE_CHANNEL, COMMAND_CHANNEL, OPERATOR_CHANNEL, STATUS_CHANNEL, WALK_END_CHANNEL)
     for number in range(count):
         if number % 500 == 0:
             stage, robot.gate = Stage(), Gate()
             stage.walking()
-            screen = Ears()  # time begins anew: an old console would take nothing any more
+            screen = Ears()  # time starts again, and the old console would ignore earlier messages
             Console(screen, lambda text: None, clock)  # type: ignore[arg-type]
         channel = channels[number % len(channels)]
         message = _anything(channel, rng, stage, robot)
         clock.now = stage.now_ns
         ears.say(channel, message)
         screen.say(channel, message)
-        if channel == STATE:
+        if channel == STATE_CHANNEL:
             stage.controller.on_robot_state(message)
         one = remote.next_request(stage.state, 0.0)
         if one is not None:
@@ -118,9 +119,9 @@ def handlers_hold(count: int, seed: int) -> int:
     return good
 
 
-def _safe(command: Any) -> bool:  # a message, or what the motors get
+def _safe(command: Any) -> bool:  # a message, or the command to the motors
     position = np.array(command.position)
-    bounded = command.kp == 0.0 or bool((np.abs(position) <= SAFETY.position).all())
+    bounded = command.kp == 0.0 or bool((np.abs(position) <= SAFETY_LIMITS.position).all())
     return (
         bool(np.isfinite(position).all())
         and bounded
@@ -130,7 +131,7 @@ def _safe(command: Any) -> bool:  # a message, or what the motors get
 
 
 def _anything(channel: str, rng: random.Random, stage: Stage, robot: RobotProcess) -> Message:
-    """A message whose fields are rubbish, or fit as far as is needed to be listened to."""
+    """Return a message with random fields, or with fields valid enough to be accepted."""
     if rng.random() < 0.3:
         data = blank(channel).encode()
         spoilt = decode(
@@ -138,7 +139,7 @@ def _anything(channel: str, rng: random.Random, stage: Stage, robot: RobotProces
         )
         assert spoilt is not None
         return spoilt
-    message = stage.message() if channel == STATE else blank(channel)
+    message = stage.message() if channel == STATE_CHANNEL else blank(channel)
     for name, kind, dimensions in zip(
         message.__slots__,
         CHANNELS[channel].__typenames__,
@@ -153,8 +154,8 @@ def _anything(channel: str, rng: random.Random, stage: Stage, robot: RobotProces
     message.sequence = rng.choice((message.sequence, 2**62, rng.randrange(2**63)))
     message.time_ns = rng.choice((stage.now_ns, stage.now_ns - MS, rng.randrange(2**63)))
     message.session = rng.choice((stage.session, message.session, rng.randrange(2**63)))
-    if channel == COMMAND:
+    if channel == COMMAND_CHANNEL:
         message.robot_session = rng.choice((robot.session, 0))
-    if channel in (COMMAND, OPERATOR):
+    if channel in (COMMAND_CHANNEL, OPERATOR_CHANNEL):
         message.expires_ns = rng.choice((stage.now_ns + 20 * MS, rng.randrange(2**63)))
     return message

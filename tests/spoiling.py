@@ -1,4 +1,4 @@
-"""Ways to spoil bytes, and values of JSON: what every fuzzer feeds."""
+"""Ways to spoil bytes and JSON values, for all fuzzers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ ODD: tuple[Any, ...] = (
     float("nan"),
     float("inf"), "", "x", "\0", "a" * 300, [], [[]], [0] * 12, {}, {"low": []}, {"": None},
 )  # fmt: skip
-"""What may stand where something else is expected."""
+"""Unexpected JSON values."""
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
-    """Spoil bytes in one of the ways in which bytes are spoiled."""
+    """Spoil bytes in one of several ways."""
     kind = rng.randrange(6)
     place = rng.randrange(len(data))
     if kind == 0:
@@ -28,14 +28,11 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
         return data + rng.randbytes(1 + place % 9)
     if kind == 4:
         return data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
-    return data[:8] + rng.randbytes(len(data) - 8)  # a right beginning, and then anything
+    return data[:8] + rng.randbytes(len(data) - 8)  # a valid beginning, then random bytes
 
 
 def odd(content: Any, rng: random.Random) -> Any:  # any JSON value
-    """Return a value of JSON in which something is missing, too much, of another kind.
-
-    Or another number.
-    """
+    """Return a JSON value with a missing, additional, wrongly typed or changed part."""
     if not content or not isinstance(content, dict | list) or rng.random() < 0.2:
         if type(content) in (int, float) and rng.random() < 0.5:
             return content * rng.choice((-1, 0, 1e-3, 0.9, 1.1, 1e3))
@@ -55,7 +52,7 @@ def odd(content: Any, rng: random.Random) -> Any:  # any JSON value
 
 
 def mutated_json(text: str, rng: random.Random) -> bytes:
-    """Spoil a file of JSON: as often its values as its bytes."""
+    """Spoil a JSON file: its values or its bytes, equally often."""
     if rng.random() < 0.5:
         return mutated(text.encode(), rng)
     return json.dumps(odd(json.loads(text), rng)).encode()

@@ -24,7 +24,7 @@ def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_public_name_is_there() -> None:
-    """Each resolves; functions are those of the API module, and all of them are offered."""
+    """Each name resolves to a function of the API module; all of these functions are public."""
     for name in solo_doi.__all__:
         assert getattr(solo_doi, name) is not None
     functions = {
@@ -37,13 +37,12 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    """As for any module."""
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = solo_doi.nothing
 
 
 def test_the_import_is_light() -> None:
-    """A robot computer has no torch, and a command line should answer at once."""
+    """A robot computer has no torch, and a command line should start at once."""
     program = f"import sys, solo_doi; print([name for name in {HEAVY} if name in sys.modules])"
     found = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -52,7 +51,7 @@ def test_the_import_is_light() -> None:
 
 
 def test_a_run_from_python_equals_one_of_the_command(datasets: Path) -> None:
-    """Paths as strings or data in memory: the same weights, and a complete run directory."""
+    """Paths and data in memory give the same weights and a complete run directory."""
     read = solo_doi.train(
         f"{datasets}/coverage", f"{datasets}/demonstrations", out="read", config=tiny(),
         progress=False,
@@ -68,8 +67,8 @@ def test_a_run_from_python_equals_one_of_the_command(datasets: Path) -> None:
     assert given.provenance["data"] == read.provenance["data"]
 
 
-def test_a_loaded_run_tells_its_results(datasets: Path) -> None:
-    """Configuration, summary, metrics and policies, also from another process's directory."""
+def test_a_loaded_run_has_its_results(datasets: Path) -> None:
+    """Configuration, summary, metrics and policies can be loaded from any run directory."""
     made = solo_doi.train(out="run", config=tiny(eps=1.5), progress=False)
     run = solo_doi.load_run("run")
     assert run == made
@@ -84,7 +83,7 @@ def test_a_loaded_run_tells_its_results(datasets: Path) -> None:
 
 
 def test_a_stopped_run_is_resumed(datasets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From files, or with the data that it was given; other data are refused."""
+    """The run is resumed from files or with its original data; other data are refused."""
     unbroken = solo_doi.train(out="unbroken", config=tiny(), progress=False)
     data, expert = (
         solo_doi.load_dataset(datasets / name) for name in ("coverage", "demonstrations")
@@ -99,7 +98,7 @@ def test_a_stopped_run_is_resumed(datasets: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_data_in_memory_need_an_expert(datasets: Path) -> None:
-    """The fingerprint of a default place would say nothing about them."""
+    """A fingerprint of the default dataset would not describe the data in memory."""
     data = solo_doi.load_dataset(datasets / "coverage")
     with pytest.raises(solo_doi.SoloError, match="need both `data` and `expert`"):
         solo_doi.train(data, out="run", config=tiny())
@@ -107,7 +106,7 @@ def test_data_in_memory_need_an_expert(datasets: Path) -> None:
 
 
 def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    """By name."""
+    """The error names the directory."""
     with pytest.raises(solo_doi.SoloError, match=r"no config\.yaml"):
         solo_doi.load_run(str(tmp_path))
     with pytest.raises(solo_doi.SoloError, match="no such directory"):
@@ -115,7 +114,6 @@ def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_shipped_bundle_walks() -> None:
-    """Bundle, simulator and task fit together."""
     bundle = solo_doi.load_bundle("locomotion")
     with solo_doi.make_simulator("mujoco", num_robots=2) as simulator:
         task = solo_doi.make_task(simulator, seed=3)

@@ -1,4 +1,4 @@
-"""The whole chain at the smallest scale, as a user types it: collect, train, evaluate, export."""
+"""The whole chain of commands at the smallest scale: collect, train, evaluate, export."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORT = """
 
 
 def run(line: str, folder: Path) -> None:
-    """Run a line of a terminal."""
+    """Run one command line."""
     program, *words = line.split()
     subprocess.run(
         [sys.executable, "-c", PROGRAMS[program], *words],
@@ -33,7 +33,7 @@ def run(line: str, folder: Path) -> None:
 
 
 def test_from_checkpoints_to_a_bundle(tmp_path: Path) -> None:
-    """Every command finds what the one before it left, in the default places."""
+    """Every command finds the results of the previous one at the default paths."""
     run("solo-collect --task locomotion --scale 0.005", tmp_path)
     run(f"solo-train --out runs/short {SHORT}", tmp_path)
     run("solo-eval runs/short --episodes 4 --steps 100 --pictures False", tmp_path)

@@ -11,11 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 IMAGES = sorted(path.parent.name for path in (ROOT / "docker").glob("*/Dockerfile"))
 BROUGHT = {"isaacgym"}
-"""Folders that the user unpacks first, as the image's README says."""
+"""Folders that the user unpacks first; the image's README describes this."""
 
 
 def lines(image: str) -> list[list[str]]:
-    """Instructions of an image, in words."""
+    """Return the instructions of an image, split into words."""
     text = (ROOT / "docker" / image / "Dockerfile").read_text().replace("\\\n", " ")
     return [
         shlex.split(line, comments=True)
@@ -30,13 +30,13 @@ def copied(image: str) -> set[str]:
 
 
 def test_there_is_one_image_per_environment() -> None:
-    """The three Pythons of this project."""
+    """The project has three Python environments."""
     assert IMAGES == ["isaacgym", "lab", "robot"]
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_what_is_copied_exists(image: str) -> None:
-    """And its README says whether it was ever built."""
+def test_copied_files_exist(image: str) -> None:
+    """The README contains the build command and the state of the image."""
     missing = {source for source in copied(image) - BROUGHT if not (ROOT / source).exists()}
     assert missing == set()
     readme = (ROOT / "docker" / image / "README.md").read_text()
@@ -44,8 +44,8 @@ def test_what_is_copied_exists(image: str) -> None:
     assert "**Not built or run yet**" in readme
 
 
-def test_the_robots_image_has_what_an_installation_needs_and_no_more() -> None:
-    """The project's file and those that it names, the library and this application."""
+def test_the_robots_image_has_only_the_files_of_an_installation() -> None:
+    """It copies the project file and the files named there, the library and this application."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = {"pyproject.toml", project["readme"], *project["license-files"]}
     assert copied("robot") == named | {"solo_doi", "deploy"}
@@ -53,7 +53,7 @@ def test_the_robots_image_has_what_an_installation_needs_and_no_more() -> None:
 
 @pytest.mark.parametrize("image", ["lab", "robot"])
 def test_versions_are_written_elsewhere(image: str) -> None:
-    """In the constraints and in the robot's requirements, once each."""
+    """Versions are in the constraints and in the robot's requirements."""
     words = [word for line in lines(image) for word in line]
     assert not any("==" in word for word in words)
     assert "deploy.install.install_robot" in words or "install-robot" in words
@@ -62,10 +62,10 @@ def test_versions_are_written_elsewhere(image: str) -> None:
     assert bool(constraints) == (image == "lab")
 
 
-def test_the_robots_readme_makes_what_it_mounts() -> None:
-    """Key and calibration, by commands of their own, before it walks.
+def test_the_robots_readme_makes_the_files_it_mounts() -> None:
+    """Separate commands create key and calibration before the robot walks.
 
-    The container's own places are gone with it.
+    Files inside the container are lost with it.
     """
     text = (ROOT / "docker" / "robot" / "README.md").read_text()
     made, walk = text.split("robot --skill", 1)

@@ -1,4 +1,4 @@
-"""The fuzzers in small: `python -m tests.fuzz` feeds every front a million times."""
+"""Short runs of the fuzzers: `python -m tests.fuzz` runs each a million times."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SLOW = {"whole bundles": 30, "replays": 30, "configurations": 60}
 
 @pytest.mark.parametrize("name", FRONTS)
 def test_malformed_input_is_refused_or_harmless(name: str) -> None:
-    """Nothing is raised but a refusal of one line, and nothing is taken for what it is not."""
+    """Refusals have one line, and no malformed input is accepted."""
     front, _ = FRONTS[name]
     count = SLOW.get(name, 400)
     assert front(count, 1) == count
 
 
-def test_what_is_fed_is_malformed_in_many_ways() -> None:
-    """A fuzzer that repeats itself, or changes nothing, shows nothing."""
+def test_inputs_are_malformed_in_many_ways() -> None:
+    """A fuzzer that repeats itself or changes no byte would be useless."""
     rng, text = random.Random(1), '{"a": [1, 2.5, "b"], "c": {"d": null}}'
     fed = [mutated_json(text, rng) for _ in range(1000)]
     assert len(set(fed)) > 500
@@ -30,10 +30,10 @@ def test_what_is_fed_is_malformed_in_many_ways() -> None:
     assert {len(mutated(b"0123456789", rng)) for _ in range(1000)} >= {0, 5, 10, 11, 19}
 
 
-def test_the_command_says_what_it_takes(
+def test_the_command_lists_its_arguments(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Help, a number that is none, a front that is none, and one that is."""
+    """The cases are the help text, an invalid number, an unknown name and a valid one."""
     fuzz = Command("tests.fuzz", main, monkeypatch, capsys)
     code, output, _ = fuzz("--help")
     assert code == 0

@@ -1,6 +1,6 @@
-"""Run benchmarks: `python -m tests.bench [NAME ...]` prints each figure as one line of JSON.
+"""Run benchmarks: `python -m tests.bench [NAME ...]`.
 
-Or as a row of a table.
+Each figure is printed as one line of JSON, or as a row of a table.
 """
 
 from __future__ import annotations
@@ -11,25 +11,35 @@ import sys
 
 from solo_doi.common.errors import SoloError
 
-from . import (  # noqa: F401  # they register
-    board,
-    board_wall,
-    collect,
-    deploy,
-    estimator,
-    evaluate,
-    faults,
-    isaac,
-    latency,
-    observation,
-    pretrain,
-    sim,
-    train,
-    train_update,
-    vendor,
-    wall,
-)
 from .harness import BENCHMARKS, HEADER, chosen
+
+try:
+    from . import (  # noqa: F401  # they register
+        board,
+        board_wall,
+        collect,
+        deploy,
+        distance,
+        estimator,
+        evaluate,
+        faults,
+        isaac,
+        latency,
+        observation,
+        page,
+        pretrain,
+        sim,
+        train,
+        train_update,
+        vendor,
+        wall,
+        warp,
+    )
+except ModuleNotFoundError as error:
+    sys.exit(
+        f"python -m tests.bench: needs the package {error.name!r}, which cannot be imported. "
+        "Install the packages for tests: pip install -c .ci/constraints.txt -e '.[dev]'"
+    )
 
 
 def main() -> int:
@@ -47,7 +57,7 @@ def main() -> int:
         return 0
     signal.signal(
         signal.SIGINT, signal.default_int_handler
-    )  # `&` in a script has it ignored, by children too
+    )  # a script's `&` makes this process and its children ignore the signal
     try:
         benchmarks = chosen(arguments.names)
     except SoloError as error:

@@ -25,7 +25,7 @@ DOUBLES = ctypes.POINTER(ctypes.c_double)
 
 
 class BareLoop:
-    """Robots that start alike and follow given targets, in C."""
+    """Robots with identical start states that follow given targets, in C."""
 
     def __init__(self, config: SimConfig) -> None:
         """Compile the loop against the installed MuJoCo, and the model of the simulator."""
@@ -52,7 +52,7 @@ class BareLoop:
     def run(self, start: Motion, targets: Array, threads: int) -> Array:
         """Follow targets (steps, robots, 12) from the first robot of `start`.
 
-        Return final (robots, 19) positions.
+        Returns the final positions (robots, 19).
         """
         steps, robots, _ = targets.shape
         place = np.concatenate([start.base_position_w[0], IDENTITY, start.joint_position[0]])

@@ -1,6 +1,6 @@
 """Endurance of the robot behind a virtual master board.
 
-Ten minutes of simulated time, and of the wall clock.
+The runs last ten minutes, in simulated time and on the wall clock.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from .board_wall import in_network
 from .harness import Pairs, benchmark
 
 MINUTE = 60_000
-"""[ticks]"""
+"""Ticks in a minute."""
 
 
 class Forgetful(ListRecorder):
-    """Keeps incidents, and no messages: what grows must be the loop."""
+    """Keeps incidents but no messages, so that any growth in memory comes from the loop."""
 
     def put(self, channel: str, data: bytes) -> None:
-        """Forget it."""
+        """Discard the message."""
 
 
 class SoakRig(BoardRig):
-    """Walks for as long as it takes, and says every minute that it still does."""
+    """Walks without a time limit and prints its state every minute."""
 
     limit = 1000.0
 
     def tick(self, now: float) -> None:
-        """Let a millisecond pass."""
+        """Advance by one millisecond."""
         super().tick(now)
         ticks = self.loop.report.ticks
         if ticks and ticks % MINUTE == 0:
@@ -44,9 +44,9 @@ class SoakRig(BoardRig):
 
 @benchmark(unit="MB", at_most=1.05)
 def board_soak() -> Pairs:
-    """Memory after ten simulated minutes of walking behind the board.
+    """Memory after ten simulated minutes of walking behind the board, without a fault.
 
-    Without a fault, against that after the first.
+    The reference is the memory after the first minute.
     """
     rig = SoakRig(operator=Script((0, 1, 2, 3, 4), 120.0), recorder=Forgetful()).run()
     if rig.problems or not rig.ledger.unharmed:
@@ -57,9 +57,9 @@ def board_soak() -> Pairs:
 
 @benchmark(unit="us")
 def board_wall_walks() -> Pairs:
-    """p99 of ticks' lateness behind the board on the wall clock, two minutes of each skill.
+    """p99 of the ticks' lateness behind the board on the wall clock, two minutes of each skill.
 
-    Against C loops beside.
+    The reference is the lateness of C loops that run beside it.
     """
     program = "import json; from tests.bench.wall import wall; print(json.dumps(wall('virtual')))"
     *table, pairs = in_network(sys.executable, "-c", program).splitlines()

@@ -1,6 +1,6 @@
 """The robot process beside a virtual board on a cable.
 
-Sensor age, punctuality, speed in lock-step.
+Measures the age of sensor data, punctuality, and speed in lock-step.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from deploy.robots.odri.wire.ethernet_link import EthernetLink
 from deploy.robots.odri.wire.protocol import CommandPacket, MotorCommand, SensorPacket
 from deploy.robots.odri.wire.wire_recorder import replay
 from deploy.robots.process.gate import Gate
-from deploy.robots.process.robot_process import PRIORITY, RobotProcess
+from deploy.robots.process.robot_process import ROBOT_PRIORITY, RobotProcess
 from deploy.robots.virtual_board.veth import PC_END
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.state import JointCommand
+from tests.command import SOLO_DEPLOY
 
 from .deploy import c_lateness
 from .harness import Pairs, benchmark
@@ -49,9 +50,9 @@ LOOPBACK = "ip link set lo up && ip route add 224.0.0.0/4 dev lo"
 
 @benchmark(unit="us", at_most=1.0)
 def board_sensor_age() -> Pairs:
-    """Median age of measurements when a command leaves, by the kernel's stamps.
+    """Median age of measurements when a command leaves, by the kernel's time stamps.
 
-    Sensor-paced against clock-paced.
+    A loop that is paced by the sensors is compared with one that is paced by the clock.
     """
     return [(value, reference) for value, reference in _figures("ages()")]
 
@@ -69,14 +70,14 @@ def board_cycle() -> Pairs:
 def board_lock_step() -> Pairs:
     """Simulated time per time of board and driver in lock-step, over a cable.
 
-    Against the wall clock's.
+    The reference is the wall clock.
     """
     return [(value, 1.0) for value in _figures("speeds()")]
 
 
 def ages() -> list[tuple[float, float]]:
     """Median ages with both ways to keep time, alternately [us]."""
-    prepare(PRIORITY)
+    prepare(ROBOT_PRIORITY)
     with tempfile.TemporaryDirectory() as folder:
         recording = Path(folder) / "wire.pcap"
         with _board("wall"), _recorder(recording):
@@ -95,7 +96,7 @@ def ages() -> list[tuple[float, float]]:
 
 def cycles() -> list[tuple[float, float]]:
     """p99 of lateness of the robot process and of a C loop beside it, five times [us]."""
-    prepare(PRIORITY)
+    prepare(ROBOT_PRIORITY)
     with tempfile.TemporaryDirectory() as folder:
         recording = Path(folder) / "wire.pcap"
         with _board("wall"), _recorder(recording), ThreadPoolExecutor() as beside:
@@ -104,7 +105,7 @@ def cycles() -> list[tuple[float, float]]:
             seen, works, bare = [], [], []
             for _ in range(5):
                 robot.board.seen.clear()
-                loop = beside.submit(c_lateness, CYCLES)  # it holds no lock of Python's
+                loop = beside.submit(c_lateness, CYCLES)  # the C loop does not hold Python's lock
                 for _ in range(CYCLES):
                     process.tick()
                     works.append(1e-9 * (time.time_ns() - robot.board.newest))
@@ -135,7 +136,7 @@ def speeds() -> list[float]:
             for _ in range(EXCHANGES):
                 board.send(motors_off())
                 while board.receive(1.0) is None:
-                    pass  # acknowledgements that nobody read come first
+                    pass  # discard acknowledgements that are still unread
             found.append(EXCHANGES * TICK / (time.perf_counter() - begun))
     return found
 
@@ -165,9 +166,9 @@ class _Stamping(NativeBoard):
 
 
 class _MotorsOff:
-    """A robot that is only looked at.
+    """A robot with its motors off.
 
-    One that moves would not live through a stall of this machine.
+    A moving robot would trip on a stall of this machine.
     """
 
     name, paces, largest_gains = "motors off", True, LARGEST_GAINS
@@ -179,11 +180,11 @@ class _MotorsOff:
 
     @property
     def time(self) -> float:
-        """The robot's clock [s]."""
+        """Return the robot's clock [s]."""
         return self._session.now
 
     def sense(self) -> Sensors | None:
-        """Return what was measured."""
+        """Return the newest measurements."""
         packet = self._session.receive()
         return (
             None
@@ -192,15 +193,15 @@ class _MotorsOff:
         )
 
     def drive(self, command: JointCommand, observed: float) -> float:
-        """Send what costs as much as a command."""
+        """Send a command that costs as much as a real one."""
         self._session.send(motors_off())
         return observed
 
     def stop(self, cause: str = STOPPED) -> None:
-        """Nothing moves."""
+        """Do nothing, because the motors are off."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, because no resource is open."""
 
 
 def _connected() -> _Stamping:
@@ -243,15 +244,15 @@ def _board(clock: str) -> Iterator[None]:
         subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True)
     ) as board:
         assert board.stdout is not None
-        board.stdout.readline()  # it has the cable now
+        board.stdout.readline()  # the board now has the cable
         yield
 
 
 @contextmanager
 def _recorder(path: Path) -> Iterator[None]:
     """Listen to the cable from a process of its own."""
-    words = ["-m", "deploy.robots.odri.wire.wire_recorder", PC_END, str(path)]
-    with _interrupted(subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL)):
+    words = [*SOLO_DEPLOY, "record-wire", PC_END, str(path)]
+    with _interrupted(subprocess.Popen(words, stderr=subprocess.DEVNULL)):
         while not path.exists():
             time.sleep(0.05)
         time.sleep(0.3)
@@ -279,9 +280,9 @@ def _p99(seconds: np.ndarray) -> float:
 
 
 def in_network(*command: str) -> str:
-    """Run a command in a network of its own and return what it prints.
+    """Run a command in a network namespace of its own and return its output.
 
-    Who is root keeps real-time scheduling.
+    Root keeps the right to real-time scheduling.
     """
     unshare = ["unshare", "-n" if os.geteuid() == 0 else "-Urn"]
     script = f'{LOOPBACK} && exec "$0" "$@"'
@@ -296,4 +297,5 @@ def _figures(call: str) -> list[Any]:
     program = (
         f"import json; from tests.bench import board_wall; print(json.dumps(board_wall.{call}))"
     )
-    return json.loads(in_network(sys.executable, "-c", program).splitlines()[-1])  # others greet
+    # Last line: libraries print first.
+    return json.loads(in_network(sys.executable, "-c", program).splitlines()[-1])

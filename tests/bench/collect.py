@@ -1,4 +1,4 @@
-"""Datasets: how fast they are collected and read, and how much memory that takes."""
+"""Datasets: speed of collecting and reading, and the memory that they need."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def recipe(**changes: object) -> Iterator[tuple[CollectConfig, Path]]:
 
 @benchmark(unit="control steps/s per core", at_least=0.7)
 def collect_shard() -> Pairs:
-    """A worker's shard of 500 trajectories, simulated, inferred and written.
+    """A worker's shard of 500 trajectories: simulation, inference and writing.
 
-    Against stepping as many on its core.
+    The reference is the simulation of as many steps on one core.
     """
     sim_config = SimConfig(num_robots=ROBOTS, threads=1)
     with (
@@ -73,7 +73,7 @@ def collect_shard() -> Pairs:
         make()
         arrays = map_shard(
             source.shard_path(0), shard_fields("locomotion")
-        )  # the same robots and targets, so that they fall alike
+        )  # the same robots and targets, so that both fall at the same step
         targets = joint_target(
             arrays["actions"].reshape(ROBOTS, SHARD_STEPS, -1).swapaxes(0, 1), SETUP
         )
@@ -96,7 +96,7 @@ def collect_shard() -> Pairs:
 def random_batch() -> Pairs:
     """512 random rows of a million in eight shards, three fields.
 
-    Against numpy memory maps of the same rows.
+    The reference is numpy's memory map of the same rows.
     """
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
@@ -131,15 +131,15 @@ def collect_memory() -> Pairs:
 
 @benchmark(unit="control steps/s")
 def two_workers() -> Pairs:
-    """A collection by two processes against one, starting them included.
+    """A collection by two processes against one, including their start.
 
-    A second thread helps the one.
+    The single process also uses a second thread.
     """
     return _workers(2, ray=False)
 
 
 def two_ray_workers() -> Pairs:
-    """The same on a Ray cluster of this machine."""
+    """A collection by two Ray workers on this machine against one process."""
     return _workers(2, ray=True)
 
 
@@ -148,7 +148,7 @@ if importlib.util.find_spec("ray"):
 
 
 def million_rows(folder: Path) -> tuple[Dataset, dict[str, np.ndarray]]:
-    """A dataset of random numbers, and the same as plain memory-mapped files."""
+    """Return a dataset of random numbers, and the same numbers as plain memory-mapped files."""
     rng, size = np.random.default_rng(0), ROWS // SHARDS
     fields = (
         *(f for f in transition_fields(48) if f.name in BATCH_FIELDS),
@@ -184,9 +184,9 @@ def million_rows(folder: Path) -> tuple[Dataset, dict[str, np.ndarray]]:
 
 
 def peak_bytes(shards: int) -> int:
-    """Collect; return the most memory of this process and all it started at once.
+    """Collect, and return the peak memory of this process and all its children together.
 
-    Without the files they map.
+    Files that they map do not count.
     """
     peak, over = 0, threading.Event()
 

@@ -23,10 +23,19 @@ from deploy.common.state_machine import ControllerState
 from deploy.controller.controller import Controller
 from deploy.launch.deployment_report import SUMMARY_FILE
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import COMMAND, OBSERVATION, STATE, LcmLink, Request, blank, decode
+from deploy.messages.lcm_link import (
+    COMMAND_CHANNEL,
+    OBSERVATION_CHANNEL,
+    STATE_CHANNEL,
+    LcmLink,
+    Request,
+    blank,
+    decode,
+)
 from deploy.recorder.recorder import LOG_FILE, Ring, read_log
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import SHIPPED
+from tests.command import SOLO_DEPLOY
 
 from .harness import Pairs, benchmark, interleaved
 
@@ -43,21 +52,19 @@ def policy_inference() -> Pairs:
 
 @benchmark(unit="us")
 def policy_overhead() -> Pairs:
-    """Median of one inference by a bundle, checks included.
+    """Median time of one inference by a bundle, checks included.
 
-    Against a plain call of onnxruntime on the same graph.
+    The reference is a plain call of onnxruntime on the same graph.
     """
     return interleaved(*_inference(50))
 
 
 @benchmark(unit="us", at_most=1.0)
 def tick_work() -> Pairs:
-    """p99 of a tick's work while walking.
+    """p99 of a tick's work while walking, against 300 us.
 
-    Code, decode, estimate, checks, policy, encode, sign, log; against 300 us.
-
-    Left out are LCM's own reading and sending, which `lcm_latency` has, and the operator's
-    messages.
+    It includes code, decoding, estimator, checks, policy, encoding, signature and log. Reading and
+    sending by LCM, which `lcm_latency` measures, and the operator's messages are left out.
     """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
@@ -69,23 +76,23 @@ def tick_work() -> Pairs:
 def tick_lateness() -> Pairs:
     """p99 of a tick's lateness at 1 kHz against a loop of clock_nanosleep in C.
 
-    Both as ordinary processes.
+    Both run as ordinary processes.
     """
     return interleaved(_python_lateness, _c_lateness)
 
 
 @benchmark(unit="us", at_most=1.5)
 def tick_lateness_fifo() -> Pairs:
-    """The same with real-time scheduling and locked memory."""
+    """p99 of a tick's lateness at 1 kHz with real-time scheduling, against the C loop."""
     pairs = _in_child("_fifo_pairs()")
     return [(float(value), float(reference)) for value, reference in pairs]
 
 
 @benchmark(unit="us")
 def lcm_latency() -> Pairs:
-    """Median round trip over LCM of a state and an echo's command, no controller.
+    """Median round trip over LCM of a state and an echoed command, without a controller.
 
-    Its p99 is the reference.
+    The reference is the p99 of the same round trips.
     """
     return [tuple(np.percentile(_latencies(), [50, 99]).tolist()) for _ in range(5)]
 
@@ -95,7 +102,9 @@ def recorder_put() -> Pairs:
     """p99 of keeping a message in the recorder's ring against 10 us."""
     ring = Ring()
     data = bytes(439)
-    pairs = [(_p99(_timed(lambda: ring.put(STATE, data), 20 * CALLS)), 10.0) for _ in range(5)]
+    pairs = [
+        (_p99(_timed(lambda: ring.put(STATE_CHANNEL, data), 20 * CALLS)), 10.0) for _ in range(5)
+    ]
     ring.close(unlink=True)
     return pairs
 
@@ -113,9 +122,9 @@ def authentication() -> Pairs:
 
 @benchmark(unit="MB", at_most=1.05)
 def soak() -> Pairs:
-    """Memory after ten minutes of walking in lock-step.
+    """Memory after ten minutes of walking in lock-step with five skills, without a fault.
 
-    Without a fault, against that after the first; 5 skills.
+    The reference is the memory after the first minute.
     """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "soak"
@@ -166,12 +175,12 @@ def _inference_p99s() -> list[float]:
 
 def _work_p99s(log: str) -> list[float]:
     _be_punctual()
-    states = [data for _, channel, data in read_log(Path(log)) if channel == STATE]
+    states = [data for _, channel, data in read_log(Path(log)) if channel == STATE_CHANNEL]
     return [_p99(_work(states)) for _ in range(5)]
 
 
 def _work(states: list[bytes]) -> np.ndarray:
-    """Durations of the ticks of a controller that hears these states and walks [us]."""
+    """Return the durations of a walking controller's ticks on recorded robot states [us]."""
     controller, authority, ring = Controller(Bundle(SHIPPED), 2), Authority(bytes(32)), Ring()
     requests = {900: Request.STAND, 3100: Request.WALK}  # as in the log: first it must lie at rest
     durations = []
@@ -179,15 +188,15 @@ def _work(states: list[bytes]) -> np.ndarray:
         begun = time.perf_counter()
         if not authority.genuine(data):
             raise RuntimeError("a state that was just signed is not genuine")
-        message = decode(STATE, data)
+        message = decode(STATE_CHANNEL, data)
         controller.on_robot_state(message)
-        ring.put(STATE, data)
+        ring.put(STATE_CHANNEL, data)
         controller.on_operator_request(requests.get(number, Request.NOTHING), message.time_ns, 2)
         command = authority.sign(controller.tick(message.time_ns).encode())
         seen = controller.observation_message(message.time_ns)
         if seen is not None:
-            ring.put(OBSERVATION, seen.encode())
-        ring.put(COMMAND, command)
+            ring.put(OBSERVATION_CHANNEL, seen.encode())
+        ring.put(COMMAND_CHANNEL, command)
         durations.append(time.perf_counter() - begun)
     ring.close(unlink=True)
     if controller.state is not ControllerState.WALK:
@@ -217,9 +226,9 @@ def c_lateness(ticks: int) -> np.ndarray:
 
 
 def run_c_loop(late: np.ndarray, stop: ctypes.c_int) -> int:
-    """Fill in how late each tick is [ns], until there is no more room or somebody sets `stop`.
+    """Record the lateness of each tick [ns] until the array is full or `stop` is set.
 
-    Return their number.
+    Returns the number of ticks.
     """
     place = late.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
     return c_loop()(ctypes.c_int64(round(TICK * 1e9)), len(late), place, ctypes.byref(stop))
@@ -236,7 +245,7 @@ def c_loop() -> Callable[..., int]:
 
 
 def _be_punctual() -> None:
-    """Run as the control loop does, or not at all."""
+    """Set the real-time scheduling of the control loop, or raise an error."""
     refused = prepare(PRIORITY)
     if refused:
         raise RuntimeError(refused[0])
@@ -255,13 +264,13 @@ def _latencies(count: int = CALLS) -> np.ndarray:
     )
     link = LcmLink(Authority(bytes(32)), url)
     arrived: list[int] = []
-    link.subscribe(COMMAND, lambda message, data: arrived.append(message.state_sequence))
-    state, trips = blank(STATE), []
+    link.subscribe(COMMAND_CHANNEL, lambda message, data: arrived.append(message.state_sequence))
+    state, trips = blank(STATE_CHANNEL), []
     try:
         while len(trips) < count + 100:
             state.sequence += 1
             begun = time.perf_counter()
-            link.publish(STATE, state)
+            link.publish(STATE_CHANNEL, state)
             while not arrived or arrived[-1] != state.sequence:
                 if not link.receive(0.2) and time.perf_counter() - begun > 0.5:
                     break  # the other process has not started yet
@@ -276,13 +285,13 @@ def _latencies(count: int = CALLS) -> np.ndarray:
 
 def _echo(url: str) -> None:
     """Answer every state with a command."""
-    link, command = LcmLink(Authority(bytes(32)), url), blank(COMMAND)
+    link, command = LcmLink(Authority(bytes(32)), url), blank(COMMAND_CHANNEL)
 
     def answer(message: object, data: bytes) -> None:
         command.state_sequence = message.sequence  # type: ignore[attr-defined]
-        link.publish(COMMAND, command)
+        link.publish(COMMAND_CHANNEL, command)
 
-    link.subscribe(STATE, answer)
+    link.subscribe(STATE_CHANNEL, answer)
     while True:
         link.receive(1.0)
 
@@ -290,28 +299,27 @@ def _echo(url: str) -> None:
 def _in_child(call: str) -> list[Any]:
     """Call a function of this module in a process of its own.
 
-    With which real-time scheduling ends.
+    Its real-time scheduling ends with the process.
     """
     program = f"import json; from tests.bench import deploy; print(json.dumps(deploy.{call}))"
     ran = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
-    return json.loads(ran.stdout.splitlines()[-1])  # PyBullet greets
+    return json.loads(ran.stdout.splitlines()[-1])  # PyBullet prints a greeting first
 
 
 def solo_deploy(*words: str) -> subprocess.Popen[bytes]:
-    """Start the command in a process of its own."""
-    program = "import sys; from deploy.cli.deploy import main; main()"
-    return subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.DEVNULL)
+    """Start `solo-deploy` in a process of its own."""
+    return subprocess.Popen([*SOLO_DEPLOY, *words], stdout=subprocess.DEVNULL)
 
 
 def _walked(*words: str) -> None:
-    """Run the command; its robot must walk."""
+    """Run `solo-deploy` and check that its robot walked."""
     process = solo_deploy(*words)
     if process.wait() != 0:
         raise subprocess.CalledProcessError(process.returncode, process.args)
 
 
 def _timed(work: Callable[[], object], count: int) -> np.ndarray:
-    """Durations of calls [us]."""
+    """Return the durations of calls [us]."""
     durations = np.zeros(count)
     for number in range(count):
         begun = time.perf_counter()

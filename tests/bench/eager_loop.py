@@ -1,6 +1,6 @@
-"""Peers of the joint update.
+"""References for the joint update.
 
-The same work written as plain PyTorch, skill by skill and member by member.
+They do the same work in plain PyTorch, skill by skill and member by member.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 class EagerLoop:
-    """Every skill is a SMODICE of its own: own networks, own minibatch, own steps.
+    """Trains one SMODICE per skill: own networks, own minibatch, own steps.
 
-    Then every member, one by one.
+    The members of the discriminator follow, one by one.
     """
 
     def __init__(self, problem: Problem, config: TrainConfig) -> None:
@@ -40,7 +40,7 @@ class EagerLoop:
         self.actions, self.told = problem.actions, problem.discriminator_input
         self.label = torch.softmax(
             torch.randn(problem.num_rows, config.skills), dim=1
-        )  # how likely each skill is
+        )  # probabilities of the skills
         inputs, outputs = self.states.shape[1], 2 * self.actions.shape[1]
         self.values = [mlp(inputs, config.value.hidden, 1) for _ in range(config.skills)]
         self.policies = [mlp(inputs, config.policy.hidden, outputs) for _ in range(config.skills)]
@@ -96,7 +96,7 @@ class EagerLoop:
 class SharedEagerLoop(EagerLoop):
     """One-hot skills beside the state, one minibatch for all skills, their losses summed.
 
-    Q and Adam run but once.
+    q and Adam run only once.
     """
 
     def __init__(self, problem: Problem, config: TrainConfig) -> None:

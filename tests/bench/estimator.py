@@ -1,6 +1,6 @@
-"""The estimator in the loop: how wrong it is, and what that costs.
+"""Error of the estimator in the loop, and its cost in walking speed.
 
-Simulated, so the same on every machine.
+The numbers are simulated, so they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def walks(*, truth: bool) -> list[Walk]:
 def estimator_error() -> Pairs:
     """RMS error of the estimated base velocity, all axes together, of each skill at 1 m/s.
 
-    Against 0.1 m/s.
+    The reference is 0.1 m/s.
     """
     return [(found.error, 0.1) for found in walks(truth=False)]
 

@@ -1,6 +1,6 @@
-"""From fault to damping, for every row of the fault matrices, in simulated time.
+"""Time from fault to damping, for every row of the fault matrices, in simulated time.
 
-The same on every machine.
+The numbers are the same on every machine.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def fault_to_damping() -> Pairs:
             dropped = f", {counts(rig, row.counted)} {row.counted}" if row.counted else ""
             _write(name, f"walks on{dropped}", "", "", "")
             continue
-        # A robot process that is gone is damped by its hardware; what counts is when the controller
-        # lets go.
+        # The hardware damps the joints of a dead robot process. The time counts until the
+        # controller stops its commands.
         took = rig.damp_told_after if name == "robot process killed" else rig.damped_after
         assert took is not None, f"{name}: never damped"
         pairs.append((took, row.within))

@@ -23,23 +23,23 @@ MIN_PAIRS = 5
 
 @dataclass(frozen=True)
 class Figure:
-    """What one benchmark found."""
+    """Result of one benchmark."""
 
     name: str
     value: float
     unit: str
     reference: float
-    """What the value is compared with, in the same unit."""
+    """Reference value, in the same unit."""
     ratio: float
     """Median of the pairs' ratios."""
     target: str | None
-    """What the ratio should be, if anything."""
+    """Bound of the ratio, if the benchmark has one."""
     ok: bool | None
     spread: tuple[float, float]
     """Lowest and highest ratio of a pair."""
 
     def row(self, summary: str) -> str:
-        """One row of a Markdown table; `summary` says what is compared with what."""
+        """Return one row of a Markdown table; `summary` names the two quantities compared."""
         numbers = (f"{self.value:.4g} {self.unit}", f"{self.reference:.4g}", f"{self.ratio:.3g}")
         spread = "{:.3g} to {:.3g}".format(*self.spread)
         met = {True: "met", False: "**missed**", None: ""}[self.ok]
@@ -49,14 +49,14 @@ class Figure:
         )
 
     def line(self) -> str:
-        """One line of JSON, numbers to four digits."""
+        """Return one line of JSON, numbers to four digits."""
         rounded = {name: _rounded(value) for name, value in asdict(self).items()}
         return json.dumps(rounded)
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A function that measures, and what is expected of the ratio."""
+    """A function that measures, and the bound of its ratio."""
 
     measure: Callable[[], Pairs]
     unit: str
@@ -65,11 +65,11 @@ class Benchmark:
 
     @property
     def summary(self) -> str:
-        """First line of the function's docstring: what is compared with what."""
+        """First line of the function's docstring: the two quantities compared."""
         return (self.measure.__doc__ or "").strip().splitlines()[0]
 
     def run(self, name: str) -> Figure:
-        """Measure and judge."""
+        """Measure, and compare the ratio with its bound."""
         pairs = self.measure()
         if len(pairs) < MIN_PAIRS:
             raise ValueError(
@@ -92,17 +92,14 @@ HEADER = (
     "| figure | value | reference | ratio | least to most | target | "
     "|\n|---|---|---|---|---|---|---|"
 )
-"""Of a table of rows."""
+"""Header of a table of rows."""
 BENCHMARKS: dict[str, Benchmark] = {}
 
 
 def benchmark(
     *, unit: str, at_least: float | None = None, at_most: float | None = None
 ) -> Callable[[Callable[[], Pairs]], Callable[[], Pairs]]:
-    """Register a benchmark under its function's name.
-
-    With the direction of its target if it has one.
-    """
+    """Register a benchmark under its function's name, with its target if it has one."""
 
     def register(measure: Callable[[], Pairs]) -> Callable[[], Pairs]:
         BENCHMARKS[measure.__name__] = Benchmark(measure, unit, at_least, at_most)
@@ -112,7 +109,7 @@ def benchmark(
 
 
 def chosen(names: Sequence[str]) -> dict[str, Benchmark]:
-    """Return benchmarks by name, all of them if none is named."""
+    """Return benchmarks by name, or all of them for an empty list."""
     for name in names:
         if name not in BENCHMARKS:
             raise UnknownNameError("benchmark", name, BENCHMARKS)
@@ -122,7 +119,7 @@ def chosen(names: Sequence[str]) -> dict[str, Benchmark]:
 def interleaved(
     value: Callable[[], float], reference: Callable[[], float], num_pairs: int = MIN_PAIRS
 ) -> list[tuple[float, float]]:
-    """Measure alternately, after one warm-up of each; who is first changes from pair to pair."""
+    """Measure alternately, after one warm-up of each; the order changes from pair to pair."""
     value(), reference()
     pairs = []
     for pair in range(num_pairs):
@@ -135,14 +132,14 @@ def interleaved(
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall time of a call."""
+    """Return the wall time of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def core_seconds(work: Callable[[], object]) -> float:
-    """CPU time of a call that uses one thread: its wall time on a core that nobody else uses."""
+    """Return the CPU time of a single-threaded call: its wall time on an idle core."""
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -1,6 +1,6 @@
-"""What it costs to have Isaac Gym in another process.
+"""Cost of Isaac Gym in another process.
 
-Physics stands still here: only the way there is measured.
+No physics runs here: only the communication is measured.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .sim import random_targets
 
 ROBOTS = 4096
 STEPS = 100
-"""The fastest of so many counts: a step is as long as the moments in which others use the cores."""
+"""Steps per measurement. The fastest counts, because other processes use the cores at times."""
 FROZEN = {"ISAAC_DOUBLE_FROZEN": "1"}
 READ = ("root", "joint", "torque", "contact")
 REFERENCE = Path(__file__).parent / "isaac_reference.py"
@@ -34,9 +34,9 @@ REFERENCE = Path(__file__).parent / "isaac_reference.py"
 
 @benchmark(unit="s per control step", at_most=0.1)
 def isaac_overhead() -> Pairs:
-    """Client, pipe and shared memory for 4096 robots, beyond the worker's own step.
+    """Time in client, pipe and shared memory for 4096 robots, beyond the worker's own step.
 
-    Against a control step of 20 ms.
+    The reference is a control step of 20 ms.
     """
     os.environ.update(FROZEN)
     with tempfile.TemporaryDirectory() as folder:
@@ -53,9 +53,9 @@ def isaac_overhead() -> Pairs:
 
 
 def through_client(simulator: IsaacSimulator, schedule: np.ndarray) -> float:
-    """Seconds of the fastest of some steps, without what every simulator does.
+    """Return the time of the fastest step [s], without the work that every simulator does.
 
-    Checks, lag, kinematics of the feet.
+    That work is checks, lag and the kinematics of the feet.
     """
 
     def step() -> None:
@@ -81,7 +81,7 @@ def in_one_process(python: Path, config: SimConfig) -> Iterator[subprocess.Popen
 
 
 def asked(process: subprocess.Popen[str]) -> float:
-    """Seconds of the fastest step in that process."""
+    """Return the seconds of the fastest step in that process."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write("go\n")

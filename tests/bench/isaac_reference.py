@@ -1,6 +1,6 @@
 """The worker's simulation in this process.
 
-`isaac.py` starts it and asks for the time of some steps, line by line.
+`isaac.py` starts it and requests the time of some steps, line by line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ message, shapes = json.loads(sys.stdin.readline())
 arrays = {name: np.zeros(shape, kind) for name, (kind, shape) in shapes.items()}
 arrays["root"][:, 2] = arrays["root"][:, 6] = 1.0
 simulation = Simulation(message, arrays)
-simulation.step(push=False)  # makes the robots
+simulation.step(push=False)  # creates the robots
 steps = int(sys.argv[1])
 for _ in sys.stdin:
     times = []

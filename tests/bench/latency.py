@@ -1,6 +1,6 @@
-"""From a robot's state to the joint command that answers it.
+"""Latency from a robot's state to the joint command that answers it.
 
-The real controller over LCM, its robot played here.
+The real controller runs over LCM; this process plays its robot.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from deploy.common.realtime import prepare
 from deploy.common.robot_constants import TICK
 from deploy.common.safety_config import SafetyConfig
 from deploy.messages.authentication import read_key, write_key
-from deploy.messages.lcm_link import COMMAND, STATE, LcmLink
+from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, LcmLink
 from deploy.robots.process.gate import Gate
-from deploy.robots.process.robot_process import PRIORITY, RobotProcess
+from deploy.robots.process.robot_process import ROBOT_PRIORITY, RobotProcess
 from deploy.robots.simulated.mock_solo import MockSolo
 from solo_doi.common import settings
 
@@ -34,28 +34,28 @@ from .harness import Pairs, benchmark
 
 PARTS, TICKS = 5, 1000
 START = 60.0
-"""How long the controller has until it walks [s]."""
+"""Time limit for the controller to start walking [s]."""
 PATIENT = ControllerConfig(
     safety=SafetyConfig(state_age=0.5, frozen=0.5, bad_share=500, gap_share=100)
 )
-"""A machine that stands still for 10 ms shall be seen in the p99, not end the walk."""
+"""Limits that let a 10 ms stall of the machine appear in the p99 without ending the walk."""
 ANSWERED = 0.5
 """Share of states that must have an answer.
 
-Where both clocks meet, two states between two ticks often have one.
+Two states between two ticks often share one answer, when the phases of both clocks are close.
 """
 
 
 @benchmark(unit="us")
 def command_latency() -> Pairs:
-    """Median from a state published to its joint command received, the controller walking.
+    """Median time from a published state to its joint command, while the controller walks.
 
-    Its p99 is the reference.
+    The reference is the p99 of the same times.
     """
     program = "import json; from tests.bench import latency; print(json.dumps(latency.latencies()))"
     ran = subprocess.run(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, check=True
-    )  # urgency ends with it
+    )  # real-time scheduling ends with the process
     return [(value, reference) for value, reference in json.loads(ran.stdout.splitlines()[-1])]
 
 
@@ -72,7 +72,7 @@ def latencies() -> list[tuple[float, float]]:
             [sys.executable, "-m", "deploy.controller.controller_process", str(folder)]
         )
         try:
-            prepare(PRIORITY)  # the controller, which is less urgent, has started by then
+            prepare(ROBOT_PRIORITY)  # the controller has a lower priority and has started by now
             return _Robot(TimedLink(read_key(folder / KEY_FILE), url)).parts()
         finally:
             controller.terminate()
@@ -80,18 +80,18 @@ def latencies() -> list[tuple[float, float]]:
 
 
 class TimedLink(LcmLink):
-    """Remembers when states left, and how long their first answers took, if a skill walks."""
+    """Records when states left, and the delay of their first answers while a skill walks."""
 
     def __init__(self, *how: Any) -> None:
         """Connect."""
         super().__init__(*how)
         self._left: dict[int, float] = {}
         self.answered: dict[int, float] = {}
-        """Number of a state, and the time until its command came [s]."""
+        """Number of a state, and the delay until its command arrived [s]."""
 
     def publish(self, channel: str, message: Any) -> bytes:  # generated classes have no types
         """Send a message."""
-        if channel == STATE:
+        if channel == STATE_CHANNEL:
             self._left[message.sequence] = time.perf_counter()
         return super().publish(channel, message)
 
@@ -101,7 +101,11 @@ class TimedLink(LcmLink):
         """Call `handler` with every genuine message."""
 
         def timed(message: Any, data: bytes) -> None:
-            if channel == COMMAND and message.skill >= 0 and message.state_sequence in self._left:
+            if (
+                channel == COMMAND_CHANNEL
+                and message.skill >= 0
+                and message.state_sequence in self._left
+            ):
                 self.answered[message.state_sequence] = time.perf_counter() - self._left.pop(
                     message.state_sequence
                 )
@@ -110,14 +114,14 @@ class TimedLink(LcmLink):
         super().subscribe(channel, timed, queue)
 
     def listen_until(self, deadline: float) -> None:
-        """Handle messages in the moment in which they come."""
+        """Handle messages as soon as they arrive."""
         while (left := deadline - time.monotonic()) > 0:
             if select.select([self._lcm], [], [], left)[0]:
                 self.receive()
 
 
 class _Robot:
-    """A mock at 1 kHz on the wall clock that catches up when it was late."""
+    """A simulated robot at 1 kHz on the wall clock that catches up after a delay."""
 
     def __init__(self, link: TimedLink) -> None:
         """Power up."""
@@ -126,9 +130,9 @@ class _Robot:
         self._process = RobotProcess(self._robot, link, Gate())
 
     def parts(self) -> list[tuple[float, float]]:
-        """Measure with states a fifth of a tick later each time.
+        """Measure with states that are each a fifth of a tick later than the one before.
 
-        Both keep one clock, and how they meet is luck.
+        Both processes use one clock, and their phase is random.
         """
         patience = time.monotonic() + START
         while not self._link.answered and time.monotonic() < patience:

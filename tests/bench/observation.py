@@ -1,4 +1,4 @@
-"""What building observations costs beside the simulation they describe."""
+"""Cost of building observations, relative to the simulation that they describe."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from solo_doi.sim import SimConfig, Terrain, make_simulator
 from solo_doi.solo12.observation import LAYOUTS, Inputs, scan_points
 from solo_doi.solo12.state import RobotState
+from solo_doi.tasks.navigation import NavigationTask
 
 from .harness import Pairs, benchmark, interleaved, seconds
 from .sim import random_targets
@@ -33,7 +34,7 @@ def compare(task: str, terrain: Terrain | None = None) -> Pairs:
 
 
 def inputs_of(state: RobotState, terrain: Terrain | None) -> Inputs:
-    """Inputs of both tasks; with a terrain, its heights are looked up as well."""
+    """Return the inputs of both tasks; with a terrain, they include its heights."""
     points = None if terrain is None else scan_points(state.base_position_w, state.base_quaternion)
     return Inputs(
         motion=state,
@@ -61,5 +62,5 @@ def observation_navigation() -> Pairs:
 
 @benchmark(unit="s")
 def height_scan() -> Pairs:
-    """The same with 121 ground heights among five boxes looked up for each robot."""
-    return compare("navigation", Terrain.random_boxes(NUM_ROBOTS, np.random.default_rng(0)))
+    """171 numbers with 121 looked-up ground heights for each robot, against their control step."""
+    return compare("navigation", NavigationTask.make_terrain(NUM_ROBOTS))

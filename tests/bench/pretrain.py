@@ -20,17 +20,17 @@ ITERATIONS = 4
 
 
 class Silent:
-    """A run's log that keeps nothing."""
+    """A run's log that discards its rows."""
 
     def iteration(self, number: int, metrics: dict[str, float]) -> None:
-        """Forget."""
+        """Discard the row."""
 
 
 @benchmark(unit="control steps/s", at_least=0.4)
 def pretrain_skills() -> Pairs:
     """DOMiNiC with five skills, learning and diversity included.
 
-    Against stepping as many robots.
+    The reference is the simulation of as many robots.
     """
     return _against_simulator(
         PretrainConfig(num_skills=5, num_robots=320, policy_hidden=(192, 96), save_every=10**9)
@@ -63,5 +63,5 @@ def _against_simulator(config: PretrainConfig) -> Pairs:
 
 
 def bare_simulator(config: PretrainConfig) -> Simulator:
-    """As many robots as the run has, with nothing around them."""
+    """Return a simulator with as many robots as the run, without task or learner."""
     return make_simulator(config.sim, SimConfig(num_robots=config.num_robots))

@@ -1,6 +1,6 @@
-"""How fast simulators are, through the interface that everybody uses.
+"""Speed of simulators through their common interface.
 
-Contacts, lag, states and all.
+It includes contacts, lag and states.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MEMORY_PROGRAM = "from tests.bench.sim import resident_bytes; print(resident_byt
 def random_targets(num_robots: int, num_steps: int = STEPS) -> Array:
     """Targets (steps, robots, 12) around the default pose with 0.25 rad of noise.
 
-    Within the training limits.
+    They stay within the training limits.
     """
     actions = np.random.default_rng(0).normal(
         0, 0.25 / ACTION_SCALE, (num_steps, num_robots, NUM_JOINTS)
@@ -40,9 +40,9 @@ def random_targets(num_robots: int, num_steps: int = STEPS) -> Array:
 
 
 def control_rate(simulator: Simulator, targets: Array) -> Callable[[], float]:
-    """Return a function that stands the robots up.
+    """Return a function that stands the robots up and follows the targets.
 
-    Follows the targets and returns control steps per second.
+    It returns the number of control steps per second.
     """
 
     def measure() -> float:
@@ -64,7 +64,7 @@ def mujoco_batch() -> Pairs:
 
     with make_simulator("mujoco", config) as simulator:
         pairs = interleaved(control_rate(simulator, targets), bare_rate)
-        # The same work was done if all robots ended in the same place, to the last bit.
+        # Both did the same work if all robots ended in the same place, to the last bit.
         np.testing.assert_array_equal(
             simulator.state().joint_position, bare.run(start, targets, NUM_CORES)[:, 7:]
         )
@@ -85,9 +85,9 @@ def mujoco_vs_pybullet() -> Pairs:
 
 @benchmark(unit="bytes per robot", at_most=1.25)
 def mujoco_memory() -> Pairs:
-    """Memory a robot takes between 2048 and 4096 robots, against that between 512 and 2048.
+    """Memory per robot between 2048 and 4096 robots, against that between 512 and 2048.
 
-    One if linear.
+    The ratio is one if memory grows linearly.
     """
     few, some, many = MEMORY_SIZES
     pairs = []

@@ -20,15 +20,12 @@ PAIRS = [
 
 
 def measured() -> Pairs:
-    """Made-up measurements.
-
-    One of them disturbed.
-    """
+    """Made-up measurements, one of them disturbed."""
     return PAIRS
 
 
 def test_a_figure_is_the_median_of_ratios_with_its_spread() -> None:
-    """One pair disturbed by another process, here 3.0, does not move it."""
+    """One pair that another process disturbed (ratio 3.0) does not change the median."""
     figure = json.loads(Benchmark(measured, "steps/s", at_least=0.85).run("made_up").line())
     assert figure == {
         "name": "made_up",
@@ -56,21 +53,21 @@ def test_targets_have_a_direction(target: dict[str, float], ok: bool | None) -> 
     assert Benchmark(measured, "s", **target).run("made_up").ok is ok
 
 
-def test_a_row_says_whether_the_target_was_met() -> None:
-    """As Markdown, with what is compared."""
+def test_a_row_contains_whether_the_target_was_met() -> None:
+    """The row is Markdown and names the two quantities compared."""
     missed = Benchmark(measured, "s", at_least=0.95).run("made_up").row("a against b")
     assert missed == "| `made_up`: a against b | 9 s | 10 | 0.9 | 0.7 to 3 | >= 0.95 | **missed** |"
     assert Benchmark(measured, "s").run("made_up").row("").endswith("|  |  |")
 
 
 def test_fewer_than_five_pairs_are_refused() -> None:
-    """A median of three says nothing on a shared machine."""
+    """A median of fewer pairs is too noisy on a shared machine."""
     with pytest.raises(ValueError, match="'hasty' measured 4 pairs, expected at least 5"):
         Benchmark(lambda: PAIRS[:4], "s").run("hasty")
 
 
 def test_measurements_alternate_after_a_warm_up() -> None:
-    """Neither side is always the one that finds a cold or a busy machine."""
+    """The order changes from pair to pair, so a cold or busy machine slows both sides equally."""
     calls: list[str] = []
 
     def record(name: str) -> float:
@@ -84,12 +81,13 @@ def test_measurements_alternate_after_a_warm_up() -> None:
 
 
 def test_benchmarks_register_and_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later one is added by its decorator alone; without a name all are chosen."""
+    """The decorator registers a benchmark; an empty list of names chooses all."""
     for name in list(BENCHMARKS):
         monkeypatch.delitem(BENCHMARKS, name)
     benchmark(unit="s")(measured)
     assert list(chosen([])) == ["measured"]
-    assert chosen(["measured"])["measured"].summary == "Made-up measurements."
+    summary = chosen(["measured"])["measured"].summary
+    assert summary == "Made-up measurements, one of them disturbed."
     with pytest.raises(
         UnknownNameError, match=r"Unknown benchmark 'mesured'. Did you mean 'measured'\?"
     ):

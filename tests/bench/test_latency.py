@@ -1,31 +1,36 @@
-"""What counts as the answer to a state."""
+"""Choice of the command that answers a state."""
 
 from __future__ import annotations
 
 import time
 
+import pytest
+
 from deploy.messages.authentication import Authority
-from deploy.messages.lcm_link import COMMAND, STATE, blank
+from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, blank
 
 from .latency import TimedLink
 
 
-def test_the_first_command_of_a_skill_that_names_the_state_is_its_answer() -> None:
-    """Not one that holds no skill's targets, nor a second one.
-
-    Nor one to a state that nobody sent.
-    """
+def test_the_first_command_of_a_skill_that_names_the_state_is_its_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither a command without a skill, nor a second one, nor one to an unsent state counts."""
+    now = [7.0]
+    monkeypatch.setattr("tests.bench.latency.time.perf_counter", lambda: now[0])
     link = TimedLink(Authority(bytes(32)), "memq://")
-    heard = []
-    link.subscribe(COMMAND, lambda message, data: heard.append(message.state_sequence))
-    state, command = blank(STATE), blank(COMMAND)
+    heard: list[int] = []
+    link.subscribe(COMMAND_CHANNEL, lambda message, data: heard.append(message.state_sequence))
+    state, command = blank(STATE_CHANNEL), blank(COMMAND_CHANNEL)
     state.sequence = 7
-    link.publish(STATE, state)
+    link.publish(STATE_CHANNEL, state)
     for skill, answers, pause in ((-1, 7, 0.0), (2, 6, 0.0), (2, 7, 0.05), (2, 7, 0.2)):
         command.skill, command.state_sequence = skill, answers
-        link.publish(COMMAND, command)
-        time.sleep(pause)
-        link.listen_until(time.monotonic() + 0.01)
+        link.publish(COMMAND_CHANNEL, command)
+        now[0] += pause
+        known = len(heard)
+        while len(heard) == known:
+            link.listen_until(time.monotonic() + 0.01)
     assert heard == [7, 6, 7, 7]
     assert list(link.answered) == [7]
-    assert 0.05 <= link.answered[7] < 0.2
+    assert link.answered[7] == pytest.approx(0.05)

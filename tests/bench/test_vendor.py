@@ -1,4 +1,4 @@
-"""What counts as a good minute of the vendor's demo."""
+"""Acceptance of a one-minute run of the vendor's demo."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOOD = DemoRun(
 
 
 def test_a_run_without_losses_is_good() -> None:
-    """With angles at their limit."""
+    """Angle errors at the limit are accepted."""
     check(GOOD)
 
 
@@ -29,8 +29,10 @@ def test_a_run_without_losses_is_good() -> None:
         {"ended_early": True},
     ],
 )  # fmt: skip
-def test_anything_lost_or_wrong_is_told_with_what_the_machine_did(bad: dict[str, float]) -> None:
-    """A stall of the machine can be told from a fault of ours."""
+def test_losses_and_errors_are_reported_with_stalls(
+    bad: dict[str, float],
+) -> None:
+    """The message lists gaps and stolen time, so that a stall of the machine is visible."""
     with pytest.raises(
         RuntimeError,
         match=r"51\.2 ms between commands, 3\.0 ms between sensor packets; 250 ms stolen",

@@ -1,4 +1,4 @@
-"""Training: whole runs and their memory against limits, and how costs grow with the data."""
+"""Training: whole runs and their memory against limits, and the growth of costs with the data."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ import numpy as np
 import torch
 
 from solo_doi.algorithm import equations
-from solo_doi.algorithm.checkpoint_schedule import full_steps
 from solo_doi.algorithm.cloning import clone
-from solo_doi.algorithm.device import keep_memory
 from solo_doi.algorithm.doi import Doi
+from solo_doi.algorithm.numerics.device import keep_memory
 from solo_doi.algorithm.presets import DEFAULT, PAPER
 from solo_doi.algorithm.ratios import describe
 from solo_doi.algorithm.smodice import DualValue, Expert, train_classifier
-from solo_doi.algorithm.train_config import TrainConfig
+from solo_doi.algorithm.train_config import TrainConfig, full_steps
 from solo_doi.algorithm.training_data import Problem
 from solo_doi.data.transitions import Transitions
 from solo_doi.solo12.observation import LAYOUTS
@@ -56,9 +55,9 @@ def problem(rows: int, config: TrainConfig) -> Problem:
 
 
 def trainer(rows: int, config: TrainConfig) -> Doi:
-    """Return training that could begin, with an expert made up.
+    """Return a training that is ready to begin, with a made-up expert.
 
-    In a process set up as `solo-train` does it.
+    The process is set up as `solo-train` does it.
     """
     torch.set_flush_denormal(True)
     torch.set_num_threads(1)
@@ -73,7 +72,7 @@ def trainer(rows: int, config: TrainConfig) -> Doi:
 def train_paper_run() -> Pairs:
     """The printed run (1 M transitions, 350 x 200 updates, SMODICE first) on two idle cores.
 
-    Against 45 minutes.
+    The reference is 45 minutes.
     """
     both = replace(PAPER, torch_threads=2)
     doi = trainer(1_000_000, both)
@@ -89,7 +88,7 @@ def train_paper_run() -> Pairs:
 def train_default_run() -> Pairs:
     """The default preset from data to policies (1 M transitions) on one core, extrapolated.
 
-    Against 5 minutes.
+    The reference is 5 minutes.
     """
     doi = trainer(1_000_000, DEFAULT)
     before = _building_minutes(DEFAULT, core_seconds) + _expert_minutes(DEFAULT, core_seconds)
@@ -109,9 +108,9 @@ def _building_minutes(config: TrainConfig, timer: Timer) -> float:
 def _extrapolated(
     work: Callable[[int], object], updates: int, timer: Timer, few: int = 100
 ) -> float:
-    """Minutes of `work` with so many updates, from one and from a few.
+    """Minutes of `work` with so many updates, extrapolated from one and from a few updates.
 
-    What is done once is not multiplied.
+    Work that is done once is not multiplied.
     """
     once, some = timer(lambda: work(1)), timer(lambda: work(few))
     return (once + (updates - 1) * (some - once) / (few - 1)) / 60
@@ -140,7 +139,7 @@ def _expert_minutes(config: TrainConfig, timer: Timer) -> float:
 def _full_pass_minutes(doi: Doi, timer: Timer) -> float:
     """Minutes of all full passes of a run.
 
-    The last one is also that of the end, which there is in any case.
+    The last pass is also the one at the end of training, so it counts once.
     """
     passes = max(1, len(full_steps(doi.config)))
     return (
@@ -151,7 +150,7 @@ def _full_pass_minutes(doi: Doi, timer: Timer) -> float:
 def _clone_minutes(doi: Doi, timer: Timer) -> float:
     """Minutes of cloning at the end.
 
-    Expert and skills together, or the expert alone beside skills in the loop.
+    It clones expert and skills together, or the expert alone if skills are cloned in the loop.
     """
     options = doi.config.policy
     networks = 1 if options.in_loop else doi.config.skills + 1

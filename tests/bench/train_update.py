@@ -1,6 +1,6 @@
-"""One joint update of all skills.
+"""Time of one joint update of all skills.
 
-Against a plain loop over skills, and against its bare matrix products.
+References are a plain loop over skills, and the bare matrix products.
 """
 
 from __future__ import annotations
@@ -26,43 +26,43 @@ ROWS = 100_000
 PLAIN = replace(PAPER, policy=replace(PAPER.policy, entropy=False))
 CORES = min(2, len(os.sched_getaffinity(0)))
 UPDATES = 20
-"""So many at a time on one core; the printed outer step has 200."""
+"""Updates per measurement on one core; the printed outer step has 200."""
 PAIRS = 15
-"""Short ones, and many: a shared machine changes its mind within seconds."""
+"""Many short measurements, because the load of a shared machine changes within seconds."""
 
 
 @benchmark(unit="s", at_least=2.0)
 def train_update() -> Pairs:
-    """Eager PyTorch loop over skills.
+    """Eager PyTorch loop over skills against our outer step, on two cores.
 
-    Each with its own minibatch and steps, against our outer step, two cores.
+    In the loop, each skill has its own minibatch and steps.
     """
     return _on_two_cores(EagerLoop)
 
 
 @benchmark(unit="s")
 def train_update_shared() -> Pairs:
-    """Eager PyTorch loop over skills that share network, minibatch and step.
+    """Eager PyTorch loop over skills against our outer step, on two cores.
 
-    Against our outer step, two cores.
+    In the loop, skills share network, minibatch and step.
     """
     return _on_two_cores(SharedEagerLoop)
 
 
 @benchmark(unit="s")
 def train_update_one_core() -> Pairs:
-    """Eager PyTorch loop over skills.
+    """Eager PyTorch loop over skills against our joint update, on one core.
 
-    Each with its own minibatch and steps, against our joint update, one core.
+    In the loop, each skill has its own minibatch and steps.
     """
     return _on_one_core(EagerLoop)
 
 
 @benchmark(unit="s")
 def train_update_shared_one_core() -> Pairs:
-    """Eager PyTorch loop over skills that share network, minibatch and step.
+    """Eager PyTorch loop over skills against our joint update, on one core.
 
-    Against our joint update, one core.
+    In the loop, skills share network, minibatch and step.
     """
     return _on_one_core(SharedEagerLoop)
 
@@ -71,7 +71,7 @@ def train_update_shared_one_core() -> Pairs:
 def train_matmul() -> Pairs:
     """Bare matrix products of the same shapes, forward and backward, against our joint update.
 
-    One core.
+    Both run on one core.
     """
     products = bare_products(trainer(ROWS, PLAIN))
     return interleaved(
@@ -84,7 +84,7 @@ def train_matmul() -> Pairs:
 def _on_two_cores(kind: type[EagerLoop]) -> Pairs:
     """Time per update of an outer step.
 
-    The ratios between values and discriminator and the multipliers included.
+    It includes the multipliers, and the ratios between values and discriminator.
     """
     config = replace(PLAIN, torch_threads=CORES)
     doi = trainer(ROWS, config)
@@ -111,9 +111,9 @@ def _on_one_core(kind: type[EagerLoop]) -> Pairs:
 
 
 def _plain_pytorch() -> ProcessPoolExecutor:
-    """A process of its own, with nothing set but the number of threads.
+    """A process of its own in which only the number of threads is set.
 
-    Allocator and denormals are part of ours.
+    Settings of allocator and denormals are part of our training.
     """
     return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
@@ -127,14 +127,14 @@ def eager_update(kind: type[EagerLoop], threads: int, updates: int) -> float:
 
 @functools.cache
 def eager_loop(kind: type[EagerLoop]) -> EagerLoop:
-    """Return one loop of a kind, which is asked again and again."""
+    """Return a loop of the given kind, created once."""
     return kind(problem(ROWS, PLAIN), PLAIN)
 
 
 def _joint_update() -> Callable[[], float]:
     """Time of one update of values, policy and discriminator of all skills.
 
-    As outer steps of the paper have them.
+    It is the update of the paper's outer steps.
     """
     doi = trainer(ROWS, PLAIN)
     rows = doi.problem.draw(doi.config.subset, torch.Generator().manual_seed(1))
@@ -153,7 +153,7 @@ def _joint_update() -> Callable[[], float]:
 
 
 def bare_products(doi: Doi) -> Callable[[], None]:
-    """Return the products that a joint update cannot do without: once forward, twice backward."""
+    """Return the matrix products that a joint update needs: once forward, twice backward."""
     config, skills = doi.config, doi.config.skills
     value, states = (
         config.value,

@@ -1,6 +1,6 @@
 """The vendor's demo program against the virtual board.
 
-A minute on the wall clock, which needs an idle machine.
+It runs for a minute on the wall clock, which needs an idle machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ANGLES = 0.002
 def vendor_demo() -> Pairs:
     """Commands of the vendor's demo program in five parts of a minute, against 1 kHz.
 
-    No loss, angles to 0.002 rad.
+    No packet may be lost, and angles agree to 0.002 rad.
     """
     python = sdk_python()
     if python is None:
@@ -52,9 +52,9 @@ def vendor_demo() -> Pairs:
 
 
 def check(run: DemoRun) -> None:
-    """Refuse a run in which anything was lost or an angle was wrong.
+    """Raise an error for a lost packet or a wrong angle.
 
-    Say whether the machine stood still meanwhile.
+    The message includes the stalls of the machine.
     """
     if run.ended_early or run.commands_lost or run.sensors_lost or not run.angle_error <= ANGLES:
         raise RuntimeError(

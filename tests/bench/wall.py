@@ -1,8 +1,8 @@
-"""Walks on the wall clock, and who is to blame if one ends early.
+"""Walks on the wall clock, and the causes of those that end early.
 
-A bare C loop on every processor feels what the machine does to everybody. The system tells how long
-robot and controller waited for a processor: more urgent programs do that to them. What neither
-explains is our own doing.
+A bare C loop on every processor measures the stalls of the machine. The scheduler's statistics
+contain the time that robot and controller waited for a processor because of more urgent programs.
+Any other delay is a fault of this project.
 """
 
 from __future__ import annotations
@@ -26,56 +26,53 @@ import numpy as np
 from deploy.common.robot_constants import TICK
 from deploy.common.state_machine import ControllerState
 from deploy.launch.deployment_report import SUMMARY_FILE
-from deploy.robots.process.robot_process import PRIORITY
-from deploy.robots.virtual_board.__main__ import PRIORITY as BOARD_PRIORITY
+from deploy.robots.process.robot_process import ROBOT_PRIORITY
+from deploy.robots.virtual_board.__main__ import BOARD_PRIORITY as BOARD_PRIORITY
 
 from .deploy import URL, c_loop, run_c_loop, solo_deploy
 from .harness import Pairs, benchmark
 
 SECONDS, SKILLS = 120, range(5)
 SHORTEST = 20.0
-"""A walk for which less time is left is not begun [s]."""
+"""Shortest walk that is still started [s]."""
 LOOK = 0.1
-"""Between looks at the hypervisor and at who waits [s]."""
+"""Interval between samples of the hypervisor's and the scheduler's statistics [s]."""
 LONGEST = SECONDS + 180.0
-"""Longer than any walk with all that comes before and after it [s]."""
+"""Upper bound for a walk, including bring-up and shut-down [s]."""
 BEFORE = 0.2
-"""How long before a fault its cause may lie.
+"""Longest time between a cause and its fault [s].
 
-Checks wait for 0.1 s, the robot's own for less [s].
+The controller's checks wait for 0.1 s, those of the robot process for less.
 """
 STALL = 0.005
-"""Half of the state age that is a fault.
-
-Who was kept from running for so long, even in pieces, is excused [s].
-"""
+"""Total delay that explains a fault: half of the largest allowed state age [s]."""
 PIECE = 0.0005
-"""A shorter delay of the bare loop is its timer's, not a stall [s]."""
+"""Shortest delay of the bare loop that counts as a stall; less is jitter of the timer [s]."""
 USUAL = 0.9
-"""What is not exceeded for so much of a run is usual in it."""
+"""Quantile of a run's waiting times that counts as usual."""
 LATE_TICKS = 10
-"""So many late ticks of the bare loop explain an overrun: half of those that are a fault."""
+"""Late ticks of the bare loop that explain an overrun: half of those that are a fault."""
 TABLE = (
     "| skill | walked | overruns | left out by the board | C loops at worst | stolen | ended |\n"
     "|---|---|---|---|---|---|---|\n"
 )
-MOST_URGENT = max(PRIORITY, BOARD_PRIORITY) + 1
-"""Above everything of ours, a virtual board included.
+MOST_URGENT = max(ROBOT_PRIORITY, BOARD_PRIORITY) + 1
+"""Priority above all processes of this project, including a virtual board.
 
-What makes a loop late then is the machine.
+Only the machine can delay a loop at this priority.
 """
 
 
 @dataclass(frozen=True)
 class Look:
-    """What one processor was like for about a tenth of a second."""
+    """Sample of one processor over about a tenth of a second."""
 
     cpu: int
     begun: float
     ended: float
     lateness: np.ndarray  # (ticks,) of the C loop [s]
     steal: float
-    """Time of this processor that the hypervisor gave to others [s]."""
+    """Time of this processor that the hypervisor gave to other guests [s]."""
     waited: float
     """Longest time that robot or controller waited for a processor [s]."""
     before: float = 0.0
@@ -83,36 +80,34 @@ class Look:
 
     @property
     def stalled(self) -> float:
-        """How long nobody ran here: by so much lateness grew from tick to tick [s]."""
+        """Time without a running process here: the growth of lateness from tick to tick [s]."""
         growth = np.diff(self.lateness, prepend=self.before)
         return float(growth[growth > PIECE].sum())
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What the system says at one moment."""
+    """System statistics at one moment."""
 
     time: float
-    steal: dict[int, float]  # by processor [s]
-    waited: dict[int, float]  # by process [s]
+    steal: dict[int, float]  # processor: time [s]
+    waited: dict[int, float]  # process: time [s]
 
 
 class Beside:
-    """A bare C loop on every processor, more urgent than all of ours.
+    """A bare C loop on every processor, more urgent than all processes of this project.
 
-    Only the machine makes it late.
-
-    Nothing else is done at that priority, nor between its ticks: an observer in Python would hold
-    up what it observes.
+    Its lateness comes from the machine alone. Samples are taken at normal priority, because an
+    urgent observer in Python would delay the robot.
     """
 
     def __init__(self) -> None:
         """Compile the loop."""
         c_loop()
         self.looks: list[Look] = []
-        """Complete when it is over."""
+        """All samples; complete after the context has ended."""
         self.followed: list[int] = []
-        """Processes whose waiting is looked at."""
+        """Processes to sample for waiting times."""
         self._samples: list[Sample] = []
         self._late = {
             cpu: np.zeros(round(LONGEST / TICK), dtype=np.int64) for cpu in os.sched_getaffinity(0)
@@ -120,20 +115,23 @@ class Beside:
         self._begun: dict[int, float] = {}
         self._made: dict[int, int] = {}
         self._stop, self._over = ctypes.c_int(0), threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(cpu,)) for cpu in self._late]
-        self._threads.append(threading.Thread(target=self._look))
+        self._loops = [threading.Thread(target=self._run, args=(cpu,)) for cpu in self._late]
+        self._looker = threading.Thread(target=self._look)
 
     def __enter__(self) -> Self:
-        """Start looking."""
-        for thread in self._threads:
+        """Start the loops; start the sampling when all loops have begun."""
+        for thread in self._loops:
             thread.start()
+        while len(self._begun) < len(self._loops):
+            time.sleep(TICK)
+        self._looker.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop looking, and put together what was seen."""
+        """Stop, and combine the samples."""
         self._stop.value = 1
         self._over.set()
-        for thread in self._threads:
+        for thread in (*self._loops, self._looker):
             thread.join()
         self.looks = [
             self._between(cpu, before, after)
@@ -142,8 +140,8 @@ class Beside:
         ]
 
     def _run(self, cpu: int) -> None:
-        os.sched_setaffinity(0, {cpu})  # of this thread alone, as the following
-        with suppress(PermissionError):  # robot and controller are refused, too
+        os.sched_setaffinity(0, {cpu})  # applies to this thread only, as does the next call
+        with suppress(PermissionError):  # robot and controller lack this permission, too
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(MOST_URGENT))
         self._begun[cpu] = time.monotonic()
         self._made[cpu] = run_c_loop(self._late[cpu], self._stop)
@@ -169,7 +167,7 @@ class Beside:
 
 
 def steal(cpu: int) -> float:
-    """Time of a processor that the hypervisor gave to others since the machine was started [s]."""
+    """Time of a processor that the hypervisor gave to other guests since boot [s]."""
     _, rest = Path("/proc/stat").read_text().split(f"cpu{cpu} ", 1)
     return int(rest.split()[7]) / os.sysconf("SC_CLK_TCK")
 
@@ -178,32 +176,32 @@ def waiting(pid: int) -> float:
     """Time that the threads of a process have waited for a processor [s]."""
     try:
         stats = [(task / "schedstat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:  # it has just ended
+    except OSError:  # the process has just ended
         return 0.0
     return sum(int(text.split()[1]) for text in stats) * 1e-9
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes that a process has started, those that they have started, and so on."""
+    """Return the children of a process, their children, and so on."""
     try:
         texts = [(task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:  # it has just ended
+    except OSError:  # the process has just ended
         return []
     children = [int(child) for text in texts for child in text.split()]
     return children + [further for child in children for further in descendants(child)]
 
 
 def blames(looks: list[Look], summary: dict[str, Any]) -> list[str]:
-    """Blame somebody for every trip of a run, in bring-up too.
+    """Name the cause of every trip of a run, including bring-up.
 
-    Say so of a run that ended badly without one.
+    A run that ended badly without a trip is reported as such.
     """
     trips = [
         entry["time"]
         for entry in summary["history"]
         if entry["state"] == ControllerState.FAULT.name
     ]
-    if summary["robot_gave_up_at"] is not None and not trips:  # else it gave up because of a trip
+    if summary["robot_gave_up_at"] is not None and not trips:  # otherwise a trip made it give up
         trips = [summary["robot_gave_up_at"]]
     if summary["problems"] and not trips:
         return ["ours: no trip, and still not as asked"]
@@ -211,9 +209,9 @@ def blames(looks: list[Look], summary: dict[str, Any]) -> list[str]:
 
 
 def blame(looks: list[Look], when: float) -> str:
-    """Say what the machine was like before a fault, whose it therefore was.
+    """Describe the machine before a fault, and name the cause that follows from it.
 
-    Whether it was often like that.
+    The description includes how often the machine was in that state.
     """
     who, seen = judge(looks, when)
     moments = {look.ended for look in looks if look.ended <= when}
@@ -225,10 +223,10 @@ def blame(looks: list[Look], when: float) -> str:
 
 
 def judge(looks: list[Look], when: float) -> tuple[str, str]:
-    """Return whose fault one at this moment would be, and what speaks for that."""
+    """Return the cause of a fault at this moment, and the measurements that support it."""
     near = [look for look in looks if look.ended >= when - BEFORE and look.begun <= when]
     if not near:
-        return "", "nobody looked at the machine then"
+        return "", "no sample before the fault"
     stalled = max(
         sum(look.stalled for look in near if look.cpu == cpu) for cpu in {look.cpu for look in near}
     )
@@ -236,7 +234,7 @@ def judge(looks: list[Look], when: float) -> tuple[str, str]:
     stolen, waited = sum(look.steal for look in near), max(look.waited for look in near)
     usual = float(
         np.quantile([look.waited for look in looks], USUAL)
-    )  # they wait for each other all the time
+    )  # robot and controller always wait for each other
     machine, others = stalled >= STALL or late >= LATE_TICKS, waited - usual >= STALL
     who = "the machine" if machine else "other programs" if others else "ours"
     return who, (
@@ -249,17 +247,17 @@ def judge(looks: list[Look], when: float) -> tuple[str, str]:
 
 @benchmark(unit="us")
 def wall_walks() -> Pairs:
-    """p99 of ticks' lateness on the wall clock, two minutes of each skill, against C loops beside.
+    """p99 of the ticks' lateness on the wall clock, two minutes of each skill.
 
-    Blames each trip.
+    The reference is the lateness of C loops that run beside it. The cause of each trip is printed.
     """
     return wall("pybullet")
 
 
 def wall(robot: str) -> Pairs:
-    """Spend two minutes with each skill, with a new walk after every trip.
+    """Walk for two minutes with each skill; restart after every trip.
 
-    Print how each walk ended.
+    Print the end of each walk.
     """
     sys.stdout.write(TABLE)
     pairs, guilty, walked = [], Counter[str](), 0.0
@@ -278,7 +276,7 @@ def wall(robot: str) -> Pairs:
     blamed = ", ".join(f"{who} {count}" for who, count in guilty.most_common())
     sys.stdout.write(
         f"walked {walked:.0f} s of {SECONDS * len(SKILLS)}; to blame for trips: "
-        f"{blamed or 'nobody'}\n\n"
+        f"{blamed or 'none'}\n\n"
     )
     return pairs
 

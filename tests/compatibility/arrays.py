@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -17,11 +18,13 @@ FILES = Path(__file__).parent / "files"
 """Dataset, run, bundle, log, calibration and keys that version 0.1 wrote."""
 SAMPLES = 6
 """Leading numbers of an array that are recorded beside its hash."""
+GOLDEN_FILE = Path(__file__).with_name("golden.json")
+"""Hashes of arrays that version 0.1 wrote, and the machine it ran on."""
 PACKAGES = ("torch", "numpy", "mujoco", "h5py")
 
 
 def machine() -> dict[str, str]:
-    """Return what floating-point results depend on."""
+    """Return properties of this machine on which floating-point results depend."""
     processor: dict[str, str] = {}
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         name, _, value = line.partition(":")
@@ -35,6 +38,10 @@ def machine() -> dict[str, str]:
     for name in PACKAGES:
         found[name] = version(name)
     return found
+
+
+SAME_MACHINE = machine() == json.loads(GOLDEN_FILE.read_text())["machine"]
+"""Equal bytes are expected only for the same kind of processor and packages."""
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -74,3 +81,18 @@ def describe(array: np.ndarray) -> dict[str, Any]:
         described["sha256"] = hashlib.sha256(repr(array.tolist()).encode()).hexdigest()
         described["samples"] = []
     return described
+
+
+def compare_files(path: Path, reference: Path) -> None:
+    """Compare all arrays of two files."""
+    arrays = read_arrays(path)
+    expected = read_arrays(reference)
+    assert list(arrays) == list(expected)
+    for name, array in expected.items():
+        assert arrays[name].dtype == array.dtype, name
+        if SAME_MACHINE or array.dtype.kind not in "f":
+            assert arrays[name].tobytes() == array.tobytes(), f"{path}: {name}"
+        else:
+            np.testing.assert_allclose(
+                arrays[name], array, rtol=1e-2, atol=1e-3, err_msg=f"{path}: {name}"
+            )

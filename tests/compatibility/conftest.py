@@ -13,7 +13,7 @@ from .entry_points import entry_point
 
 
 class RunCommand(Protocol):
-    """Run an installed command, and require that it ends well."""
+    """Runs an installed command and requires that it succeeds."""
 
     def __call__(self, name: str, *arguments: object) -> str:
         """Return the printed text."""

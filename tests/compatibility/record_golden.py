@@ -9,12 +9,12 @@ import json
 import sys
 from pathlib import Path
 
-from .arrays import describe, machine, read_arrays
+from .arrays import GOLDEN_FILE, describe, machine, read_arrays
 
-GOLDEN_FILE = Path(__file__).with_name("golden.json")
 GOLDEN_COLLECT = "--task locomotion --scale 0.002 --workers 1"
 GOLDEN_TRAIN = (
-    "--out runs/short --outer 3 --subset 500 --classifier.updates 5 --value.expert-updates 5 "
+    "--preset 0.1 --out runs/short --outer 3 --subset 500 --classifier.updates 5 "
+    "--value.expert-updates 5 "
     "--value.updates 2 --discriminator.updates 2 --policy.updates 5 --policy.hidden 16 "
     "--torch-threads 1"
 )

@@ -9,21 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .arrays import FILES, SAMPLES, describe, machine, read_arrays
+from .arrays import FILES, GOLDEN_FILE, SAME_MACHINE, SAMPLES, compare_files, describe, read_arrays
 from .conftest import RunCommand
 from .record_golden import (
     DATASET_FILES,
     GOLDEN_COLLECT,
-    GOLDEN_FILE,
     GOLDEN_TRAIN,
     RUN_FILES,
 )
 
 GOLDEN = json.loads(GOLDEN_FILE.read_text())
-SAME_MACHINE = machine() == GOLDEN["machine"]
-"""Bytes repeat on the same kind of processor with the same packages; elsewhere numbers are near."""
 TRAIN = (
-    "--outer 2 --skills 2 --subset 100 --classifier.updates 3 --classifier.hidden 8 "
+    "--preset 0.1 --outer 2 --skills 2 --subset 100 --classifier.updates 3 --classifier.hidden 8 "
     "--value.hidden 8 --value.expert-updates 3 --value.updates 2 --value.window 8 "
     "--discriminator.updates 2 --discriminator.hidden 8 --discriminator.members 2 "
     "--policy.updates 3 --policy.expert-updates 3 --policy.hidden 8 --torch-threads 1"
@@ -34,33 +31,36 @@ PRETRAIN = (
 )
 
 
+DRAWN = (
+    "episodes/checkpoint",
+    "episodes/index",
+    "episodes/length",
+    "episodes/seed",
+    "episodes/skill",
+    "episodes/standing",
+    "episodes/start",
+    "initials",
+    "timeouts",
+    "squashed",
+)
+"""Arrays that are drawn or counted, not simulated: equal on every processor."""
+
+
 def compare_recorded(path: Path, recorded: dict[str, Any], *, near: bool) -> None:
-    """Compare the arrays of a file with recorded hashes, or with their leading numbers."""
+    """Compare the arrays of a file with recorded hashes.
+
+    Simulated numbers of another processor are compared with leading numbers, if they are `near`.
+    """
     arrays = read_arrays(path)
     assert sorted(arrays) == sorted(recorded)
     for name, expected in recorded.items():
         found = describe(arrays[name])
         assert (found["shape"], found["dtype"]) == (expected["shape"], expected["dtype"]), name
-        if SAME_MACHINE:
+        if SAME_MACHINE or name in DRAWN:
             assert found["sha256"] == expected["sha256"], f"{path}: {name}"
         elif near and "crc32" not in name:
             np.testing.assert_allclose(
                 found["samples"], expected["samples"], rtol=1e-3, atol=1e-4, err_msg=name
-            )
-
-
-def compare_files(path: Path, reference: Path) -> None:
-    """Compare all arrays of two files."""
-    arrays = read_arrays(path)
-    expected = read_arrays(reference)
-    assert list(arrays) == list(expected)
-    for name, array in expected.items():
-        assert arrays[name].dtype == array.dtype, name
-        if SAME_MACHINE or array.dtype.kind not in "f":
-            assert arrays[name].tobytes() == array.tobytes(), f"{path}: {name}"
-        else:
-            np.testing.assert_allclose(
-                arrays[name], array, rtol=1e-2, atol=1e-3, err_msg=f"{path}: {name}"
             )
 
 
@@ -75,7 +75,7 @@ def test_collecting_and_training_write_the_golden_bytes(run: RunCommand) -> None
 
 
 def test_training_on_a_dataset_of_0_1_gives_its_weights(run: RunCommand) -> None:
-    """Weights, ratios and the state of the optimisers, from the same small dataset."""
+    """Weights, ratios and optimiser states are equal, for the same small dataset."""
     data = FILES / "datasets"
     inputs = ("--data", data / "coverage", "--expert", data / "demonstrations")
     run("solo-train", *inputs, "--out", "run", *TRAIN.split())
@@ -84,7 +84,7 @@ def test_training_on_a_dataset_of_0_1_gives_its_weights(run: RunCommand) -> None
 
 
 def test_pretraining_gives_the_weights_of_0_1(run: RunCommand) -> None:
-    """Two iterations of DOMiNiC."""
+    """DOMiNiC runs two iterations."""
     run("solo-pretrain", *PRETRAIN.split(), "--out", "pretrain")
     for name in ("checkpoints/model_2.pt", "state.pt"):
         compare_files(Path("pretrain", name), FILES / "pretrain" / name)
@@ -92,7 +92,7 @@ def test_pretraining_gives_the_weights_of_0_1(run: RunCommand) -> None:
 
 @pytest.mark.parametrize("name", [*DATASET_FILES, *RUN_FILES])
 def test_every_golden_array_has_samples(name: str) -> None:
-    """Other processors have numbers to compare with."""
+    """Other processors compare with these numbers."""
     for key, recorded in GOLDEN["files"][name].items():
         size = int(np.prod(recorded["shape"]))
         assert len(recorded["samples"]) == min(SAMPLES, size), key

@@ -1,7 +1,4 @@
-"""Reading of the repository's Markdown pages.
-
-Links, headings, code blocks, symbols of linked code.
-"""
+"""Reader of the repository's Markdown pages: links, headings, code blocks, linked symbols."""
 
 from __future__ import annotations
 

@@ -26,14 +26,14 @@ SHORT = """
 full = solo_doi.EvalConfig
 solo_doi.EvalConfig = lambda **settings: full(**settings | {"episodes": 4, "steps": 100})
 """
-"""Makes evaluation take seconds; `SMALL` does the same with training."""
+"""Options for an evaluation of a few seconds; `SMALL` does the same for training."""
 GUIDES = {"add_task.md", "add_simulator.md", "add_metric.md", "add_safety_check.md"}
 README = ROOT / "README.md"
 PAGES = [page for page in pages() if python_code(page) and page != README]
 
 
 def run(code: str, folder: Path) -> None:
-    """Run code in a process of its own: what an example registers stays there."""
+    """Run code in a process of its own, so that its registrations do not affect other tests."""
     ended = subprocess.run(
         [sys.executable, "-W", "error::RuntimeWarning", "-c", code],
         cwd=folder,
@@ -55,7 +55,7 @@ def test_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
 
 
 def test_code_of_the_readme_runs(tmp_path: Path) -> None:
-    """On made-up data, with few updates and short rollouts."""
+    """The data are made up, with few updates and short rollouts."""
     folder = tmp_path / "demo" / "locomotion"
     terms = {term.name: term.size for term in LAYOUTS["locomotion"].terms}
     write_made_up(folder / "coverage", terms=terms)

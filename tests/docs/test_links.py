@@ -29,7 +29,7 @@ def test_links_of_a_page_resolve(page: Path) -> None:
 
 
 def test_symbols_of_a_module_are_found() -> None:
-    """Functions, classes, constants, annotated fields and methods, but no nested names."""
+    """Symbols are functions, classes, constants, annotated fields and methods; not nested names."""
     source = (
         "A = 1\nb: int = 2\nclass C:\n    field: int = 3\n    def method(self):\n        x = 1\n"
     )
@@ -37,6 +37,6 @@ def test_symbols_of_a_module_are_found() -> None:
 
 
 def test_anchors_are_those_of_github() -> None:
-    """Lower case, spaces to dashes, no punctuation; nothing inside a code block."""
+    """Anchors have lower case, dashes for spaces and no punctuation; code blocks have none."""
     text = "# One two: three's\n```bash\n# comment\n```\n## `code`, more\n"
     assert anchors(text) == {"one-two-threes", "code-more"}

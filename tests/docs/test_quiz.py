@@ -1,7 +1,4 @@
-"""The quiz of CONTRIBUTING.md has twenty questions.
-
-Each with a symbol of a module as its answer.
-"""
+"""The quiz of CONTRIBUTING.md has twenty questions, each answered by a symbol of a module."""
 
 from __future__ import annotations
 

@@ -6,11 +6,16 @@ from .markdown import FENCE, ROOT
 
 README = (ROOT / "README.md").read_text()
 LARGEST_ANIMATION = 1_500_000
-"""Bytes that a reader loads with the first screen."""
+"""Limit for the size of the first screen [bytes]."""
 
 
 def test_readme_has_at_most_800_words() -> None:
     assert len(README.split()) <= 800
+
+
+def test_the_page_of_the_deployment_is_short() -> None:
+    """Details are in deploy/docs."""
+    assert len((ROOT / "deploy" / "README.md").read_text().split()) < 900
 
 
 def test_test_command_is_one_line() -> None:
@@ -34,11 +39,11 @@ def test_animation_is_small() -> None:
 STUDY = {
     "DOI, `eps` 0 (imitation)": "eps 0",
     "DOI, `eps` 1": "eps 1",
-    "**DOI, `eps` 2 (default)**": "eps 2",
+    "**DOI, `eps` 2**": "eps 2",
     "DOI, `eps` 4": "eps 4",
     "SMODICE with skills": "sigma 1",
 }
-"""Rows of the main page, and the groups of the study with three runs that they show."""
+"""Rows of the main page, and the matching groups of the study with three runs."""
 
 
 def cells(row: str) -> list[str]:
@@ -47,7 +52,7 @@ def cells(row: str) -> list[str]:
 
 
 def test_results_are_those_of_the_study() -> None:
-    """Medians, rounded to whole percent."""
+    """The page shows medians, rounded to whole percent."""
     results = (ROOT / "solo_doi" / "docs" / "results.md").read_text()
     for method, group in STUDY.items():
         (shown,) = [row for row in README.splitlines() if row.startswith(f"| {method} |")]

@@ -19,6 +19,10 @@ DOCUMENTS = (".csv", ".ipynb", ".md", ".png", ".webp")
 BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
 NEEDED = {
     "collect/checkpoints/locomotion/expert.pt",
+    "deploy/console/page/page.css",
+    "deploy/console/page/page.html",
+    "deploy/console/page/page.js",
+    "deploy/console/page/plots.js",
     "deploy/install/robot-requirements.txt",
     "solo_doi/configs/pretrain/skills.yaml",
     "solo_doi/configs/sweep/ablation.yaml",
@@ -31,7 +35,7 @@ NEEDED = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel, built from a copy: a build writes into its source."""
+    """A wheel, built from a copy because a build writes into its source."""
     setuptools = pytest.importorskip("setuptools")
     if int(setuptools.__version__.split(".")[0]) < 77:
         pytest.skip("setuptools before 77 cannot read the licence in pyproject.toml")
@@ -80,7 +84,7 @@ def test_wheel_has_what_the_commands_need(content: set[str]) -> None:
 def test_commands_run_from_the_wheel(
     wheel: Path, tmp_path: Path, program: str, words: list[str], expected: str
 ) -> None:
-    """In an empty directory, with nothing of the checkout but its other packages."""
+    """The commands run in an empty directory and use only installed packages."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
     here = tmp_path / "here"

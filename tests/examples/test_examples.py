@@ -23,16 +23,16 @@ from tests.algorithm.runs import tiny
 solo_doi.TrainConfig = tiny
 write_evaluation.EXPERT_ROBOTS = 4
 skill_diversity.embed = lambda expert, others, *_: [
-    np.array(walk.successor[:, :2]) for walk in (expert, *others)
+    np.array(features[:, :2]) for features in (expert, *others)
 ]
 """
-"""Makes training, the expert's rollouts and their map take a second."""
+"""Options that shorten training, the expert's rollouts and their map to a second."""
 FOLDER = Path(solo_doi.__file__).parent / "examples"
 ROOT = Path(solo_doi.__file__).parents[1]
 
 
 def run(program: str, folder: Path, *arguments: str) -> str:
-    """Run a program in a folder and return what it prints."""
+    """Run a program in a folder and return its output."""
     result = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         cwd=folder, capture_output=True, text=True, check=False,
@@ -49,7 +49,7 @@ def code_of(notebook: Path) -> str:
 
 
 def test_examples_are_short_and_have_no_outputs() -> None:
-    """Thirty lines each; a notebook's outputs would change with every run."""
+    """Examples have at most 30 lines; outputs of a notebook would change with every run."""
     programs = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
     programs |= {path.name: code_of(path) for path in FOLDER.glob("*.ipynb")}
     assert len(programs) == 3
@@ -69,12 +69,12 @@ def test_a_bundle_runs_in_a_simulator(tmp_path: Path) -> None:
 
 
 def test_the_notebook_runs(tmp_path: Path) -> None:
-    """As a plain program."""
+    """The code cells run as a plain program."""
     assert "joint_position" in run(code_of(FOLDER / "skills.ipynb"), tmp_path)
 
 
 def test_skills_are_trained_evaluated_and_exported(tmp_path: Path) -> None:
-    """On made-up data with the observation of the locomotion task."""
+    """The data are made up and have the observation of the locomotion task."""
     folder = tmp_path / "datasets" / "locomotion"
     terms = {term.name: term.size for term in LAYOUTS["locomotion"].terms}
     write_made_up(folder / "coverage", terms=terms)

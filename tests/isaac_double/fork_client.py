@@ -1,5 +1,5 @@
-# The text of a program: asks the fork server at SOCKET for a worker with this program's files, and
-# ends with it.
+# The text of a program. It requests a worker with this program's files from the fork server at
+# SOCKET, and ends with it.
 import json
 import os
 import socket

@@ -40,10 +40,7 @@ def main() -> None:
 
 
 def be_worker(connection: socket.socket, path: str, arguments: list[str], files: list[int]) -> None:
-    """Serve in place of the program that asked.
-
-    With its open files, and the worker that is on its path.
-    """
+    """Serve in place of the requesting program, with its open files and the worker on its path."""
     assert arguments[0] == "-c", arguments  # see `module_command`
     assert arguments[2:4] == ["solo_isaac", "serve"], arguments
     *pipes, output = files

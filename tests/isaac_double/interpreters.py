@@ -1,4 +1,4 @@
-"""Programs that take the place of the Python in which Isaac Gym is installed."""
+"""Programs that replace the Python in which Isaac Gym is installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKER = ROOT / "collect" / "isaac_worker"
 
 
 def plain_interpreter(folder: Path) -> Path:
-    """This Python, with the double among what it can import."""
+    """Return this Python with the double on its path."""
     return _program(
         folder / "python",
         f'#!/bin/sh\nPYTHONPATH="{HERE}:$PYTHONPATH" exec {sys.executable} "$@"\n',
@@ -25,9 +25,9 @@ def plain_interpreter(folder: Path) -> Path:
 
 @contextmanager
 def quick_interpreter(folder: Path) -> Iterator[Path]:
-    """The same, but started in hundredths of a second.
+    """Return the same, but with a start time of hundredths of a second.
 
-    Forked from a process that has torch loaded.
+    It is forked from a process that has loaded torch.
     """
     socket = folder / "fork_server"
     environment = {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"}

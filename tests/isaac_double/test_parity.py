@@ -38,7 +38,7 @@ print(json.dumps([methods, structures, constants]))
 
 @cache
 def described() -> tuple[dict[str, list[list[str | None]]], dict[str, list[str]], dict[str, str]]:
-    """Methods with arguments and defaults, structures with fields, and constants of the double."""
+    """Return the double's methods with arguments, structures with fields, and constants."""
     command = [
         sys.executable,
         "-c",
@@ -52,7 +52,7 @@ def described() -> tuple[dict[str, list[list[str | None]]], dict[str, list[str]]
 
 @cache
 def stubs() -> dict[str, ast.ClassDef | ast.AnnAssign]:
-    """Top-level names of the stubs."""
+    """Return the top-level names of the stubs."""
     files = importlib.metadata.files("isaacgym-stubs") or []
     path = next(Path(str(file.locate())) for file in files if file.name == "gymapi.pyi")
     text = path.read_text().replace(
@@ -68,7 +68,7 @@ def stubs() -> dict[str, ast.ClassDef | ast.AnnAssign]:
 
 
 def members(name: str) -> dict[str, ast.stmt]:
-    """Methods and fields of a class of the stubs."""
+    """Return methods and fields of a class of the stubs."""
     found: dict[str, ast.stmt] = {}
     kind = stubs()[name]
     assert isinstance(kind, ast.ClassDef)
@@ -81,7 +81,7 @@ def members(name: str) -> dict[str, ast.stmt]:
 
 
 def documented(name: str) -> list[tuple[str, str | None]]:
-    """Arguments and defaults of a method, from the signature that its documentation begins with."""
+    """Return arguments and defaults of a method, from the signature in its documentation."""
     method = members("Gym")[name]
     assert isinstance(method, ast.FunctionDef)
     signature = (ast.get_docstring(method) or "").splitlines()[0]
@@ -95,13 +95,13 @@ def documented(name: str) -> list[tuple[str, str | None]]:
 
 @pytest.mark.parametrize("name", described()[0])
 def test_a_method_has_the_arguments_and_defaults_of_the_real_one(name: str) -> None:
-    """Positions count: most arguments have no name in Isaac Gym."""
+    """The order matters, because most arguments have no name in Isaac Gym."""
     ours, theirs = described()[0][name], documented(name)
     assert [argument for argument, _ in ours] == [argument for argument, _ in theirs]
     for (argument, default), (_, real) in zip(ours, theirs, strict=True):
         if real is not None and real.startswith(
             "<SimParams"
-        ):  # an object: the double makes the same by itself
+        ):  # an object: the double creates an equal one
             continue
         short = None if real is None else real.rpartition(".")[2]
         members_of = {"SIM_FLEX": "1", "ENV_SPACE": "0"}
@@ -110,19 +110,19 @@ def test_a_method_has_the_arguments_and_defaults_of_the_real_one(name: str) -> N
 
 @pytest.mark.parametrize("name", described()[1])
 def test_a_structure_has_no_field_that_the_real_one_lacks(name: str) -> None:
-    """A field that exists only here would be set in vain there."""
+    """A field that exists only in the double would have no effect in Isaac Gym."""
     assert set(described()[1][name]) <= set(members(name))
 
 
 @pytest.mark.parametrize("name", described()[2])
 def test_a_constant_exists_and_means_itself(name: str) -> None:
-    """`UP_AXIS_Z` is not `UP_AXIS_Y` here either."""
+    """Constants have different values."""
     assert name in stubs()
     assert described()[2][name] == name
 
 
 def test_differences_are_found() -> None:
-    """Check the parser of the stubs on an unexpected default and on a name."""
+    """The parser of the stubs finds an unexpected default and an unknown name."""
     assert documented("create_sim")[3] == ("type", "SimType.SIM_FLEX")
     assert documented("create_actor")[5:7] == [("group", "-1"), ("filter", "-1")]
     assert "up_axis" in members("SimParams")

@@ -1,6 +1,6 @@
-"""Mistakes that others made with Isaac Gym, planted into the worker or the client.
+"""Common mistakes with Isaac Gym, planted into the worker or the client.
 
-Each must be noticed.
+Each must be detected.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ HANDED_OVER = (
     "full = gymtorch.unwrap_tensor(self._all_roots)\n"
     "            chosen = gymtorch.unwrap_tensor(actors)"
 )
-SET_ROOTS = "gym.set_actor_root_state_tensor_indexed(sim, full, chosen, len(moved))"
+SET_ROOTS = "gym.set_actor_root_state_tensor_indexed(sim, full, chosen, len(actors))"
 SEND = "gym.set_dof_actuation_force_tensor(sim, gymtorch.unwrap_tensor(self._effort))"
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A line of the worker, and a plausible mistake in its place."""
+    """A line of the worker, and a plausible mistake that replaces it."""
 
     file: str
     line: str
     instead: str
     noticed: str
-    """What the double says to it."""
+    """Error message of the double."""
 
 
 MISTAKES = {
@@ -123,7 +123,7 @@ def planted(tmp_path: Path, mistake: Mistake) -> Path:
 
 
 def test_without_a_mistake_all_checks_pass(isaac_double: IsaacConfig) -> None:
-    """Or the tests below would show nothing."""
+    """This shows that the tests below detect the planted mistakes."""
     report = run_checks(isaac_double)
     assert [check["name"] for check in report["checks"] if not check["ok"]] == []
     assert len(report["checks"]) == 16
@@ -133,13 +133,13 @@ def test_without_a_mistake_all_checks_pass(isaac_double: IsaacConfig) -> None:
 def test_a_broken_rule_is_named(
     mistake: Mistake, isaac_double: IsaacConfig, tmp_path: Path
 ) -> None:
-    """The real Isaac Gym would crash, or go on with old numbers."""
+    """The real Isaac Gym would crash, or continue with old numbers."""
     with pytest.raises(SimulationError, match=mistake.noticed):
         run_checks(replace(isaac_double, worker=planted(tmp_path, mistake)))
 
 
 def test_torch_before_isaac_gym_is_refused(isaac_slow_start: IsaacConfig, tmp_path: Path) -> None:
-    """In a process that has loaded neither."""
+    """The process has loaded neither package before."""
     worker = planted(
         tmp_path, Mistake("serve.py", "import threading\n", "import threading\nimport torch\n", "")
     )
@@ -167,7 +167,10 @@ def test_a_change_of_mass_on_a_running_gpu_is_refused(
 def test_quaternions_with_the_scalar_first_are_noticed(
     isaac_double: IsaacConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both ways, so that states look right after a reset: only the physics shows it."""
+    """The mistake is made in both directions, so states look right after a reset.
+
+    Only physics differ.
+    """
     monkeypatch.setattr(isaac, "to_xyzw", np.copy)
     monkeypatch.setattr(isaac, "from_xyzw", np.copy)
     failed = {check["name"] for check in run_checks(isaac_double)["checks"] if not check["ok"]}
@@ -189,7 +192,7 @@ def test_quaternions_with_the_scalar_first_are_noticed(
     ],
     ids=["efforts not sent again", "joints not driven by effort"],
 )
-def test_motors_without_power_are_noticed(
+def test_motors_without_power_are_detected(
     line: str, instead: str, isaac_double: IsaacConfig, tmp_path: Path
 ) -> None:
     """No rule is broken.

@@ -1,6 +1,6 @@
 """The double's own behaviour, on a robot of two legs.
 
-What the worker never does must still be refused.
+Calls that the worker never makes must be refused as well.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def lab(gymapi: ModuleType, tmp_path: Path) -> Lab:
 
 
 def test_siblings_are_sorted_by_name_and_unmarked_fixed_joints_collapse(lab: Lab) -> None:
-    """Not the order of the file: depth first, a before b; only the foot of b was marked."""
+    """The order is depth first and by name, not that of the file; only the foot of b is marked."""
     assert lab.gym.get_asset_dof_names(lab.asset) == ["a", "b"]
     assert lab.gym.get_asset_rigid_body_names(lab.asset) == [
         "base",
@@ -105,16 +105,16 @@ def test_siblings_are_sorted_by_name_and_unmarked_fixed_joints_collapse(lab: Lab
 
 
 def test_a_process_has_one_simulation(lab: Lab) -> None:
-    """Even a destroyed one leaves the GPU's memory in a bad state."""
+    """A destroyed simulation leaves the GPU's memory in a bad state."""
     with pytest.raises(Exception, match="one simulation per process"):
         lab.gym.create_sim(0, -1, lab.api.SIM_PHYSX, lab.parameters())
 
 
 def test_materials_run_out(lab: Lab) -> None:
-    """4096 robots of 17 shapes with frictions of their own would be 69632."""
+    """4096 robots of 17 shapes with their own frictions would need 69632 materials."""
     shape = lab.api.RigidShapeProperties
     lab.sim.add_material([shape(friction=number / 64000) for number in range(64000)])
-    lab.sim.add_material([shape(friction=0.5)])  # known already
+    lab.sim.add_material([shape(friction=0.5)])  # an existing material
     with pytest.raises(Exception, match="room for 64000 materials"):
         lab.sim.add_material([shape(friction=7.0)])
 
@@ -138,8 +138,8 @@ def test_efforts_are_consumed_by_one_step(lab: Lab) -> None:
     assert first[1] > 1e-3
 
 
-def test_editing_a_buffer_does_nothing_until_it_is_set(lab: Lab) -> None:
-    """The tensor is a window for reading: a setter makes it act, at the next step."""
+def test_an_edited_buffer_has_no_effect_until_it_is_set(lab: Lab) -> None:
+    """The tensor is for reading; a setter applies it at the next step."""
     lab.start()
     buffer = lab.gym.acquire_dof_state_tensor(lab.sim).values
     buffer[:, 1] = 2.0
@@ -156,13 +156,13 @@ def test_editing_a_buffer_does_nothing_until_it_is_set(lab: Lab) -> None:
     ("kind", "size", "message"), [("float64", 2, "expected float32"), ("float32", 3, "shape")]
 )
 def test_tensors_of_another_kind_are_refused(lab: Lab, kind: str, size: int, message: str) -> None:
-    """The real one reads the bytes for what they are not."""
+    """The real Isaac Gym would misread the bytes."""
     lab.start()
     with pytest.raises(Exception, match=message):
         lab.gym.set_dof_actuation_force_tensor(lab.sim, lab.api.Tensor(np.zeros(size), kind))
 
 
 def test_structures_refuse_fields_that_do_not_exist(gymapi: ModuleType) -> None:
-    """A typing error must not pass for a setting."""
+    """A misspelt name must not count as a setting."""
     with pytest.raises(AttributeError):
         gymapi.AssetOptions().colapse_fixed_joints = True

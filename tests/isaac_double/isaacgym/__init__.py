@@ -1,6 +1,6 @@
 """A double of Isaac Gym Preview 4.
 
-Its interface and its rules, with MuJoCo underneath. See ../README.md.
+It has its interface and its rules, with MuJoCo underneath. See ../README.md.
 """
 
 from __future__ import annotations

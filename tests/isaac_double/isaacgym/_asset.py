@@ -1,7 +1,4 @@
-"""Assets.
-
-What Isaac Gym makes of a URDF file, its order of joints and bodies among it, and boxes.
-"""
+"""Assets: boxes, and robots from URDF files in Isaac Gym's order of joints and bodies."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ from ._types import DOF_PROPERTIES, AssetOptions, ForceSensorProperties, RigidSh
 
 @dataclass
 class Asset:
-    """Something that actors are made of."""
+    """A kind of actor."""
 
     options: AssetOptions
     bodies: list[str]
     joints: list[str] = field(default_factory=list)
     joint_properties: np.ndarray = field(default_factory=lambda: np.zeros(0, DOF_PROPERTIES))
     body_of_link: dict[str, str] = field(default_factory=dict)
-    """Body that each link of the file became part of."""
+    """Body that contains each link of the file."""
     urdf: str = ""
     size: tuple[float, float, float] = (0.0, 0.0, 0.0)
     shapes: list[RigidShapeProperties] = field(default_factory=list)

@@ -1,7 +1,4 @@
-"""The MuJoCo model behind an environment.
-
-A robot, the ground, boxes, and sensors of contact on every link.
-"""
+"""The MuJoCo model behind an environment: robot, ground, boxes, contact sensors on every link."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import numpy as np
 from ._asset import Asset
 
 SLOTS = 8
-"""Contacts that are reported per link."""
+"""Number of contacts reported per link."""
 CONTACT_TIME = 0.01
 _FIELDS = ("mjCONDATA_FORCE", "mjCONDATA_NORMAL", "mjCONDATA_TANGENT")
 _DATA = sum(1 << int(getattr(mujoco.mjtConDataField, name)) for name in _FIELDS)
@@ -65,13 +62,13 @@ def contact_forces(sensordata: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Forces along the normals, and all of them, on every link, both (N, links, 3)."""
     force, normal, tangent = np.split(sensordata.reshape(len(sensordata), -1, SLOTS, 9), 3, axis=-1)
     axes = np.stack([normal, tangent, np.cross(normal, tangent)], axis=-2)
-    # Normals point from the link into what it touches; the force on the link is opposite.
+    # Normals point from the link to the other body; the force on the link is opposite.
     along = -np.einsum("nls,nlsi->nli", force[..., 0], normal)
     return along, -np.einsum("nlsa,nlsai->nli", force, axes)
 
 
 def _readable(asset: Asset) -> str:
-    """Return the URDF for MuJoCo, with capsules for cylinders if the asset's options ask for it."""
+    """Return the URDF for MuJoCo, with capsules instead of cylinders if the options require it."""
     urdf = asset.urdf
     if asset.options.replace_cylinder_with_capsule:
         urdf = urdf.replace("<cylinder", "<capsule")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 
 class RuleError(Exception):
-    """A rule of Isaac Gym that its user broke."""
+    """A broken rule of Isaac Gym."""
 
 
 class NotDoubledError(Exception):
-    """Something that Isaac Gym can do and this double cannot."""
+    """A function of Isaac Gym that this double lacks."""
 
 
 def require(condition: bool, rule: str) -> None:
@@ -21,6 +21,6 @@ def require(condition: bool, rule: str) -> None:
 
 
 def require_doubled(condition: bool, what: str) -> None:
-    """Raise if the double would have to do what it does not do."""
+    """Raise if the double lacks a function."""
     if not condition:
         raise NotDoubledError(what)

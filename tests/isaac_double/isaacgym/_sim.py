@@ -1,6 +1,6 @@
-"""A simulation's life.
+"""A simulation that is built, prepared and stepped.
 
-Built, prepared, stepped. Keeps the tensors and refuses what Isaac Gym's rules forbid.
+It owns the tensors and raises errors for broken rules of Isaac Gym.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from ._world import Robot, World
 
 MAX_MATERIALS = 64000
 FROZEN = os.environ.get("ISAAC_DOUBLE_FROZEN") == "1"
-"""Time stands still: for measuring everything but physics."""
+"""Disable physics, to measure the rest."""
 
 
 @dataclass
 class Tensor:
-    """An address of numbers, and of whom they belong to."""
+    """An address of numbers, with their owner."""
 
     values: np.ndarray
     kind: str = "float32"
     owner: weakref.ref | None = None
 
     def read(self, what: str, kind: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the numbers, if they are still there and what is expected."""
+        """Return the numbers, if they still exist and have the expected kind."""
         require(
             self.owner is None or self.owner() is not None,
             f"{what}: the tensor was freed, keep a reference to it",
@@ -80,10 +80,10 @@ class Sim:
     """All environments and tensors."""
 
     exists = False
-    """Whether this process has made a simulation, be it destroyed or not."""
+    """True if this process has made a simulation, even a destroyed one."""
 
     def __init__(self, kind: SimType, params: SimParams) -> None:
-        """Check the parameters that are easily forgotten."""
+        """Check parameters with unsafe defaults."""
         require(
             not Sim.exists,
             "one simulation per process: a second create_sim breaks the GPU's memory",
@@ -162,7 +162,7 @@ class Sim:
         return True
 
     def acquire(self, name: str) -> Tensor:
-        """Return a buffer, flat as Isaac Gym has it."""
+        """Return a buffer, flat as in Isaac Gym."""
         require(self.is_prepared, "tensors exist only after prepare_sim")
         values = self.buffers[name]
         return Tensor(values.reshape(-1, values.shape[-1]))
@@ -195,7 +195,7 @@ class Sim:
         return True
 
     def set_once(self, name: str, apply: Callable[[], None]) -> bool:
-        """Put a setter on the list of what the next `simulate` does."""
+        """Add a setter for the next `simulate`."""
         require(self.is_prepared, f"{name} must come after prepare_sim")
         require(
             name not in self._set_since,
@@ -204,6 +204,11 @@ class Sim:
         self._set_since.add(name)
         self._pending.append(apply)
         return True
+
+    def move_box(self, environment: int, box: int, place: np.ndarray) -> None:
+        """Move a box; the tensor of roots shows its new place after the next refresh."""
+        self.environments[environment].actors[box].place[:3] = place
+        self.world.move_box(environment, box - 1, place)
 
     def set_efforts(self, values: np.ndarray) -> None:
         """Take efforts for the next step; joints that are driven otherwise ignore them."""
@@ -214,7 +219,7 @@ class Sim:
         self._force[:] = values[:, : self._force.shape[1]]
 
     def simulate(self) -> None:
-        """Do what was set and advance; efforts and forces are consumed."""
+        """Apply the setters and advance; efforts and forces are consumed."""
         require(self.is_prepared, "simulate must come after prepare_sim")
         if not FROZEN:
             for apply in self._pending:

@@ -1,4 +1,7 @@
-"""Plain structures of gymapi. Like the real ones, they refuse attributes that do not exist."""
+"""Plain structures of gymapi.
+
+Like the real ones, they refuse unknown attributes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class DofDriveMode(IntEnum):
 
 
 class ContactCollection(IntEnum):
-    """In which substeps contacts are collected."""
+    """Substeps in which contacts are collected."""
 
     CC_NEVER = 0
     CC_LAST_SUBSTEP = 1
@@ -76,7 +79,7 @@ class Quat:
 
 @dataclass(slots=True)
 class Transform:
-    """A place and an attitude."""
+    """A position and an attitude."""
 
     p: Vec3 = field(default_factory=Vec3)
     r: Quat = field(default_factory=Quat)

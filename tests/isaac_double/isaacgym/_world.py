@@ -1,6 +1,6 @@
 """All environments of a simulation, stepped by MuJoCo.
 
-States are relative to it.
+States are relative to their environment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ._asset import Asset
 from ._model import build_model, contact_forces
 
 FEW = 64
-"""Below so many environments, waking other threads takes longer than stepping alone."""
+"""Number of environments below which several threads are slower than one."""
 
 
 @dataclass
@@ -24,13 +24,13 @@ class Robot:
 
     pose: np.ndarray  # (7,) position, quaternion xyzw
     friction: float
-    """Of its shapes; not yet averaged with the ground's."""
+    """Friction of its shapes, before averaging with the ground's."""
     joints: np.ndarray
     """Properties of its joints."""
     growth: dict[str, float] = field(default_factory=dict)
     """Factor on mass and inertia of bodies."""
     boxes: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
-    """Place and half size of its boxes."""
+    """Position and half size of its boxes."""
 
 
 class World:
@@ -78,13 +78,19 @@ class World:
         )
 
     def place(self, environments: np.ndarray) -> None:
-        """Forget everything about some environments but where their boxes are."""
+        """Reset some environments, except for the positions of their boxes."""
         self._batch.reset(environments, stage=mujoco.mjtStage.mjSTAGE_NONE)
         if self._num_boxes:
             places = np.array(
                 [[place for place, _ in self._robots[index].boxes] for index in environments]
             )
             self._batch.bind("mocap_pos")[environments] = places
+
+    def move_box(self, environment: int, box: int, place: np.ndarray) -> None:
+        """Move a box of an environment."""
+        _, half = self._robots[environment].boxes[box]
+        self._robots[environment].boxes[box] = (place.copy(), half)
+        self._batch.bind("mocap_pos")[environment, box] = place
 
     def set_root(self, environments: np.ndarray, rows: np.ndarray) -> None:
         """Place bases.

@@ -241,9 +241,10 @@ class Gym:
     ) -> bool:
         def read() -> tuple[np.ndarray, np.ndarray]:
             states = arg1.read("root states", "float32", arg0.buffers["root"].shape)
-            return _robots(arg0, arg2, arg3), states[:, 0].astype(np.float64)
+            actors = arg2.read("actor indices", "int32", (arg3,))
+            return actors, states.astype(np.float64)
 
-        read()  # now, and again when it is used
+        read()  # now, and again on use
         return arg0.set_once("set_actor_root_state_tensor_indexed", lambda: _place(arg0, *read()))
 
     def set_dof_state_tensor_indexed(
@@ -284,7 +285,7 @@ class Gym:
         arg0.simulate()
 
     def destroy_sim(self, arg0: Sim) -> None:
-        arg0.is_prepared = False  # tensors are gone
+        arg0.is_prepared = False  # tensors no longer exist
 
     def fetch_results(self, arg0: Sim, arg1: bool) -> None:
         arg0.fetch()
@@ -301,17 +302,19 @@ def acquire_gym() -> Gym:
 def _robots(sim: Sim, indices: Tensor, count: int) -> np.ndarray:
     """Environments of the robots among actors that indices name."""
     actors = indices.read("actor indices", "int32", (count,))
-    require(
-        not (actors % sim.num_actors).any(), "actor indices name a box: pass only actors that move"
-    )
+    require(not (actors % sim.num_actors).any(), "actor indices name a box, which has no joints")
     return actors // sim.num_actors
 
 
-def _place(sim: Sim, environments: np.ndarray, states: np.ndarray) -> None:
-    joints = sim.world.joints()[environments]
-    sim.world.place(environments)  # a robot that is put elsewhere has no memory of contacts
-    sim.world.set_joints(environments, joints)
-    sim.world.set_root(environments, states[environments])
+def _place(sim: Sim, actors: np.ndarray, states: np.ndarray) -> None:
+    environments, actor = np.divmod(actors, sim.num_actors)
+    for environment, box in zip(environments[actor > 0], actor[actor > 0], strict=True):
+        sim.move_box(int(environment), int(box), states[environment, box, :3])
+    robots = environments[actor == 0]
+    joints = sim.world.joints()[robots]
+    sim.world.place(robots)  # a robot at a new position has no memory of contacts
+    sim.world.set_joints(robots, joints)
+    sim.world.set_root(robots, states[robots, 0])
 
 
 def _bend(sim: Sim, environments: np.ndarray, states: np.ndarray) -> None:
