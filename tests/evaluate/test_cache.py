@@ -23,7 +23,7 @@ COLLECTED = Path(__file__).parents[2] / "collect" / "checkpoints" / "locomotion"
 """Checkpoints that data were collected with."""
 TRANSFER = SKILLS * len(CONDITIONS)
 FILMS = 1 + SKILLS
-"""Rollouts for the report's animation: the expert beside its skills."""
+"""Rollouts for the film strip of the report: the expert beside its skills."""
 
 
 def metrics_of(run: str = "run") -> dict[str, Any]:
