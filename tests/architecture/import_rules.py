@@ -133,5 +133,9 @@ RULES = {  # the most specific name applies
     "deploy.service": Rule(may={*ROBOT_SIDE, "deploy.robots", "deploy.launch"}, never=LOOP_NEVER),
     "deploy.doctor": Rule(may={"deploy.common", "deploy.messages"}, outside={"numpy"}),
     "deploy.install": Rule(may={"deploy.common"}, outside=frozenset()),
+    "deploy.demo": Rule(
+        may={"solo_doi.policies.bundle", "solo_doi.evaluate", "deploy.common", "deploy.launch"},
+        outside={"rich"},
+    ),
     "deploy.cli": Rule(may={"solo_doi", "deploy"}, never={"torch"}),
 }

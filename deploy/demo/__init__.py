@@ -1,0 +1,1 @@
+"""One-command demonstration: every stage from collection to dry runs."""
