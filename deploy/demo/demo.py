@@ -15,7 +15,7 @@ from .demo_result import DemoResult, read_result
 from .stage_process import last_line, run_stage
 from .stage_record import StageEntry, StageRecord
 from .stage_view import StageView
-from .stages import DemoConfig, Stage, bundle_of, dry_run, stage_key, training_stages
+from .stages import DemoConfig, DemoStage, dry_run, files_of, stage_key, training_stages
 
 
 def run_demo(config: DemoConfig) -> DemoResult:
@@ -32,9 +32,8 @@ def run_demo(config: DemoConfig) -> DemoResult:
         with view:
             for stage in stages:
                 run.make(stage)
-            walks = [
-                dry_run(config, skill) for skill in range(Bundle(bundle_of(config)).num_skills)
-            ]
+            skills = Bundle(files_of(config).bundle).num_skills
+            walks = [dry_run(config, skill) for skill in range(skills)]
             view.titles |= {stage.name: stage.title for stage in walks}
             for stage in walks:
                 run.make(stage)
@@ -52,7 +51,7 @@ class DemoRun:
         self._keys: dict[str, str] = {}
         self._software = software()
 
-    def make(self, stage: Stage) -> None:
+    def make(self, stage: DemoStage) -> None:
         """Reuse a stage's artefact if it is still valid; otherwise make or continue it."""
         key = stage_key(stage, self._keys.get(stage.after or "", ""), self._software)
         self._keys[stage.name] = key
@@ -68,7 +67,7 @@ class DemoRun:
         self._record.put(stage.name, StageEntry(key, finished=False))
         self._run(stage, key)
 
-    def _run(self, stage: Stage, key: str) -> None:
+    def _run(self, stage: DemoStage, key: str) -> None:
         output = self._folder / "output" / f"{stage.name}.txt"
         begun = time.monotonic()
         self._view.begin(stage.name)

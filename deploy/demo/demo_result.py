@@ -11,7 +11,7 @@ from rich.table import Table
 
 from deploy.launch.deployment_report import SUMMARY_FILE
 
-from .stages import DemoConfig, bundle_of, dry_run_folder, report_of
+from .stages import DemoConfig, dry_run_folder, files_of
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def read_result(config: DemoConfig, skills: int) -> DemoResult:
     """Read what the stages wrote."""
     from solo_doi.evaluate.report.verdict import verdict
 
-    report = report_of(config)
-    metrics = json.loads((report.parent / "metrics.json").read_text())
+    files = files_of(config)
+    metrics = json.loads(files.evaluation_metrics.read_text())
     walks = []
     for skill in range(skills):
         folder = dry_run_folder(config, skill)
@@ -75,4 +75,4 @@ def read_result(config: DemoConfig, skills: int) -> DemoResult:
         summary = json.loads(path.read_text()) if path.is_file() else {}
         walks.append(DryRun(skill, folder, summary))
     commanded = next((walk.summary["commanded"] for walk in walks if walk.summary), 1.0)
-    return DemoResult(report, bundle_of(config), verdict(metrics, commanded), walks)
+    return DemoResult(files.evaluation_report, files.bundle, verdict(metrics, commanded), walks)

@@ -11,17 +11,17 @@ from pathlib import Path
 from solo_doi.common.child_python import child_environment
 from solo_doi.common.steps import PLAIN_VARIABLE
 
-from .stages import Stage
+from .stages import DemoStage
 
-POLL_PERIOD = 0.2
+OUTPUT_PERIOD = 0.2
 """Time between two looks at a child's output [s]."""
-END_TIMEOUT = 30.0
+STAGE_END_TIMEOUT = 30.0
 """Time in which a child that was asked to end does so [s]."""
 TAIL_BYTES = 4000
 """Bytes at the end of an output file in which its last line is found."""
 
 
-def run_stage(stage: Stage, output: Path, show: Callable[[str], None]) -> int:
+def run_stage(stage: DemoStage, output: Path, show: Callable[[str], None]) -> int:
     """Run a stage and return its exit code; `show` gets the last line of its output.
 
     The child is ended if this process is interrupted.
@@ -39,7 +39,7 @@ def run_stage(stage: Stage, output: Path, show: Callable[[str], None]) -> int:
         try:
             while child.poll() is None:
                 show(last_line(output))
-                time.sleep(POLL_PERIOD)
+                time.sleep(OUTPUT_PERIOD)
         finally:
             _end(child)
     return child.returncode
@@ -61,7 +61,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         return
     child.terminate()
     try:
-        child.wait(END_TIMEOUT)
+        child.wait(STAGE_END_TIMEOUT)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()

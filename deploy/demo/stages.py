@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deploy.common.deploy_config import DEFAULT_ROBOT, RobotName
 from solo_doi.common.child_python import program_command
+from solo_doi.runs.run_files import RunFiles
 
 PROGRAMS = {
     "solo-collect": "from collect.cli.collect import main",
@@ -30,14 +30,12 @@ class DemoConfig:
     """Seed of collection and training."""
     scale: float = 0.25
     """Size of the datasets, as a share of the paper's two million transitions."""
-    robot: RobotName = DEFAULT_ROBOT
-    """Robot of the dry runs."""
     seconds: float = 10.0
     """Duration of each skill's walk in its dry run [s]."""
 
 
 @dataclass(frozen=True)
-class Stage:
+class DemoStage:
     """One command of the demonstration."""
 
     name: str
@@ -49,7 +47,7 @@ class Stage:
     artefact: Path
     """File or folder that the stage makes. It is removed before the stage starts anew."""
     after: str | None = None
-    """Stage whose artefact this one reads."""
+    """DemoStage whose artefact this one reads."""
     resume: tuple[str, ...] = ()
     """Arguments that continue a stage that was interrupted; none if it starts anew."""
     resumed_from: Path | None = None
@@ -71,20 +69,21 @@ class Stage:
         """True if an earlier process left something to continue."""
         return self.resumed_from is not None and self.resumed_from.exists()
 
-    def continued(self) -> Stage:
+    def continued(self) -> DemoStage:
         """Return the stage with the arguments that continue it."""
         return replace(self, arguments=self.resume)
 
 
-def training_stages(config: DemoConfig) -> list[Stage]:
+def training_stages(config: DemoConfig) -> list[DemoStage]:
     """Return the stages from data to a bundle."""
     data = config.out / "locomotion"
-    run = config.out / "run"
+    files = files_of(config)
+    run = files.folder
     seed = ("--seed", str(config.seed))
     collecting = ("--task", "locomotion", "--scale", f"{config.scale:g}", *seed, "--out", str(data))
     training = ("--data", str(data / "coverage"), "--expert", str(data / "demonstrations"))
     return [
-        Stage(
+        DemoStage(
             "collect",
             "Collect walks of the shipped checkpoints in random domains",
             "solo-collect",
@@ -93,7 +92,7 @@ def training_stages(config: DemoConfig) -> list[Stage]:
             resume=collecting,
             resumed_from=data,
         ),
-        Stage(
+        DemoStage(
             "train",
             "Learn five skills from the walks, offline",
             "solo-train",
@@ -101,36 +100,36 @@ def training_stages(config: DemoConfig) -> list[Stage]:
             run,
             after="collect",
             resume=("--resume", str(run)),
-            resumed_from=run / "config.yaml",
+            resumed_from=files.config,
         ),
-        Stage(
+        DemoStage(
             "evaluate",
             "Let every skill walk in MuJoCo and measure it",
             "solo-eval",
             (str(run),),
-            report_of(config),
+            files.evaluation_report,
             after="train",
         ),
-        Stage(
+        DemoStage(
             "export",
             "Write the skills as one file for the robot",
             "solo-export",
             (str(run),),
-            bundle_of(config),
+            files.bundle,
             after="evaluate",
         ),
     ]
 
 
-def dry_run(config: DemoConfig, skill: int) -> Stage:
+def dry_run(config: DemoConfig, skill: int) -> DemoStage:
     """Return the dry run of a skill: two processes and LCM, as on the robot."""
     folder = dry_run_folder(config, skill)
-    return Stage(
+    return DemoStage(
         f"skill-{skill}",
-        f"Dry run of skill {skill} on a simulated robot ({config.robot})",
+        f"Dry run of skill {skill}: the robot's two processes, simulated motors",
         "solo-deploy",
         (
-            *("--bundle", str(bundle_of(config)), "--skill", str(skill), "--robot", config.robot),
+            *("--bundle", str(files_of(config).bundle), "--skill", str(skill)),
             *("--headless", "--fast", "--seconds", f"{config.seconds:g}", "--out", str(folder)),
         ),
         folder,
@@ -139,14 +138,9 @@ def dry_run(config: DemoConfig, skill: int) -> Stage:
     )
 
 
-def report_of(config: DemoConfig) -> Path:
-    """Return the path of the evaluation's page."""
-    return config.out / "run" / "evaluation" / "report.html"
-
-
-def bundle_of(config: DemoConfig) -> Path:
-    """Return the path of the bundle."""
-    return config.out / "run" / "skills.onnx"
+def files_of(config: DemoConfig) -> RunFiles:
+    """Return the files of the run."""
+    return RunFiles(config.out / "run")
 
 
 def dry_run_folder(config: DemoConfig, skill: int) -> Path:
@@ -154,7 +148,7 @@ def dry_run_folder(config: DemoConfig, skill: int) -> Path:
     return config.out / "dry-runs" / f"skill-{skill}"
 
 
-def stage_key(stage: Stage, before: str, software: dict[str, str]) -> str:
+def stage_key(stage: DemoStage, before: str, software: dict[str, str]) -> str:
     """Return a hash of everything that decides a stage's result: command, software, stage before.
 
     Commands are repeatable, so an artefact with the same key would be made again bit by bit.

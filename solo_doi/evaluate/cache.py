@@ -10,14 +10,13 @@ from typing import Any
 
 from solo_doi.common import settings as settings_files
 from solo_doi.data.shard import file_hash
-from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, RunFiles
+from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, EVALUATION_REPORT_FILE, RunFiles
 
 from .definitions import DEFINITIONS, MEASURES_VERSION
 from .eval_config import EvalConfig
 from .source import policy_file, read_source
 from .source_data import MissingDataError, read_source_data
 
-REPORT_FILE = "report.html"
 OPTIONAL_PARTS = {"transfer": "transfer", "history": "history", "divergence": "policy_divergence"}
 """Parts of metrics.json that are made on request only, by setting. Pictures are one more."""
 
@@ -53,7 +52,7 @@ def include_earlier_parts(config: EvalConfig, earlier: dict[str, Any], out: Path
         for name in ("transfer_episodes", "estimator_episodes"):
             kept[name] = earlier["evaluation"].get(name, getattr(config, name))
         config = replace(config, **kept)
-    has_report = bool(earlier) and (out / REPORT_FILE).is_file()
+    has_report = bool(earlier) and (out / EVALUATION_REPORT_FILE).is_file()
     return replace(
         config,
         transfer=config.transfer or "transfer" in earlier,
@@ -88,7 +87,7 @@ def has_all_parts(earlier: dict[str, Any], run: Path, config: EvalConfig, out: P
     If the divergence was not measured for lack of the run's data, it counts as missing once these
     data can be read.
     """
-    if config.pictures and not (out / REPORT_FILE).is_file():
+    if config.pictures and not (out / EVALUATION_REPORT_FILE).is_file():
         return False
     for setting, part in OPTIONAL_PARTS.items():
         if getattr(config, setting) and part not in earlier:

@@ -10,6 +10,7 @@ import numpy as np
 
 from solo_doi.common.files import write_text
 from solo_doi.common.metrics_log import read_metrics
+from solo_doi.runs.run_files import EVALUATION_REPORT_FILE
 
 from .report import figures
 from .report.html_report import Report, format_value
@@ -108,7 +109,7 @@ def compare(runs: Mapping[Path, Metrics], out: Path) -> Path:
             _over_steps(curves, out / "over_steps"),
             "Measures of the skills over training; every line is a run.",
         )
-    path = out / "report.html"
+    path = out / EVALUATION_REPORT_FILE
     report.write(path)
     return path
 

@@ -18,12 +18,11 @@ from solo_doi.common.steps import step
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.runs.run import load_run
-from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, RunFiles
+from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, EVALUATION_REPORT_FILE, RunFiles
 from solo_doi.solo12.observation import layout_of_size
 from solo_doi.tasks import is_task, task_type
 from solo_doi.tasks.task import Task
 
-from .cache import REPORT_FILE
 from .episodes.episode_rollouts import (
     EpisodeSettings,
     SceneResult,
@@ -72,7 +71,9 @@ class EpisodesPlan:
     @property
     def result_file(self) -> Path:
         """File to read first: the report, or metrics.json if no pictures are drawn."""
-        return self.out / (REPORT_FILE if self.config.pictures else EVALUATION_METRICS_FILE)
+        return self.out / (
+            EVALUATION_REPORT_FILE if self.config.pictures else EVALUATION_METRICS_FILE
+        )
 
     def execute(self, *, again: bool = False) -> dict[str, Any]:
         """Evaluate; return the content of metrics.json."""
@@ -89,7 +90,7 @@ class EpisodesPlan:
         text = json.dumps(metrics, indent=1, allow_nan=False) + "\n"
         write_text(self.out / EVALUATION_METRICS_FILE, text)
         if self.config.pictures:
-            write_episodes_page(self.task, results, metrics, self.out / REPORT_FILE)
+            write_episodes_page(self.task, results, metrics, self.out / EVALUATION_REPORT_FILE)
         return metrics
 
     def _metrics(self, results: Results) -> dict[str, Any]:

@@ -9,10 +9,9 @@ from typing import Any
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
-from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, RunFiles
+from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, EVALUATION_REPORT_FILE, RunFiles
 
 from .cache import (
-    REPORT_FILE,
     has_all_parts,
     has_same_settings,
     include_earlier_parts,
@@ -71,7 +70,9 @@ class EvaluationPlan:
     @property
     def result_file(self) -> Path:
         """File to read first: the report, or metrics.json if no pictures are drawn."""
-        return self.out / (REPORT_FILE if self.config.pictures else EVALUATION_METRICS_FILE)
+        return self.out / (
+            EVALUATION_REPORT_FILE if self.config.pictures else EVALUATION_METRICS_FILE
+        )
 
     def execute(self, *, again: bool = False) -> dict[str, Any]:
         """Evaluate, unless results of the same settings exist.

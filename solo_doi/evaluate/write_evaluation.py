@@ -16,9 +16,9 @@ from solo_doi.common.files import write_text
 from solo_doi.common.provenance import software
 from solo_doi.common.steps import step
 from solo_doi.policies.dominic_checkpoint import read_policy
-from solo_doi.runs.run_files import EVALUATION_METRICS_FILE
+from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, EVALUATION_REPORT_FILE
 
-from .cache import REPORT_FILE, made_from, measured_divergence
+from .cache import made_from, measured_divergence
 from .data_trajectories import trajectory_features
 from .definitions import DEFINITIONS, MEASURES_VERSION
 from .eval_config import COMMANDED, EvalConfig
@@ -77,10 +77,10 @@ def write_evaluation(
         step("map of successor features")
         skill_map = _skill_map(evaluation, expert_file, config, data)
         step("report with figures")
-        write_page(source, evaluation, skill_map, config, metrics, out / REPORT_FILE)
+        write_page(source, evaluation, skill_map, config, metrics, out / EVALUATION_REPORT_FILE)
     else:
         # An existing report is of another policy. For this policy, pictures would be requested.
-        (out / REPORT_FILE).unlink(missing_ok=True)
+        (out / EVALUATION_REPORT_FILE).unlink(missing_ok=True)
     metrics = _finite_metrics(metrics)
     write_text(out / EVALUATION_METRICS_FILE, json.dumps(metrics, indent=1, allow_nan=False) + "\n")
     return metrics

@@ -13,6 +13,8 @@ CHECKPOINT_SUFFIX = ".pt"
 """Files of torch: kept states of a run, and checkpoints of solo-pretrain."""
 EVALUATION_METRICS_FILE = "metrics.json"
 """Results of solo-eval, in any folder that it writes to."""
+EVALUATION_REPORT_FILE = "report.html"
+"""Page of solo-eval, beside its results."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ class RunFiles:
     def evaluation_metrics(self) -> Path:
         """Results of solo-eval."""
         return self.evaluation / EVALUATION_METRICS_FILE
+
+    @property
+    def evaluation_report(self) -> Path:
+        """Page of solo-eval."""
+        return self.evaluation / EVALUATION_REPORT_FILE
 
     @property
     def bundle(self) -> Path:

@@ -134,7 +134,7 @@ RULES = {  # the most specific name applies
     "deploy.doctor": Rule(may={"deploy.common", "deploy.messages"}, outside={"numpy"}),
     "deploy.install": Rule(may={"deploy.common"}, outside=frozenset()),
     "deploy.demo": Rule(
-        may={"solo_doi.policies.bundle", "solo_doi.evaluate", "deploy.common", "deploy.launch"},
+        may={"solo_doi.policies.bundle", "solo_doi.evaluate", "solo_doi.runs", "deploy.launch"},
         outside={"rich"},
     ),
     "deploy.cli": Rule(may={"solo_doi", "deploy"}, never={"torch"}),

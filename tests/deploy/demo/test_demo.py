@@ -13,7 +13,7 @@ import pytest
 
 from deploy.cli import demo as demo_cli
 from deploy.demo import demo
-from deploy.demo.stages import Stage
+from deploy.demo.stages import DemoStage
 from solo_doi.common.lock import exclusive
 from tests.command import Command
 
@@ -39,7 +39,7 @@ class FakeStages:
         self.codes: dict[str, int] = {}
         self.problems: list[str] = []
 
-    def __call__(self, stage: Stage, output: Path, show: Callable[[str], None]) -> int:
+    def __call__(self, stage: DemoStage, output: Path, show: Callable[[str], None]) -> int:
         """Write what the stage would write; return its planned exit code."""
         self.lines.append(stage.line)
         output.parent.mkdir(parents=True, exist_ok=True)

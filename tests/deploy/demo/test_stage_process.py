@@ -8,7 +8,7 @@ import pytest
 
 from deploy.demo import stages
 from deploy.demo.stage_process import last_line, run_stage
-from deploy.demo.stages import Stage
+from deploy.demo.stages import DemoStage
 
 
 @pytest.mark.parametrize(("code", "text"), [(0, "done"), (3, "wrong")])
@@ -25,7 +25,7 @@ def test_output_and_exit_code_are_kept(
         "0"
     )
     monkeypatch.setitem(stages.PROGRAMS, "solo-fake", program)
-    stage = Stage("fake", "Fake", "solo-fake", (text,), tmp_path)
+    stage = DemoStage("fake", "Fake", "solo-fake", (text,), tmp_path)
     output = tmp_path / "output" / "fake.txt"
     shown: list[str] = []
     assert run_stage(stage, output, shown.append) == code

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from deploy.demo.stages import PROGRAMS, DemoConfig, Stage, dry_run, stage_key, training_stages
+from deploy.demo.stages import PROGRAMS, DemoConfig, DemoStage, dry_run, stage_key, training_stages
 from solo_doi.common import command_line
 from tests.command import Command
 
-STAGES = [*training_stages(DemoConfig(seed=3)), dry_run(DemoConfig(robot="mujoco"), 2)]
+STAGES = [*training_stages(DemoConfig(seed=3)), dry_run(DemoConfig(), 2)]
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=[stage.name for stage in STAGES])
 @pytest.mark.parametrize("resumed", [False, True])
 def test_every_command_accepts_its_flags(
-    stage: Stage,
+    stage: DemoStage,
     resumed: bool,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
