@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from solo_doi.cli.evaluate import main
 from solo_doi.cli.train import train
@@ -26,6 +27,7 @@ from solo_doi.runs.run_config import TrainCommand
 from solo_doi.solo12.observation import LAYOUTS
 from tests.algorithm.runs import EXPERT_TERMS, FLAGS, write_made_up
 from tests.command import Command
+from tests.compiled_umap import compile_umap
 
 from .recordings import walking
 from .walks import MAPPED, RollOuts, stand_in
@@ -101,6 +103,12 @@ def no_map(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diversity, "embed", points)
 
 
+@pytest.fixture(scope="session")
+def umap() -> None:
+    """UMAP, compiled for this process."""
+    compile_umap()
+
+
 @pytest.fixture
 def no_film(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace rendering, which takes long, by any picture."""
@@ -109,6 +117,19 @@ def no_film(monkeypatch: pytest.MonkeyPatch) -> None:
         plt.imsave(path, np.zeros((len(recordings), 4, 3)))
 
     monkeypatch.setattr(pictures, "filmstrip", filmstrip)
+
+
+@pytest.fixture
+def no_figures(no_film: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace films and figures, whose layout takes long, by small files of the same names."""
+
+    def savefig(figure: Figure, path: Path, *, format: str, dpi: int) -> None:
+        if format == "png":
+            plt.imsave(path, np.zeros((1, 4, 3)), format=format)
+        else:
+            Path(path).write_text("<svg/>")
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
 
 
 Evaluate = Callable[..., tuple[int, str, str]]
@@ -130,7 +151,9 @@ def egl() -> None:
 
 
 @pytest.fixture(scope="session")
-def evaluated(train_tiny: Train, egl: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def evaluated(
+    train_tiny: Train, egl: None, umap: None, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A run after `solo-eval RUN --select --history`; only the number of robots is reduced."""
     run = train_tiny(tmp_path_factory.mktemp("evaluated") / "tiny <b>bold</b>")
     with pytest.MonkeyPatch.context() as patch:

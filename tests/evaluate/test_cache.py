@@ -90,7 +90,7 @@ def test_results_that_cannot_be_used_are_made_anew(
     assert json.loads(Path("run/evaluation/metrics.json").read_text())["run"] == "run"
 
 
-@pytest.mark.usefixtures("no_film")
+@pytest.mark.usefixtures("no_figures")
 def test_a_page_that_was_lost_is_made_anew(
     here: Path, trained_alone: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_page_that_was_lost_is_made_anew(
 # --- Parts that are kept -------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_film")
+@pytest.mark.usefixtures("no_figures")
 def test_a_comparison_keeps_what_was_found_before(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
@@ -142,7 +142,7 @@ def test_what_is_asked_for_later_is_added(
 
 
 @pytest.mark.parametrize("flags", [("--again",), ("--seed", "1")])
-@pytest.mark.usefixtures("no_film")
+@pytest.mark.usefixtures("no_figures")
 def test_what_is_made_anew_is_made_whole(
     flags: tuple[str, ...], here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:
@@ -157,7 +157,7 @@ def test_what_is_made_anew_is_made_whole(
     assert page.stat().st_mtime_ns > written
 
 
-@pytest.mark.usefixtures("no_film")
+@pytest.mark.usefixtures("no_figures")
 def test_a_page_of_another_policy_does_not_stay(
     here: Path, solo_eval: Evaluate, roll_outs: RollOuts
 ) -> None:

@@ -43,6 +43,7 @@ def save(
     for kind in ("png", "svg"):
         with replacing(path.with_suffix(f".{kind}")) as partial:
             figure.savefig(partial, format=kind, dpi=130)
+        figure.set_layout_engine("none")  # the first file's layout holds for the second
     plt.close(figure)
     with replacing(path.with_suffix(".csv")) as partial, partial.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])

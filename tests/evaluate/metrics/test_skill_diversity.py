@@ -148,6 +148,7 @@ def test_the_silhouette_is_of_scaled_features() -> None:
     assert diversity.silhouette(walks, hidden) < 0.1 < apart
 
 
+@pytest.mark.usefixtures("umap")
 def test_the_map_is_that_of_the_expert_alone() -> None:
     """Skills do not change the map, and the map is repeatable.
 

@@ -96,7 +96,11 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int], 
     return first_run
 
 
-@pytest.mark.parametrize(("driver", "protocol"), WAYS)
+IN_CI = [("native", 4), ("sdk", 3)]
+"""Both drivers and both protocols; `.ci/full` has every combination."""
+
+
+@pytest.mark.parametrize(("driver", "protocol"), size(in_ci=IN_CI, in_full=WAYS))
 def test_it_calibrates_stands_walks_switches_and_sits(
     driver: str, protocol: int, first_run: Callable[[str, int], Path]
 ) -> None:
@@ -112,13 +116,14 @@ def test_it_calibrates_stands_walks_switches_and_sits(
     assert 10.0 <= summary["delay_ms"]["min"] <= summary["delay_ms"]["max"] <= 25.0
 
 
-@pytest.mark.parametrize(("driver", "protocol"), size(in_ci=[("native", 4)], in_full=WAYS))
+@pytest.mark.parametrize(("driver", "protocol"), size(in_ci=[], in_full=WAYS))
 def test_a_second_run_gives_the_same_numbers(
     driver: str, protocol: int, tmp_path: Path, first_run: Callable[[str, int], Path]
 ) -> None:
     """Walk and measured joint positions are equal to the last bit.
 
-    For the vendor's driver, `test_boards` tests this below the robot process.
+    In CI, `test_end_to_end` tests this in PyBullet, and `test_boards` on the virtual board below
+    the robot process.
     """
     out = first_run(driver, protocol)
     again = deploy(tmp_path / "again", *way(driver, protocol), *WALKS)

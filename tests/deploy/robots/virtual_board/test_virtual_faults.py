@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.contract.board_runs import need_namespace
+from tests.sizes import size
 
 from .test_virtual import NETWORK, ROOT
 
@@ -36,16 +37,19 @@ def play(name: str, out: Path) -> tuple[int, dict[str, Any]]:
     return ran.returncode, json.loads((out / "summary.json").read_text())
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("board killed", "the robot process ended without a report"),
-        ("robot process killed", "the robot process ended without a report"),
-        ("cable out", "robot: no data from the motors"),
-        ("Ctrl-C in bring-up", STOPPED),
-        ("Ctrl-C walking", STOPPED),
-    ],
-)
+FAULTS = [
+    ("robot process killed", "the robot process ended without a report"),
+    ("cable out", "robot: no data from the motors"),
+    ("Ctrl-C in bring-up", STOPPED),
+]
+MORE_FAULTS = [
+    ("board killed", "the robot process ended without a report"),
+    ("Ctrl-C walking", STOPPED),
+]
+"""Faults for `.ci/full`: in CI, they happen to the PyBullet robot and to a board in memory."""
+
+
+@pytest.mark.parametrize(("name", "problem"), size(in_ci=FAULTS, in_full=[*FAULTS, *MORE_FAULTS]))
 def test_faults_of_processes_are_reported(name: str, problem: str, tmp_path: Path) -> None:
     """The exit code is 1, the problem has a text, and an incident folder has its history."""
     code, summary = play(name, tmp_path / "run")
