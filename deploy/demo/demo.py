@@ -70,7 +70,7 @@ class DemoRun:
     def _run(self, stage: DemoStage, key: str) -> None:
         output = self._folder / "output" / f"{stage.name}.txt"
         begun = time.monotonic()
-        self._view.begin(stage.name)
+        self._view.begin(stage.name, stage.line)
         code = run_stage(stage, output, lambda text: self._view.progress(stage.name, text))
         seconds = time.monotonic() - begun
         if code == 0:

@@ -30,7 +30,7 @@ class StageView:
         """Start the table if there is a terminal."""
         if self.console.is_terminal and not is_plain():
             self._live = Live(self.table(), console=self.console, auto_refresh=False)
-            self._live.start()
+            self._live.start(refresh=True)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -38,11 +38,12 @@ class StageView:
         if self._live is not None:
             self._live.stop()
 
-    def begin(self, name: str) -> None:
-        """Show that a stage begins."""
+    def begin(self, name: str, command: str) -> None:
+        """Show that a stage begins, with its command: above the table, if there is one."""
         self._began = time.monotonic()
         self._set(name, "starting")
         self._line(f"{self.titles[name]} ...")
+        self.console.print(f"$ {command}", style="dim", highlight=False, markup=False)
 
     def progress(self, name: str, text: str) -> None:
         """Show the time of a running stage and the last line of its output."""

@@ -102,6 +102,7 @@ def test_it_shows_every_stage_the_verdict_and_what_follows(
     assert "Two of two skills look different from each other: skills 0 and 1." in output
     assert "report: demo/run/evaluation/report.html\nbundle: demo/run/skills.onnx\n" in output
     assert output.count("next: ") == 3
+    assert "\n$ solo-eval demo/run\n" in output
     for skill in range(SKILLS):
         assert f"Dry run of skill {skill}" in output
 
