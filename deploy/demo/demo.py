@@ -15,7 +15,15 @@ from .demo_result import DemoResult, read_result
 from .stage_process import last_line, run_stage
 from .stage_record import StageEntry, StageRecord
 from .stage_view import StageView
-from .stages import DemoConfig, DemoStage, dry_run, files_of, stage_key, training_stages
+from .stages import (
+    DemoConfig,
+    DemoStage,
+    dry_run,
+    files_of,
+    output_of,
+    stage_key,
+    training_stages,
+)
 
 
 def run_demo(config: DemoConfig) -> DemoResult:
@@ -68,7 +76,7 @@ class DemoRun:
         self._run(stage, key)
 
     def _run(self, stage: DemoStage, key: str) -> None:
-        output = self._folder / "output" / f"{stage.name}.txt"
+        output = output_of(self._folder, stage.name)
         begun = time.monotonic()
         self._view.begin(stage.name, stage.line)
         code = run_stage(stage, output, lambda text: self._view.progress(stage.name, text))

@@ -11,7 +11,8 @@ from rich.table import Table
 
 from deploy.launch.deployment_report import SUMMARY_FILE
 
-from .stages import DemoConfig, dry_run_folder, files_of
+from .stage_process import last_line
+from .stages import DemoConfig, dry_run_folder, dry_run_name, files_of, output_of
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class DryRun:
     folder: Path
     summary: dict[str, Any]
     """Content of summary.json; empty if the run ended without one."""
+    last_words: str
+    """Last line of its output."""
 
     @property
     def good(self) -> bool:
@@ -35,7 +38,7 @@ class DryRun:
         if walk:
             speed = f"{walk['velocity']:.2f} m/s"
             figures = (speed, f"{walk['distance']:.1f} m", str(walk["falls"]))
-        problems = self.summary.get("problems", ["ended without a report"])
+        problems = self.summary.get("problems", [self.last_words])
         return (str(self.skill), *figures, "; ".join(problems) or "walked", str(self.folder))
 
 
@@ -73,6 +76,7 @@ def read_result(config: DemoConfig, skills: int) -> DemoResult:
         folder = dry_run_folder(config, skill)
         path = folder / SUMMARY_FILE
         summary = json.loads(path.read_text()) if path.is_file() else {}
-        walks.append(DryRun(skill, folder, summary))
+        last_words = last_line(output_of(config.out, dry_run_name(skill)))
+        walks.append(DryRun(skill, folder, summary, last_words))
     commanded = next((walk.summary["commanded"] for walk in walks if walk.summary), 1.0)
     return DemoResult(files.evaluation_report, files.bundle, verdict(metrics, commanded), walks)

@@ -125,7 +125,7 @@ def dry_run(config: DemoConfig, skill: int) -> DemoStage:
     """Return the dry run of a skill: two processes and LCM, as on the robot."""
     folder = dry_run_folder(config, skill)
     return DemoStage(
-        f"skill-{skill}",
+        dry_run_name(skill),
         f"Dry run of skill {skill}: the robot's two processes, simulated motors",
         "solo-deploy",
         (
@@ -143,9 +143,19 @@ def files_of(config: DemoConfig) -> RunFiles:
     return RunFiles(config.out / "run")
 
 
+def output_of(out: Path, name: str) -> Path:
+    """Return the file with the output of a stage."""
+    return out / "output" / f"{name}.txt"
+
+
+def dry_run_name(skill: int) -> str:
+    """Return the name of the stage that is the dry run of a skill."""
+    return f"skill-{skill}"
+
+
 def dry_run_folder(config: DemoConfig, skill: int) -> Path:
     """Return the folder of a skill's dry run."""
-    return config.out / "dry-runs" / f"skill-{skill}"
+    return config.out / "dry-runs" / dry_run_name(skill)
 
 
 def stage_key(stage: DemoStage, before: str, software: dict[str, str]) -> str:

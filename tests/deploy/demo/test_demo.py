@@ -27,6 +27,8 @@ METRICS = {
         {"skill": 1, "vx": 1.01, "return_pct": 92.0},
     ],
 }
+REFUSED = 2
+"""Exit code of a dry run that is refused before it starts."""
 WALK = {"velocity": 1.0, "distance": 9.9, "falls": 0}
 
 
@@ -54,6 +56,8 @@ class FakeStages:
         stage.artefact.parent.mkdir(parents=True, exist_ok=True)
         if stage.name == "evaluate":
             (stage.artefact.parent / "metrics.json").write_text(json.dumps(METRICS))
+        if stage.name.startswith("skill-") and code == REFUSED:
+            return code
         if stage.name.startswith("skill-"):
             stage.artefact.mkdir()
             problems = self.problems if code else []
@@ -158,6 +162,14 @@ def test_a_dry_run_that_fails_is_a_result(fake: FakeStages, solo_demo: Command) 
     fake.programs()
     solo_demo.good()
     assert fake.programs() == ["solo-deploy"]
+
+
+def test_a_dry_run_that_is_refused_says_why(fake: FakeStages, solo_demo: Command) -> None:
+    """It leaves no summary; the last line of its output has the reason."""
+    fake.codes["skill-1"] = REFUSED
+    code, output, errors = solo_demo()
+    assert (code, errors) == (1, "")
+    assert "last words" in output  # the table may wrap
 
 
 def test_a_folder_with_other_files_is_refused(fake: FakeStages, solo_demo: Command) -> None:
