@@ -13,6 +13,8 @@ from solo_doi.common import settings
 from solo_doi.common.errors import UnknownNameError
 from solo_doi.tasks import TASKS, is_task, task_type
 
+LOCOMOTION = "locomotion"
+"""Task by default."""
 GYM = "gym"
 """Task name for data of other robots than Solo12."""
 PRINTED = ("skills", "multipliers")
@@ -23,9 +25,10 @@ PRINTED = ("skills", "multipliers")
 class RunConfig(TrainConfig):
     """Configuration of a run: its data, and all settings of training."""
 
-    task: str = "locomotion"
+    task: str = LOCOMOTION
     """Selects the default data and the default settings: a task of our robot, such as locomotion or
-    navigation, or gym for D4RL and Minari data of Gym tasks."""
+    navigation, or gym for D4RL and Minari data of Gym tasks. A D4RL file or a Minari dataset as
+    --data implies gym."""
     data: Path | None = None
     """Coverage data with actions: a dataset directory, a D4RL file or a Minari dataset;
     datasets/TASK/coverage by default."""
@@ -80,9 +83,18 @@ def command_defaults(lookup: Callable[[str, str], str]) -> TrainCommand:
 
     `lookup(name, otherwise)` returns a setting from the command line or the configuration file.
     """
-    task = lookup("task", "locomotion")
+    task = lookup("task", "") or implied_task(lookup("data", ""))
     chosen = task_preset(lookup("preset", "default"), task)
-    return TrainCommand(**_settings(chosen, TrainConfig))
+    return TrainCommand(**_settings(chosen, TrainConfig), task=task)
+
+
+def implied_task(data: str) -> str:
+    """Return the task of a run without `--task`, from the path of its coverage data."""
+    if not data:
+        return LOCOMOTION
+    from solo_doi.data.dataset import is_foreign  # not needed for --help
+
+    return GYM if is_foreign(Path(data)) else LOCOMOTION
 
 
 def task_preset(name: str, task: str) -> TrainConfig:
