@@ -41,6 +41,9 @@ RULES = {  # the most specific name applies
     "solo_doi.policies.dominic_checkpoint": Rule(
         may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES
     ),
+    "solo_doi.policies.sb3_policy": Rule(
+        may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES
+    ),
     "solo_doi.policies.bundle": Rule(
         may={"solo_doi.solo12"}, outside={"numpy", "onnxruntime", "cryptography"}
     ),
