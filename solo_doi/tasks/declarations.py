@@ -44,8 +44,23 @@ class CollectionDefaults:
     """Meaning of the stored rewards of the trainer."""
     fallen: str
     """Meaning of the flag of a fall."""
+    ended: str = "the task ended here; never, while falls do not end a trajectory"
+    """Meaning of the flag of an early end."""
     commanded: str
     """Meaning and units of a command."""
+    action: str = "raw policy output; joint target = default pose + 0.25 action"
+    """Meaning of an action."""
+    demonstrations: int = 50
+    """Expert trajectories whose states are the demonstrations."""
+    foreign_expert: bool = False
+    """True if the expert is a policy of another project and the others act at random. The number of
+    the expert's trajectories then does not depend on the scale."""
+    unused_inputs: tuple[int, int] | None = None
+    """Range of numbers, always zero, that older policies of the task take in addition."""
+    mean_steps: float = 0.0
+    """Mean length of the mixed trajectories [control steps]; 0 if none ends early."""
+    recipes: tuple[str, ...] = ("paper", "late")
+    """Names of the recipes; the first is the default."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +123,7 @@ class EvaluationDefaults:
 class TrainingDefaults:
     """Changes that a task makes to settings of the trainers, as nested names with values."""
 
-    doi: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of solo-train."""
+    doi: Mapping[str, Any] | None = field(default_factory=dict)
+    """Settings of solo-train; None for those of Gym data."""
     pretrain: str = ""
     """Shipped configuration of solo-pretrain, such as pretrain/navigation; none if empty."""
