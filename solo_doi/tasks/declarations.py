@@ -87,6 +87,8 @@ class Measure:
     """Definition in reports."""
     compute: Callable[[Episodes], np.ndarray]
     """Function that returns the measure of N episodes, (N,); True and False for a share."""
+    median: bool = False
+    """True to report the median, too."""
 
 
 def _returns(episodes: Episodes) -> np.ndarray:
@@ -109,6 +111,8 @@ class EvaluationDefaults:
     """walk: gaits under a velocity command. episodes: the measures below, in every scene."""
     steps: int = 250
     """Control steps of an episode."""
+    episodes: int = 120
+    """Episodes per policy and scene."""
     scenes: Mapping[str, SceneNumbers] = field(default_factory=lambda: {"": {}})
     """Scenes by title."""
     measures: tuple[Measure, ...] = (RETURN, FALLS)
@@ -117,6 +121,10 @@ class EvaluationDefaults:
     """Figures of the report, by name: returns, paths."""
     target_radius: float = 0.0
     """Radius of a target at the first two numbers of the command, in figures [m]; 0: no target."""
+    film: bool = True
+    """Draw pictures of Solo12."""
+    diversity: bool = False
+    """Measure how far skills differ in their observations, in the first scene."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,15 @@ from solo_doi.sim.simulator import Simulator
 from solo_doi.solo12.constants import Array, ControlSetup, constant
 from solo_doi.solo12.observation import Inputs, Layout, Term
 from solo_doi.solo12.state import Motion
-from solo_doi.tasks.declarations import CollectionDefaults, SceneNumbers, TrainingDefaults
+from solo_doi.tasks.declarations import (
+    RETURN,
+    CollectionDefaults,
+    Episodes,
+    EvaluationDefaults,
+    Measure,
+    SceneNumbers,
+    TrainingDefaults,
+)
 from solo_doi.tasks.features import FeatureSet
 from solo_doi.tasks.task import Moment, Task, TaskConfig
 
@@ -25,6 +33,12 @@ RANDOM_STEPS = 1_000_000
 """Control steps of random data at scale 1, as in D4RL."""
 EPISODE_STEPS = 1000
 """Time limit of an episode [steps]."""
+FAILED_BELOW = 20.0
+"""D4RL score below which an episode counts as failed, although the robot did not fall."""
+SCORE_MEANING = "return of an episode, 0 for D4RL's random policy and 100 for its expert"
+FAILED_MEANING = (
+    f"share of episodes that end before the time limit, or with a score below {FAILED_BELOW:g}"
+)
 PLAIN = "none"
 """The only preset of domain randomisation: Gymnasium has none."""
 
@@ -63,6 +77,7 @@ class GymTask(Task):
         rest = constant(np.zeros(len(environment.motors)))
         cls.setup = ControlSetup(rest, kp=0.0, kd=0.0, standing_height=0.0)
         cls.collection = _collection(environment)
+        cls.evaluation = _evaluation(environment)
 
     @classmethod
     def rewards(cls, moment: Moment) -> Array:
@@ -174,6 +189,23 @@ def _collection(environment: GymEnvironment) -> CollectionDefaults:
         commanded="no command",
         action="action of Gymnasium, in [-1, 1]",
         recipes=("random", "medium-replay"),
+    )
+
+
+def _evaluation(environment: GymEnvironment) -> EvaluationDefaults:
+    def score(episodes: Episodes) -> np.ndarray:
+        return environment.normalised(episodes.score.sum(0))
+
+    def failed(episodes: Episodes) -> np.ndarray:
+        return np.asarray(episodes.fallen.any(0) | (score(episodes) < FAILED_BELOW))
+
+    measures = (
+        Measure("score", "D4RL score", SCORE_MEANING, score, median=True),
+        Measure("failed", "failed", FAILED_MEANING, failed),
+        RETURN,
+    )
+    return EvaluationDefaults(
+        steps=EPISODE_STEPS, episodes=30, measures=measures, film=False, diversity=True
     )
 
 
