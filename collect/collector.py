@@ -21,18 +21,16 @@ from solo_doi.common.files import reason
 from solo_doi.common.lock import try_lock
 from solo_doi.common.provenance import software
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
-from solo_doi.data.shard import DataError, file_hash, map_shard
-from solo_doi.policies.dominic_checkpoint import read_policy
-from solo_doi.policies.masked_policy import MaskedPolicy
+from solo_doi.data.shard import DataError, map_shard
 from solo_doi.sim import IsaacConfig
-from solo_doi.solo12.constants import CONTROL_DT, JOINT_NAMES
 from solo_doi.solo12.observation import Layout
 from solo_doi.tasks import task_type
 
 from .collect_progress import CollectProgress
 from .gpu import GPU_SIMULATORS, warp_config
 from .recipes import CollectConfig, Plan, SourceConfig, make_plan
-from .shipped_checkpoints import shipped_checkpoints
+from .replay_data import write_replay
+from .source_policies import read_policies
 from .worker import ShardJob, exit_with_parent, make_shard, shard_entry, shard_fields
 
 SOURCES = ("expert", "offline")
@@ -51,16 +49,12 @@ class SourceCollector:
         self.folder = folder
         self._isaac = isaac
         self._warp = warp_config(config.sim)
-        self.source: SourceConfig = getattr(config, name)
-        checkpoints = config.checkpoints or shipped_checkpoints(config.task)
-        self.files = tuple(checkpoints / file for file in self.source.mixture)
-        self.policies = tuple(_policy(path, config.task) for path in self.files)
-        skills = {}
-        for file, policy in zip(self.source.mixture, self.policies, strict=True):
-            skills[file] = policy.num_skills
-        count = config.scaled(self.source.trajectories)
+        self.source: SourceConfig = config.source(name)
+        self.policies = read_policies(config, self.source)
+        skills = {entry.name: entry.policy.num_skills for entry in self.policies}
+        count = config.planned(name)
         self.plan: Plan = make_plan(self.source, count, skills, config.standing_every)
-        self.manifest = self._planned_manifest(skills)
+        self.manifest = self._planned_manifest()
         self._entries = {entry.file: entry for entry in self._recorded_shards()}
         """Shards in the manifest, by file name."""
 
@@ -81,7 +75,7 @@ class SourceCollector:
             config=self.config,
             source=self.source,
             source_number=SOURCES.index(self.name),
-            policies=self.policies,
+            policies=tuple(entry.policy for entry in self.policies),
             index=index,
             checkpoint=self.plan.checkpoint[index],
             skill=self.plan.skill[index],
@@ -129,32 +123,21 @@ class SourceCollector:
         dataclasses.replace(self.manifest, shards=shards, complete=complete).write(self.folder)
         return complete
 
-    def _planned_manifest(self, skills: dict[str, int]) -> Manifest:
-        # Hashes identify the checkpoints; their folder differs between machines.
-        recipe = {**settings.to_dict(self.config), "checkpoints": None}
+    def _planned_manifest(self) -> Manifest:
         policies = []
-        for file, path in zip(self.source.mixture, self.files, strict=True):
+        for entry in self.policies:
             policy = {
-                "name": file,
-                "sha256": file_hash(path),
-                "skills": skills[file],
+                "name": entry.name,
+                "sha256": entry.sha256,
+                "skills": entry.policy.num_skills,
                 "stochastic": self.source.stochastic,
             }
             policies.append(policy)
-        origin: dict[str, Any] = {"recipe": recipe, "software": software()}
-        if self._warp is not None:
-            origin["simulator"] = self._warp.provenance
-        return Manifest(
-            name=self.name,
-            task=self.config.task,
-            fields=shard_fields(self.config.task),
-            layout=_layout_terms(task_type(self.config.task).layout),
-            joint_names=JOINT_NAMES,
-            control_dt=CONTROL_DT,
-            seed=self.config.seed,
-            origin=origin,
-            policies=tuple(policies),
-        )
+        manifest = planned_manifest(self.config, self.name, tuple(policies))
+        if self._warp is None:
+            return manifest
+        origin = {**manifest.origin, "simulator": self._warp.provenance}
+        return dataclasses.replace(manifest, origin=origin)
 
     def _recorded_shards(self) -> tuple[ShardEntry, ...]:
         """Return the shards that an earlier attempt recorded; refuse one with other settings."""
@@ -177,6 +160,28 @@ class SourceCollector:
         return tuple(entry for entry in begun.shards if (self.folder / entry.file).is_file())
 
 
+def planned_manifest(
+    config: CollectConfig, name: str, policies: tuple[dict[str, Any], ...]
+) -> Manifest:
+    """Return the manifest of a source without files."""
+    # Hashes identify the policies; their places differ between machines.
+    recipe = {**settings.to_dict(config), "checkpoints": None}
+    for place in ("expert_policy", "replay_data"):
+        del recipe[place]
+    declared = task_type(config.task)
+    return Manifest(
+        name=name,
+        task=config.task,
+        fields=shard_fields(config.task),
+        layout=_layout_terms(declared.layout),
+        joint_names=declared.joint_names,
+        control_dt=declared.control_dt,
+        seed=config.seed,
+        origin={"recipe": recipe, "software": software()},
+        policies=policies,
+    )
+
+
 def _layout_terms(layout: Layout) -> tuple[dict[str, Any], ...]:
     """Return the observation terms as a manifest lists them."""
     terms = []
@@ -190,17 +195,6 @@ def _layout_terms(layout: Layout) -> tuple[dict[str, Any], ...]:
         }
         terms.append(described)
     return tuple(terms)
-
-
-def _policy(path: Path, task: str) -> MaskedPolicy:
-    policy = read_policy(path)
-    size = task_type(task).layout.size
-    if policy.observation_size != size:
-        raise SoloError(
-            f"{path}: takes observations of {policy.observation_size} numbers, "
-            f"the task gives {size}: the checkpoint was trained for another task."
-        )
-    return policy
 
 
 def collect(
@@ -220,7 +214,11 @@ def collect(
     if workers < 0:
         raise SoloError(f"Expected at least one worker, or 0 for one per core, found {workers}.")
     with _locked_folder(out):
-        sources = [SourceCollector(config, name, out / name, isaac) for name in SOURCES]
+        if config.replay_data is not None:
+            planned = planned_manifest(config, "offline", ())
+            write_replay(planned, config.replay_data, out / "offline")
+        names = [name for name in SOURCES if name != "offline" or config.replay_data is None]
+        sources = [SourceCollector(config, name, out / name, isaac) for name in names]
         work = [(source, number) for source in sources for number in source.missing(part, parts)]
         if work:
             if config.sim in GPU_SIMULATORS and not workers:

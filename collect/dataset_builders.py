@@ -37,7 +37,7 @@ def make_coverage(config: CollectConfig, out: Path) -> Manifest:
     """Join the offline shards and some expert trajectories; files are linked, not copied."""
     offline = Manifest.read(out / "offline")
     expert = Dataset(out / "expert")
-    chosen = np.arange(_available(expert, config.scaled(config.coverage_expert)))
+    chosen = np.arange(_available(expert, config.scaled_expert(config.coverage_expert)))
     shards = offline.shards
     with _replaced_folder(out / "coverage") as folder:
         for shard in offline.shards:
@@ -58,8 +58,8 @@ def make_coverage(config: CollectConfig, out: Path) -> Manifest:
 def make_demonstrations(config: CollectConfig, out: Path) -> Manifest:
     """Write the expert's states, from trajectories that are not in the coverage set."""
     expert = Dataset(out / "expert")
-    first = config.scaled(config.coverage_expert)
-    last = _available(expert, first + config.scaled(config.demonstrations))
+    first = config.scaled_expert(config.coverage_expert)
+    last = _available(expert, first + config.scaled_expert(config.demonstrations))
     arrays = copy_trajectories(expert, np.arange(first, last))
     layout, kept = _without(expert.manifest.layout, HIDDEN_TERM)
     fields = (

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from solo_doi.common.files import replacing
 from solo_doi.data.dataset import Dataset
+from solo_doi.solo12.constants import JOINT_NAMES
 
 OVERVIEW_FILE = "overview.png"
 CARD_FILE = "README.md"
@@ -69,7 +70,7 @@ def _summarise_shard(arrays: Mapping[str, np.ndarray], control_dt: float) -> Tra
         length=length,
         fallen=np.array(arrays["episodes/fallen"]),
         reward=np.add.reduceat(arrays["rewards"], start) / length,
-        velocity=moved / ((length - 1) * control_dt),
+        velocity=moved / (np.maximum(length - 1, 1) * control_dt),
         height=np.add.reduceat(position[:, 2], start) / length,
     )
 
@@ -197,11 +198,12 @@ def write_card(dataset: Dataset) -> Path:
         origin += f", device {made['device']}, solver {made['solver']}"
     if manifest.seed is not None:
         origin += f", seed {manifest.seed}"
+    robot = "Solo12" if manifest.joint_names == JOINT_NAMES else manifest.task
     lines = [
         f"# {manifest.task} / {manifest.name}",
         "",
         f"{manifest.num_trajectories} trajectories, {len(dataset):,} transitions "
-        f"of a simulated Solo12 ({origin}).",
+        f"of a simulated {robot} ({origin}).",
         "",
         "| field | type | meaning |",
         "|---|---|---|",

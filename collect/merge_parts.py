@@ -82,4 +82,4 @@ def _check_same(folder: Path, manifest: Manifest, first: Path, common: Manifest)
 
 def _planned_trajectories(manifest: Manifest) -> int:
     config = settings.from_dict(CollectConfig, manifest.origin["recipe"], manifest.name)
-    return config.scaled(getattr(config, manifest.name).trajectories)
+    return config.planned(manifest.name)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import tyro
 
 from solo_doi.common.errors import SoloError
 from solo_doi.tasks import task_type
@@ -80,7 +81,9 @@ class CollectConfig:
     """Trajectories of the expert."""
     offline: SourceConfig = field(default_factory=SourceConfig)
     """Trajectories of the mixed checkpoints."""
-    coverage_expert: int = DEFAULTS.coverage_expert
+    coverage_expert: Annotated[int, tyro.conf.arg(aliases=["--expert-mixin"])] = (
+        DEFAULTS.coverage_expert
+    )
     """Unlabelled expert trajectories in the coverage set (D_O)."""
     demonstrations: int = 50
     """Number of expert trajectories whose states, without actions, are the demonstrations (D_E).
@@ -89,6 +92,11 @@ class CollectConfig:
     """Trajectories per file; memory grows with it. Default in Isaac Gym: 4096."""
     checkpoints: Path | None = None
     """Folder with the checkpoints. Default: the shipped ones."""
+    expert_policy: tuple[Path, ...] = ()
+    """Experts of a Gym task: Stable-Baselines3 archives (.zip, SAC or TQC) or arrays (.npz).
+    Several get equal numbers of trajectories."""
+    replay_data: Path | None = None
+    """Offline data of a Gym task: a D4RL file or a Minari dataset, for --recipe medium-replay."""
 
     def __post_init__(self) -> None:
         """Refuse invalid settings."""
@@ -100,6 +108,19 @@ class CollectConfig:
         declared = task_type(self.task)
         check_command(self.command, declared.command_size)
         declared.fixed_config(self.randomisation, self.expert.steps, self.scene)
+        if declared.only_simulator not in ("", self.sim):
+            raise SoloError(
+                f"Task {self.task} in {self.sim!r}: expected --sim {declared.only_simulator}."
+            )
+        names = [path.name for path in self.expert_policy]
+        if len(set(names)) < len(names):
+            raise SoloError(f"--expert-policy {' '.join(names)}: expected different file names.")
+        given = self.expert_policy or self.replay_data
+        if given and not declared.collection.foreign_expert:
+            raise SoloError(
+                f"Task {self.task} has checkpoints: --expert-policy and --replay-data are for "
+                "tasks of Gymnasium."
+            )
         for name in ("standing_every", "shard_trajectories", "demonstrations"):
             if getattr(self, name) < 1:
                 raise SoloError(f"{name} must be at least 1, found {getattr(self, name)}.")
@@ -110,21 +131,51 @@ class CollectConfig:
         """Return a number of trajectories at this scale: at least one if `count` is not 0."""
         return max(min(count, 1), round(count * self.scale))
 
+    def scaled_expert(self, count: int) -> int:
+        """Return a number of expert trajectories, which not all tasks scale."""
+        if task_type(self.task).collection.foreign_expert:
+            return count
+        return self.scaled(count)
 
-def task_recipe(task: str, recipe: str = "paper") -> dict[str, Any]:
-    """Return the settings of a recipe that a task declares, by name."""
+    def source(self, name: str) -> SourceConfig:
+        """Return the trajectories of a source at scale 1, with the policies that make them."""
+        found: SourceConfig = getattr(self, name)
+        if name != "expert" or not task_type(self.task).collection.foreign_expert:
+            return found
+        share = 1.0 / max(len(self.expert_policy), 1)
+        mixture = {path.name: share for path in self.expert_policy} or found.mixture
+        needed = max(self.coverage_expert + self.demonstrations, len(mixture))
+        return replace(found, trajectories=needed, mixture=mixture)
+
+    def planned(self, name: str) -> int:
+        """Return the number of trajectories of a source at this scale."""
+        count = self.source(name).trajectories
+        return self.scaled_expert(count) if name == "expert" else self.scaled(count)
+
+
+def default_recipe(task: str) -> str:
+    """Return the name of a task's usual recipe."""
+    return task_type(task).collection.recipes[0]
+
+
+def task_recipe(task: str, recipe: str = "") -> dict[str, Any]:
+    """Return the settings of a recipe that a task declares, by name; of the usual one if empty."""
     declared = task_type(task).collection
-    mixture = declared.offline
-    if recipe == "late":
-        mixture = declared.late
-    if not mixture:
-        raise SoloError(f"Task {task} has no recipe {recipe}: expected --recipe paper.")
+    recipe = recipe or declared.recipes[0]
+    mixture = declared.late if recipe == "late" else declared.offline
+    if not mixture or recipe not in declared.recipes:
+        known = [name for name in declared.recipes if name != "late" or declared.late]
+        raise SoloError(
+            f"Task {task} has no recipe {recipe}: expected --recipe {' or '.join(known)}."
+        )
     common: dict[str, Any] = {"trajectories": declared.trajectories, "steps": declared.steps}
     return {
         "task": task,
+        "randomisation": "robust" if task_type(task).randomised else "none",
         "command": declared.command,
         "scene": dict(declared.scene),
         "coverage_expert": declared.coverage_expert,
+        "demonstrations": declared.demonstrations,
         "expert": SourceConfig(**common, stochastic=False, mixture=dict(declared.expert)),
         "offline": SourceConfig(**common, mixture=dict(mixture)),
     }

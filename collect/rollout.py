@@ -6,18 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.tasks.task import Task
 
 StepPolicy = Callable[[int, np.ndarray], np.ndarray]
-"""Maps control step and observations (N, 48) to raw actions (N, 12)."""
+"""Maps control step and observations (N, observation) to raw actions (N, actions)."""
 
 
 def roll_out(task: Task, act: StepPolicy, steps: int) -> dict[str, np.ndarray]:
-    """Simulate the given episodes of `task` side by side; arrays have leading dimensions (N, T)."""
+    """Simulate the given episodes of `task` side by side; arrays have leading dimensions (N, T).
+
+    Rows after an early end, which `terminals` marks, have no meaning.
+    """
     arrays = _empty(task, steps)
     observation = task.observe()
+    over = task.over().copy()
     for step in range(steps):
+        if over.all():
+            break
         action = act(step, observation)
         arrays["observations"][:, step] = observation
         arrays["actions"][:, step] = action
@@ -29,7 +34,15 @@ def roll_out(task: Task, act: StepPolicy, steps: int) -> dict[str, np.ndarray]:
         arrays["infos/base_quaternion"][:, step] = result.state.base_quaternion
         arrays["infos/reward_groups"][:, step] = result.reward
         arrays["infos/fallen"][:, step] = result.fallen
+        arrays["terminals"][:, step] = task.over() & ~over
+        over = task.over().copy()
     return arrays
+
+
+def lengths_of(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the number of steps of every episode, (N,)."""
+    ended = arrays["terminals"]
+    return np.where(ended.any(axis=1), ended.argmax(axis=1) + 1, ended.shape[1])
 
 
 def _empty(task: Task, steps: int) -> dict[str, np.ndarray]:
@@ -40,10 +53,11 @@ def _empty(task: Task, steps: int) -> dict[str, np.ndarray]:
     return {
         "observations": np.empty((*shape, observations), dtype=np.float32),
         "next_observations": np.empty((*shape, observations), dtype=np.float32),
-        "actions": np.empty((*shape, NUM_JOINTS), dtype=np.float32),
+        "actions": np.empty((*shape, len(task.joint_names)), dtype=np.float32),
         "rewards": np.empty(shape, dtype=np.float32),
         "infos/base_position": np.empty((*shape, 3), dtype=np.float32),
         "infos/base_quaternion": np.empty((*shape, 4), dtype=np.float32),
         "infos/reward_groups": np.empty((*shape, groups), dtype=np.float32),
-        "infos/fallen": np.empty(shape, dtype=bool),
+        "infos/fallen": np.zeros(shape, dtype=bool),
+        "terminals": np.zeros(shape, dtype=bool),
     }

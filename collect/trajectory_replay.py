@@ -44,6 +44,10 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     length = int(dataset.column("episodes/length")[trajectory])
     stored = dataset.batch(np.arange(start, start + length), ("actions", *COMPARED))
     first, second, third = (int(number) for number in dataset.column("episodes/seed")[trajectory])
+    if first < 0:
+        raise DataError(
+            f"{folder}: trajectory {trajectory} is from a file, not simulated. Replay another."
+        )
     standing = dataset.column("episodes/standing")[[trajectory]]
     isaac = isaac_config(config.sim, isaac_python)
     warp = _recorded_solver(warp_config(config.sim), dataset)

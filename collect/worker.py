@@ -20,7 +20,6 @@ from solo_doi.data.schema import (
     transition_fields,
 )
 from solo_doi.data.shard import checksums, file_hash, write_shard
-from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.sim import IsaacConfig, SimConfig, Simulator, WarpConfig
 from solo_doi.sim.domain import NOMINAL, Domain
 from solo_doi.tasks import make_task, task_type
@@ -30,7 +29,8 @@ from solo_doi.tasks.randomness import GivenEpisodes
 from solo_doi.tasks.task import Task
 
 from .recipes import CollectConfig, SourceConfig
-from .rollout import StepPolicy, roll_out
+from .rollout import StepPolicy, lengths_of, roll_out
+from .source_policies import CollectPolicy
 
 MAX_ROBOTS_TOGETHER = {"pybullet": 50}
 """Robots simulated at a time, if not a whole shard's: a PyBullet client takes 38 MB."""
@@ -43,7 +43,7 @@ class ShardJob:
     config: CollectConfig
     source: SourceConfig
     source_number: int
-    policies: tuple[MaskedPolicy, ...]
+    policies: tuple[CollectPolicy, ...]
     index: np.ndarray  # numbers of the trajectories
     checkpoint: np.ndarray  # index into policies
     skill: np.ndarray
@@ -74,6 +74,9 @@ def task_meanings(task: str) -> Meanings:
         num_groups=len(declared.reward_groups),
         fallen=collection.fallen,
         command=collection.commanded,
+        ended=collection.ended,
+        action=collection.action,
+        num_actions=len(declared.joint_names),
         command_size=declared.command_size,
     )
 
@@ -91,12 +94,15 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
         pieces.append(arrays)
         domains.append(domain)
     flat = {}
+    lengths = np.concatenate([lengths_of(piece) for piece in pieces])
+    lasting = np.arange(job.source.steps) < lengths[:, None]
     for name in pieces[0]:
         array = np.concatenate([piece[name] for piece in pieces])
         if name == "infos/fallen":
             flat["episodes/fallen"] = np.asarray(array.any(axis=1))
-        flat[name] = array.reshape(-1, *array.shape[2:])
-    flat |= _labels(job, seeds)
+        flat[name] = array[lasting]
+    flat |= _labels(job, seeds, lengths)
+    flat["timeouts"] &= ~flat["terminals"]
     for name in NOMINAL:
         values = np.concatenate([getattr(domain, name) for domain in domains])
         flat[f"episodes/domain/{name}"] = values
@@ -104,18 +110,18 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
     return {field.name: flat[field.name] for field in shard_fields(config.task)}
 
 
-def _labels(job: ShardJob, seeds: list[Seed]) -> dict[str, np.ndarray]:
-    """Return the fields of a shard that do not depend on its simulation."""
+def _labels(job: ShardJob, seeds: list[Seed], lengths: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the fields of a shard that depend on its simulation by lengths alone."""
     count = len(job.index)
-    steps = job.source.steps
-    step = np.tile(np.arange(steps), count)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    row = np.arange(ends[-1])
     return {
-        "terminals": np.zeros(count * steps, dtype=bool),
-        "timeouts": step == steps - 1,
-        "initials": step == 0,
+        "timeouts": np.isin(row, ends - 1),
+        "initials": np.isin(row, starts),
         "episodes/index": job.index.astype(np.int64),
-        "episodes/start": np.arange(count, dtype=np.int64) * steps,
-        "episodes/length": np.full(count, steps, dtype=np.int64),
+        "episodes/start": starts.astype(np.int64),
+        "episodes/length": lengths.astype(np.int64),
         "episodes/seed": np.array(seeds, dtype=np.int64),
         "episodes/checkpoint": job.checkpoint.astype(np.int64),
         "episodes/skill": job.skill.astype(np.int64),

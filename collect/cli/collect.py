@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from collect.recipes import DEFAULT_TASK, CollectConfig, task_recipe
+from collect.recipes import DEFAULT_TASK, CollectConfig, default_recipe, task_recipe
 from solo_doi.common.command_line import Command, Lookup, Program, Verb
 from solo_doi.common.errors import SoloError, one_line
 from solo_doi.common.settings import part_of
@@ -32,14 +32,16 @@ class CollectCommand(CollectConfig):
       solo-collect --task locomotion --scale 0.01     a small copy
       solo-collect --recipe late --scale 0.25         a quarter, more of late checkpoints
       solo-collect --task navigation                  datasets of obstacle navigation
+      solo-collect --task walker2d --expert-policy tqc.zip --expert-mixin 25    D4RL's benchmark
       solo-collect --shard 3/8 --out part3            one of eight parts, for `solo-collect merge`
     """
 
     out: Path | None = None
     """Directory of the datasets; datasets/TASK by default."""
-    recipe: Literal["paper", "late"] = "paper"
+    recipe: Literal["paper", "late", "random", "medium-replay"] = "paper"
     """Mixture of the checkpoints. paper: half of the trajectories are from a nearly random policy.
-    late: six times as many trajectories of the last two checkpoints, for small data."""
+    late: six times as many trajectories of the last two checkpoints, for small data. Gym tasks have
+    random: a random policy; and medium-replay: the data of --replay-data."""
     workers: int = 0
     """Number of processes; 0: one per core, a single one for Isaac Gym. Datasets do not depend on
     it, except in Isaac Gym."""
@@ -131,6 +133,11 @@ def run(command: CollectCommand) -> None:
 
     isaac = isaac_config(command.sim, command.isaac_python)
     config = part_of(command, CollectConfig)
+    if (command.recipe == "medium-replay") != (command.replay_data is not None):
+        raise SoloError(
+            f"--recipe {command.recipe} with --replay-data {command.replay_data}: medium-replay, "
+            "and no other recipe, needs a D4RL file or a Minari dataset as --replay-data."
+        )
     out = command.out or Path("datasets") / command.task
     check_size(config, out)
     part, parts = _part(command.shard)
@@ -228,10 +235,12 @@ def _defaults(asked: Lookup) -> CollectCommand:
     """
     from collect.gpu import GPU_NUM_ROBOTS, GPU_SIMULATORS
 
-    recipe = task_recipe(asked("task", DEFAULT_TASK), asked("recipe", "paper"))
+    task = asked("task", DEFAULT_TASK)
+    name: Any = asked("recipe", "") or default_recipe(task)
+    recipe = task_recipe(task, name)
     if asked("sim", "mujoco") in GPU_SIMULATORS:
-        return CollectCommand(**recipe, shard_trajectories=GPU_NUM_ROBOTS)
-    return CollectCommand(**recipe)
+        return CollectCommand(**recipe, recipe=name, shard_trajectories=GPU_NUM_ROBOTS)
+    return CollectCommand(**recipe, recipe=name)
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -224,6 +224,11 @@ class PretrainConfig:
 def chosen_features(config: PretrainConfig) -> FeatureSet:
     """Return the set of features that the task's skills are driven apart in."""
     known = task_type(config.task).feature_sets
+    if not known:
+        raise SoloError(
+            f"Task {config.task} has no pre-training: solo-collect takes experts of other projects "
+            "with --expert-policy."
+        )
     name = config.diversity.features
     if name not in known:
         raise UnknownNameError("set of features", name, known)

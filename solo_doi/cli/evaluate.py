@@ -59,6 +59,7 @@ def evaluate_all(command: EvalCommand) -> None:
     config.check()
     from solo_doi.evaluate.evaluate_run import check_folder, plan_evaluation  # heavy imports
     from solo_doi.evaluate.shipped import SHIPPED_RUN
+    from solo_doi.solo12.observation import LAYOUTS
 
     from .evaluation_table import show_evaluation
 
@@ -89,7 +90,11 @@ def evaluate_all(command: EvalCommand) -> None:
         from solo_doi.evaluate.compare_runs import compare
 
         print(compare(metrics_of_runs, command.out or Path("runs/comparison")))
-    trained = [plan.source for plan in plans if plan.source != SHIPPED_RUN and is_run(plan.source)]
+    trained = []
+    for plan in plans:
+        runs_on_solo12 = metrics_of_runs[plan.source].get("task", "locomotion") in LAYOUTS
+        if plan.source != SHIPPED_RUN and is_run(plan.source) and runs_on_solo12:
+            trained.append(plan.source)
     if trained and not command.compare:
         show_next(f"solo-export {trained[-1]}")
 

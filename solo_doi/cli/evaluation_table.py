@@ -24,6 +24,7 @@ def show_evaluation(metrics: dict[str, Any]) -> None:
     """Print the measures of every skill, and of all skills together."""
     if "scenes" in metrics:
         _show_scenes(metrics["scenes"])
+        _show_numbers(metrics, ("ratio_l1", "ratio_l1_trajectory", "sf_l2", "told_apart"))
         return
     rows = {skill["skill"]: skill for skill in metrics["skills"]}
     rows |= {"smodice": metrics["smodice"]} if "smodice" in metrics else {}
@@ -48,12 +49,17 @@ def show_evaluation(metrics: dict[str, Any]) -> None:
             "return_pct_mean", "ratio_l1_trajectory", "sf_l2_standardised", "told_apart",
             "silhouette", "transfer_score",
         )  # fmt: skip
-        print(
-            " · ".join(f"{name} {format_value(metrics[name])}" for name in names if name in metrics)
-        )
+        _show_numbers(metrics, names)
         for name in ("visibly_different", "clearly_different"):
             print(f"{name} {group_text(metrics, name)}")
     _show_divergence(metrics)
+
+
+def _show_numbers(metrics: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Print some measures of all skills in one line."""
+    found = [f"{name} {format_value(metrics[name])}" for name in names if name in metrics]
+    if found:
+        print(" · ".join(found))
 
 
 def _show_scenes(scenes: dict[str, dict[str, Any]]) -> None:

@@ -27,6 +27,8 @@ OTHER_FORMATS = {
     b"\x1f\x8b": "a gzip archive",
 }
 """Formats that demonstrations are often stored in, by the first bytes of their files."""
+PICKLE_SUFFIXES = (".pkl", ".pickle")
+"""Names of pickles. Those of protocols 0 and 1 are text without a distinct beginning."""
 
 
 def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
@@ -86,7 +88,10 @@ def _read(path: Path) -> dict[str, np.ndarray]:
         raise DataError(f"{path}: {_why_unreadable(path, error)}") from error
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
-        raise DataError(f"{path}: lacks {missing}, found {found}. Expected a D4RL file.")
+        raise DataError(
+            f"{path}: lacks {missing}, found {found}. Expected a D4RL file: flat arrays "
+            "observations, actions, rewards, terminals and timeouts."
+        )
     rows = len(arrays["observations"])
     for name, array in arrays.items():
         if name in VECTOR_FIELDS:
@@ -109,15 +114,18 @@ def _why_unreadable(path: Path, error: Exception) -> str:
             start = file.read(8)
     except OSError:
         start = b""
-    for first, kind in OTHER_FORMATS.items():
+    kind = "a pickle" if path.suffix in PICKLE_SUFFIXES else ""
+    for first, named_kind in OTHER_FORMATS.items():
         if start.startswith(first):
-            why = " Pickles are never opened: they can run any code." if kind == "a pickle" else ""
-            return (
-                f"{kind}, not an HDF5 file.{why} Convert it with a program you trust to HDF5 with "
-                "the arrays observations, actions, rewards, terminals and timeouts. Demonstrations "
-                "need no actions and no rewards."
-            )
-    return f"not a readable HDF5 file ({reason(error)})."
+            kind = named_kind
+    if not kind:
+        return f"not a readable HDF5 file ({reason(error)})."
+    why = " Pickles are never opened: they can run any code." if kind == "a pickle" else ""
+    return (
+        f"{kind}, not an HDF5 file.{why} Convert it with a program you trust to HDF5 with the "
+        "arrays observations, actions, rewards, terminals and timeouts. Demonstrations need no "
+        "actions and no rewards."
+    )
 
 
 def _rewards(arrays: dict[str, np.ndarray], rows: int) -> np.ndarray:

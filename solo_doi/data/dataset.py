@@ -132,16 +132,21 @@ class Dataset:
         return np.empty((count, *array.shape[1:]), dtype=array.dtype)
 
 
+def is_foreign(path: Path) -> bool:
+    """Return True for data of other programs: a file, or the directory of a Minari dataset."""
+    from .minari import is_minari
+
+    return path.is_file() or (is_minari(path) and not (path / MANIFEST_FILE).is_file())
+
+
 def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
     """Read a dataset of solo-collect, a D4RL file or a Minari directory."""
     from .d4rl import read_d4rl
-    from .minari import datasets_inside, is_minari, is_minari_file, read_minari
+    from .minari import datasets_inside, is_minari_file, read_minari
 
-    if path.is_file():
-        if is_minari_file(path):
-            return read_minari(path)
+    if path.is_file() and not is_minari_file(path):
         return read_d4rl(path, max_episode_steps=max_episode_steps)
-    if is_minari(path) and not (path / MANIFEST_FILE).is_file():
+    if is_foreign(path):
         return read_minari(path)
     if path.is_dir():
         inside = datasets_inside(path)

@@ -44,6 +44,9 @@ class Meanings:
     fallen: str = "base, shoulder or thigh touched the ground"
     command: str = "velocity command: vx, vy [m/s], yaw rate [rad/s]"
     command_size: int = 3
+    ended: str = "the task ended here; never, while falls do not end a trajectory"
+    action: str = "raw policy output; joint target = default pose + 0.25 action"
+    num_actions: int = NUM_JOINTS
 
 
 LOCOMOTION_MEANINGS = Meanings()
@@ -72,24 +75,15 @@ def transition_fields(
             "terminals",
             (),
             "|b1",
-            "the task ended here; never, while falls do not end a trajectory",
+            meanings.ended,
         ),
         Field("timeouts", (), "|b1", "last transition of a trajectory"),
         Field("initials", (), "|b1", "first transition of a trajectory"),
     )
     if not actions:
         return fields
-    return (*fields[:1], *ACTIONS, *fields[1:])
-
-
-ACTIONS = (
-    Field(
-        "actions",
-        (NUM_JOINTS,),
-        "<f4",
-        "raw policy output; joint target = default pose + 0.25 action",
-    ),
-)
+    taken = Field("actions", (meanings.num_actions,), "<f4", meanings.action)
+    return (fields[0], taken, *fields[1:])
 
 
 def info_fields(meanings: Meanings = LOCOMOTION_MEANINGS) -> tuple[Field, ...]:

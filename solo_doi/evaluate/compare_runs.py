@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
 from solo_doi.common.metrics_log import read_metrics
 from solo_doi.runs.run_files import EVALUATION_REPORT_FILE
 
+from .compare_episodes import write_comparison
 from .report import figures
 from .report.html_report import Report, format_value
 from .run_groups import (
@@ -64,6 +66,8 @@ TRADE_OFF = ("ratio_l1_trajectory", "sf_l2_standardised")
 HISTORY = ("sf_l2_standardised", "return_pct_mean", "height_std")
 """Measures of evaluated checkpoints that are drawn over training."""
 TABLE_FILE = "compare.md"
+WALK_TASK = "locomotion"
+"""Task whose runs are compared by their walks; metrics of walks do not name it."""
 
 Groups = dict[str, list[Metrics]]
 
@@ -86,6 +90,11 @@ def compare(runs: Mapping[Path, Metrics], out: Path) -> Path:
     groups: Groups = {}
     for run, metrics in runs.items():
         groups.setdefault(labels[run], []).append(metrics)
+    tasks = sorted({str(metrics.get("task", WALK_TASK)) for metrics in runs.values()})
+    if len(tasks) > 1:
+        raise SoloError(f"Runs of tasks {', '.join(tasks)} cannot be compared: name runs of one.")
+    if tasks != [WALK_TASK]:
+        return write_comparison(groups, out / TABLE_FILE)
     report = Report("Runs compared")
     report.text("Medians over runs of the same kind, with quartiles where there is more than one.")
     tables = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,24 @@ from solo_doi.common.provenance import software
 from solo_doi.common.steps import step
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.dominic_checkpoint import read_policy
-from solo_doi.runs.run import load_run
+from solo_doi.runs.run import Run, load_run
 from solo_doi.runs.run_files import EVALUATION_METRICS_FILE, EVALUATION_REPORT_FILE, RunFiles
 from solo_doi.solo12.observation import layout_of_size
 from solo_doi.tasks import is_task, task_type
 from solo_doi.tasks.task import Task
 
+from .episodes.episode_diversity import DIVERSITY_MEANINGS, describe_diversity
 from .episodes.episode_rollouts import (
     EpisodeSettings,
     SceneResult,
     describe_scene,
     roll_out_scene,
 )
-from .episodes.episodes_page import write_episodes_page
-from .eval_config import EvalConfig, is_bundle, is_checkpoint
+from .episodes.episodes_page import episodes_page
+from .eval_config import EvalConfig, is_bundle, is_checkpoint, is_run
 from .skill_evaluation import Policy
+from .source import describe_run
+from .training_section import add_training
 
 Results = dict[str, dict[str, SceneResult]]
 """Results by scene, then by policy."""
@@ -67,6 +70,8 @@ class EpisodesPlan:
     task: type[Task]
     policies: dict[str, tuple[Policy, int]]
     """Policies with their skill, by name."""
+    run: Run | None = None
+    """Record of the training; None for a bundle or a checkpoint."""
 
     @property
     def result_file(self) -> Path:
@@ -90,7 +95,11 @@ class EpisodesPlan:
         text = json.dumps(metrics, indent=1, allow_nan=False) + "\n"
         write_text(self.out / EVALUATION_METRICS_FILE, text)
         if self.config.pictures:
-            write_episodes_page(self.task, results, metrics, self.out / EVALUATION_REPORT_FILE)
+            page = episodes_page(self.task, results, metrics, self.out)
+            if self.run is not None:
+                page.heading("Training")
+                add_training(page, self.source, self.run.config, metrics, self.out)
+            page.write(self.out / EVALUATION_REPORT_FILE)
         return metrics
 
     def _metrics(self, results: Results) -> dict[str, Any]:
@@ -100,23 +109,44 @@ class EpisodesPlan:
             scenes[title] = {
                 name: describe_scene(result.episodes, measures) for name, result in found.items()
             }
+        definitions = {measure.name: measure.meaning for measure in measures}
+        diversity = self._diversity(results)
+        if diversity:
+            definitions |= DIVERSITY_MEANINGS
+        chosen = replace(self.config, **vars(episode_settings(self.task, self.config)))
         return {
-            "run": self.source.resolve().name,
+            **(describe_run(self.run) if self.run else {"run": self.source.resolve().name}),
             "task": self.task.name,
-            "evaluation": settings.to_dict(self.config),
+            "evaluation": settings.to_dict(chosen),
             "scenes": scenes,
-            "definitions": {measure.name: measure.meaning for measure in measures},
+            **diversity,
+            "definitions": definitions,
             "software": software(),
         }
 
+    def _diversity(self, results: Results) -> dict[str, float]:
+        """Return distances between the skills of a run, if the task declares them."""
+        if self.run is None or not self.task.evaluation.diversity:
+            return {}
+        found, *_ = results.values()
+        skills = {}
+        for name, result in found.items():
+            if name != SMODICE_NAME:
+                skills[name] = result.recording
+        return describe_diversity(skills, self.run.policy.state_std)
+
 
 def episode_settings(task: type[Task], config: EvalConfig) -> EpisodeSettings:
-    """Return the settings of rollouts, with the task's own steps unless others were set."""
-    steps = task.evaluation.steps if config.steps == EvalConfig.steps else config.steps
+    """Return the settings of rollouts, with the task's own numbers unless others were set."""
+    declared = task.evaluation
+    steps = declared.steps if config.steps == EvalConfig.steps else config.steps
+    episodes = config.episodes
+    if episodes == EvalConfig.episodes:
+        episodes = declared.episodes
     return EpisodeSettings(
         sim=config.sim,
-        randomisation=config.randomisation,
-        episodes=config.episodes,
+        randomisation=config.randomisation if task.randomised else "none",
+        episodes=episodes,
         steps=steps,
         seed=config.seed,
     )
@@ -138,7 +168,25 @@ def plan_episodes(source: Path, out: Path, config: EvalConfig, *, select: bool) 
             )
     if config.history:
         raise SoloError(f"{source}: --history shows returns of walks. Evaluate it without.")
-    return EpisodesPlan(source, out, config, task, _policies(source))
+    if task.only_simulator not in ("", config.sim):
+        raise SoloError(
+            f"{source}: task {task.name!r} in {config.sim!r}: expected --sim {task.only_simulator}."
+        )
+    run = load_run(source) if is_run(source) else None
+    if run is not None:
+        _check_run(run, task)
+    return EpisodesPlan(source, out, config, task, _policies(source), run)
+
+
+def _check_run(run: Run, task: type[Task]) -> None:
+    """Refuse a run that has not finished, or was trained on other observations."""
+    _ = run.summary
+    found = run.policy.observation_size
+    if found != task.layout.size:
+        raise SoloError(
+            f"{run.path}: its policy takes {found} numbers, task {task.name!r} has "
+            f"{task.layout.size}: the data are of another version of the task."
+        )
 
 
 def _policies(source: Path) -> dict[str, tuple[Policy, int]]:

@@ -7,13 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 
 from solo_doi.common.errors import MissingPackageError
-from solo_doi.common.metrics_log import read_metrics
-from solo_doi.runs.run_files import RunFiles
-from solo_doi.runs.run_store import RATIOS_OF_SKILLS
 from solo_doi.solo12.constants import CONTROL_DT
 
 from .definitions import DEFINITIONS, DIVERSITY
@@ -30,6 +26,7 @@ from .report.result_texts import (
 from .report.verdict import verdict
 from .skill_evaluation import Evaluation
 from .source import Source
+from .training_section import add_training
 
 COLUMNS = {
     "return_pct": "return [% of expert]",
@@ -185,23 +182,7 @@ def _add_training(report: Report, source: Source, metrics: dict[str, Any], out: 
     if trained is None:
         report.text(_without_training(metrics))
         return
-    lines = read_metrics(source.path)
-    if lines:
-        constrained = trained.fixed_sigma is None and trained.alpha is None
-        eps = trained.eps if constrained else None
-        path = figures.over_training(lines, trained.skills, eps, out / "training")
-        shown = "violation of the constraint" if constrained else "divergence from the expert"
-        report.figure(path, f"Multipliers, {shown} and distance of the ratios over training.")
-    ratios = RunFiles(source.path).ratios
-    if ratios.is_file():
-        with h5py.File(ratios) as file:
-            path = figures.ratios(file[RATIOS_OF_SKILLS][:], out / "ratios")
-        report.figure(path, "Weight of every transition of the data in each skill.")
-    if "history" in metrics:
-        path = figures.history(metrics["history"], out / "history")
-        report.figure(path, "Policies cloned at the run's checkpoints.")
-    for warning in metrics.get("warnings", []):
-        report.text(f"Warning from training: {warning}")
+    add_training(report, source.path, trained, metrics, out)
 
 
 def _without_training(metrics: dict[str, Any]) -> str:

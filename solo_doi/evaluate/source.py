@@ -12,8 +12,8 @@ from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.dominic_checkpoint import read_policy
-from solo_doi.runs.run import load_run
-from solo_doi.runs.run_config import RunConfig
+from solo_doi.runs.run import Run, load_run
+from solo_doi.runs.run_config import GYM, RunConfig
 from solo_doi.runs.run_files import RunFiles
 from solo_doi.runs.run_store import RATIOS_OF_SKILLS
 from solo_doi.solo12.observation import LAYOUTS
@@ -69,9 +69,14 @@ def read_source(path: Path, config: EvalConfig) -> Source:
     if is_checkpoint(path):
         return _read_checkpoint(path)
     run = load_run(path)
-    summary = run.summary
+    _ = run.summary  # refuses a run that has not finished
     policy = run.policy
     trained = run.config
+    if trained.task == GYM:
+        raise SoloError(
+            f"{path}: trained for task {GYM!r}, which has no simulator. Data of Gymnasium's "
+            "environments can be trained with --task walker2d, halfcheetah, hopper or ant."
+        )
     if trained.task != TASK:
         raise SoloError(
             f"{path}: trained for task {trained.task!r}, skills are evaluated at {TASK!r}."
@@ -82,17 +87,23 @@ def read_source(path: Path, config: EvalConfig) -> Source:
         _check_ratios(run.files.ratios, policy.num_skills)
     if config.history:
         checkpoint_steps_of_run(path)
+    return Source(path, policy, recovered, trained, describe_run(run))
+
+
+def describe_run(run: Run) -> dict[str, Any]:
+    """Return the entries of metrics.json about the training of a run."""
+    trained = run.config
     description = {
-        "run": path.resolve().name,
+        "run": run.path.resolve().name,
         "eps": trained.eps,
         "objective": trained.objective,
         "multipliers": trained.multipliers,
         "seed": trained.seed,
     }
     for name in FROM_TRAINING:
-        if name in summary:
-            description[name] = summary[name]
-    return Source(path, policy, recovered, trained, description)
+        if name in run.summary:
+            description[name] = run.summary[name]
+    return description
 
 
 def _check_ratios(path: Path, skills: int) -> None:

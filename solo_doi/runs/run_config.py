@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,6 +14,8 @@ from solo_doi.common import settings
 from solo_doi.common.errors import UnknownNameError
 from solo_doi.tasks import TASKS, is_task, task_type
 
+LOCOMOTION = "locomotion"
+"""Task by default."""
 GYM = "gym"
 """Task name for data of other robots than Solo12."""
 PRINTED = ("skills", "multipliers")
@@ -23,9 +26,10 @@ PRINTED = ("skills", "multipliers")
 class RunConfig(TrainConfig):
     """Configuration of a run: its data, and all settings of training."""
 
-    task: str = "locomotion"
+    task: str = LOCOMOTION
     """Selects the default data and the default settings: a task of our robot, such as locomotion or
-    navigation, or gym for D4RL and Minari data of Gym tasks."""
+    navigation; of Gymnasium: walker2d, halfcheetah, hopper or ant; or gym for other data of D4RL
+    and Minari. Such data imply the task by their name."""
     data: Path | None = None
     """Coverage data with actions: a dataset directory, a D4RL file or a Minari dataset;
     datasets/TASK/coverage by default."""
@@ -80,9 +84,28 @@ def command_defaults(lookup: Callable[[str, str], str]) -> TrainCommand:
 
     `lookup(name, otherwise)` returns a setting from the command line or the configuration file.
     """
-    task = lookup("task", "locomotion")
+    task = lookup("task", "") or implied_task(lookup("data", ""))
     chosen = task_preset(lookup("preset", "default"), task)
-    return TrainCommand(**_settings(chosen, TrainConfig))
+    return TrainCommand(**_settings(chosen, TrainConfig), task=task)
+
+
+def implied_task(data: str) -> str:
+    """Return the task of a run without `--task`, from the path of its coverage data.
+
+    Files of D4RL begin with the environment's name; it is a folder of Minari's datasets.
+    """
+    if not data:
+        return LOCOMOTION
+    from solo_doi.data.dataset import is_foreign  # not needed for --help
+
+    path = Path(data)
+    if not is_foreign(path):
+        return LOCOMOTION
+    words = {*path.parts, *re.split("[-_]", path.name)[:1]}
+    for task in TASKS:
+        if task in words and task_type(task).training.doi is None:
+            return task
+    return GYM
 
 
 def task_preset(name: str, task: str) -> TrainConfig:
@@ -92,6 +115,8 @@ def task_preset(name: str, task: str) -> TrainConfig:
     if not is_task(task):
         raise UnknownNameError("task", task, (*TASKS, GYM))
     declared = task_type(task).training.doi
+    if declared is None:
+        return preset(name, task)
     # The paper prints one set of settings for all tasks, except for those in `PRINTED`.
     if name == "paper":
         declared = {key: value for key, value in declared.items() if key in PRINTED}

@@ -99,6 +99,8 @@ def grid(command: SweepCommand) -> list[Job]:
             "There is nothing to train: expected at least one number after --eps and --seeds."
         )
     places = {}
+    if command.task:
+        places["task"] = command.task
     if command.data is not None:
         places["data"] = str(command.data)
     if command.expert is not None:

@@ -15,6 +15,8 @@ class SweepCommand:
       solo-sweep --variants sweep/ablation --seeds 1
     """
 
+    task: str = ""
+    """Task of all runs, as in solo-train; a variant may set another."""
     eps: tuple[float, ...] = (2.0,)
     """Largest divergences of skills from the expert."""
     seeds: tuple[int, ...] = (1, 2, 3)

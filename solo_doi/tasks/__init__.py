@@ -20,6 +20,10 @@ __all__ = ["TASKS", "is_task", "make_task", "task_type"]
 TASKS = {
     "locomotion": "solo_doi.tasks.locomotion.LocomotionTask",
     "navigation": "solo_doi.tasks.navigation.NavigationTask",
+    "walker2d": "solo_doi.tasks.gym.gym_task.Walker2dTask",
+    "halfcheetah": "solo_doi.tasks.gym.gym_task.HalfCheetahTask",
+    "hopper": "solo_doi.tasks.gym.gym_task.HopperTask",
+    "ant": "solo_doi.tasks.gym.gym_task.AntTask",
 }
 """Class of each task, by name."""
 

@@ -44,8 +44,23 @@ class CollectionDefaults:
     """Meaning of the stored rewards of the trainer."""
     fallen: str
     """Meaning of the flag of a fall."""
+    ended: str = "the task ended here; never, while falls do not end a trajectory"
+    """Meaning of the flag of an early end."""
     commanded: str
     """Meaning and units of a command."""
+    action: str = "raw policy output; joint target = default pose + 0.25 action"
+    """Meaning of an action."""
+    demonstrations: int = 50
+    """Expert trajectories whose states are the demonstrations."""
+    foreign_expert: bool = False
+    """True if the expert is a policy of another project and the others act at random. The number of
+    the expert's trajectories then does not depend on the scale."""
+    unused_inputs: tuple[int, int] | None = None
+    """Range of numbers, always zero, that older policies of the task take in addition."""
+    mean_steps: float = 0.0
+    """Mean length of the mixed trajectories [control steps]; 0 if none ends early."""
+    recipes: tuple[str, ...] = ("paper", "late")
+    """Names of the recipes; the first is the default."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,8 @@ class Measure:
     """Definition in reports."""
     compute: Callable[[Episodes], np.ndarray]
     """Function that returns the measure of N episodes, (N,); True and False for a share."""
+    median: bool = False
+    """True to report the median, too."""
 
 
 def _returns(episodes: Episodes) -> np.ndarray:
@@ -94,6 +111,8 @@ class EvaluationDefaults:
     """walk: gaits under a velocity command. episodes: the measures below, in every scene."""
     steps: int = 250
     """Control steps of an episode."""
+    episodes: int = 120
+    """Episodes per policy and scene."""
     scenes: Mapping[str, SceneNumbers] = field(default_factory=lambda: {"": {}})
     """Scenes by title."""
     measures: tuple[Measure, ...] = (RETURN, FALLS)
@@ -102,13 +121,17 @@ class EvaluationDefaults:
     """Figures of the report, by name: returns, paths."""
     target_radius: float = 0.0
     """Radius of a target at the first two numbers of the command, in figures [m]; 0: no target."""
+    film: bool = True
+    """Draw pictures of Solo12."""
+    diversity: bool = False
+    """Measure how far skills differ in their observations, in the first scene."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingDefaults:
     """Changes that a task makes to settings of the trainers, as nested names with values."""
 
-    doi: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of solo-train."""
+    doi: Mapping[str, Any] | None = field(default_factory=dict)
+    """Settings of solo-train; None for those of Gym data."""
     pretrain: str = ""
     """Shipped configuration of solo-pretrain, such as pretrain/navigation; none if empty."""

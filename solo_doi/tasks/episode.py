@@ -28,6 +28,8 @@ class TaskDeclaration(Protocol):
     """Part of a task's class that draws depend on."""
 
     layout: ClassVar[Layout]
+    joint_names: ClassVar[tuple[str, ...]]
+    randomised: ClassVar[bool]
 
     @staticmethod
     def initial_motion(count: int, standing_share: float, rng: np.random.Generator) -> Motion:
@@ -43,7 +45,7 @@ class Draws:
     """Motion in which the robots start, (N,)."""
     bias: np.ndarray  # (N, observation) constant error of the sensors
     noise: np.ndarray  # (T + 1, N, observation) observation noise
-    action: np.ndarray  # (T, N, 12) standard normal, for policies that explore
+    action: np.ndarray  # (T, N, actions) for policies that explore: standard normal, or in [-1, 1]
     kick: np.ndarray  # (T, N, 6) change of base velocity by pushes [m/s, rad/s], mostly zero
 
 
@@ -59,6 +61,8 @@ def draw_episodes(
 
     Robots with `standing` (N,) start from the standing pose. Domain fields in `fixed` stay nominal.
     """
+    if not task.randomised:
+        return _draw_starts(task, seeds, steps)
     rows = []
     for seed, stands in zip(seeds, standing, strict=True):
         rng = np.random.default_rng(seed)
@@ -70,6 +74,29 @@ def draw_episodes(
         noise=np.stack([row.noise for row in rows], axis=1),
         action=np.stack([row.action for row in rows], axis=1),
         kick=np.stack([row.kick for row in rows], axis=1),
+    )
+
+
+def _draw_starts(task: type[TaskDeclaration], seeds: Sequence[Seed], steps: int) -> Draws:
+    """Draw episodes whose starts and actions alone are random; actions evenly from [-1, 1]."""
+    motions = []
+    actions = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        motions.append(task.initial_motion(1, 0.0, rng))
+        drawn = rng.random((steps, len(task.joint_names)), dtype=np.float32)
+        actions.append(2 * drawn - 1)
+    count = len(seeds)
+    size = task.layout.size
+    nothing = np.zeros((), dtype=np.float32)
+    return Draws(
+        domain=Domain.nominal(count),
+        motion=_joined(motions),
+        bias=np.zeros((count, size), dtype=np.float32),
+        # Views without memory: episodes may be many and short.
+        noise=np.broadcast_to(nothing, (steps + 1, count, size)),
+        action=np.stack(actions, axis=1),
+        kick=np.broadcast_to(nothing, (steps, count, 6)),
     )
 
 

@@ -18,7 +18,13 @@ from solo_doi.sim import SimConfig, make_simulator
 from solo_doi.sim.simulator import Simulator
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.action import joint_target
-from solo_doi.solo12.constants import NUM_JOINTS, NUM_LEGS, Array, ControlSetup
+from solo_doi.solo12.constants import (
+    CONTROL_DT,
+    JOINT_NAMES,
+    NUM_LEGS,
+    Array,
+    ControlSetup,
+)
 from solo_doi.solo12.observation import Inputs, Layout
 from solo_doi.solo12.state import Motion, RobotState
 
@@ -107,6 +113,14 @@ class Task(ABC):
     """Observation of the policy."""
     setup: ClassVar[ControlSetup]
     """Gains and default pose of the joint controller."""
+    joint_names: ClassVar[tuple[str, ...]] = JOINT_NAMES
+    """Joints in the order of actions."""
+    control_dt: ClassVar[float] = CONTROL_DT
+    """Duration of a control step [s]."""
+    randomised: ClassVar[bool] = True
+    """False if robots and sensors are always nominal."""
+    only_simulator: ClassVar[str] = ""
+    """Name of the only simulator that has the task's robot; empty if all have it."""
     reward_groups: ClassVar[tuple[str, ...]]
     """Names of the rewards. Multipliers weigh `task`; the weight of `regular` grows."""
     group_weights: ClassVar[Mapping[str, float]] = {}
@@ -140,7 +154,7 @@ class Task(ABC):
         self.randomness: Randomness = randomness
         robots = simulator.num_robots
         self.command = np.zeros((robots, self.command_size))
-        self.previous_action = np.zeros((robots, NUM_JOINTS))
+        self.previous_action = np.zeros((robots, len(self.joint_names)))
         self.bias = np.zeros((robots, self.layout.size), dtype=np.float32)
         self.age = np.zeros(robots, dtype=np.int64)
         self.target = np.tile(self.setup.default_pose, (robots, 1))
@@ -237,8 +251,8 @@ class Task(ABC):
         return self._observe(self.simulator.state())
 
     def step(self, action: Array) -> Transition:
-        """Apply policy outputs (N, 12) for one control step; restart robots at an episode's end."""
-        target = joint_target(action, self.setup)
+        """Apply policy outputs (N, actions) for a control step; restart robots at an end."""
+        target = self._control(action)
         self._push()
         state = self._simulate(target)
         moment = self._moment(state, target)
@@ -275,6 +289,14 @@ class Task(ABC):
             setattr(self, name, saved[name].copy())
         self.simulator.load(saved)
         self.base_position_w = self.simulator.state().base_position_w
+
+    def over(self) -> np.ndarray:
+        """Return robots whose recorded episode is over, (N,): none by default."""
+        return np.zeros(len(self.age), dtype=bool)
+
+    def _control(self, action: Array) -> Array:
+        """Convert policy outputs to joint targets, (N, 12) [rad]."""
+        return joint_target(action, self.setup)
 
     def _simulate(self, target: Array) -> RobotState:
         """Hold joint targets for one control step."""

@@ -23,13 +23,13 @@ from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.algorithm.training import Training
 from solo_doi.common.metrics_log import METRICS_FILE
 from solo_doi.data.manifest import ShardEntry
-from solo_doi.data.schema import ACTIONS, INFO_FIELDS, episode_fields, transition_fields
+from solo_doi.data.schema import INFO_FIELDS, episode_fields, transition_fields
 from solo_doi.data.shard import file_hash, write_shard
 from solo_doi.data.transitions import Transitions
 from solo_doi.runs.run_files import RunFiles
 from solo_doi.runs.run_store import RunStore
 from solo_doi.runs.train_log import TrainLog
-from solo_doi.solo12.constants import JOINT_NAMES
+from solo_doi.solo12.constants import JOINT_NAMES, NUM_JOINTS
 from tests.bits import differing
 from tests.data.datasets import made_up_arrays, made_up_manifest
 
@@ -124,7 +124,7 @@ def write_made_up(
         arrays["next_observations"][end] = rng.normal(size=(len(shard), size))
         arrays["rewards"] = rng.normal(size=rows).astype(np.float32)
         if actions:
-            arrays["actions"] = rng.normal(size=(rows, *ACTIONS[0].shape)).astype(np.float32)
+            arrays["actions"] = rng.normal(size=(rows, NUM_JOINTS)).astype(np.float32)
         path = folder / f"shard-{number:05}.h5"
         write_shard(path, arrays)
         entries.append(ShardEntry(path.name, len(shard), rows, file_hash(path)))

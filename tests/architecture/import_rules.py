@@ -30,6 +30,9 @@ RULES = {  # the most specific name applies
     ),
     "solo_doi.solo12": Rule(outside={"numpy"}),
     "solo_doi.sim": Rule(may={"solo_doi.solo12"}, outside={"numpy", *ENGINES}),
+    "solo_doi.sim.gym": Rule(
+        may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "mujoco", "gymnasium"}
+    ),
     "solo_doi.sim.__main__": Rule(
         may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich", "matplotlib"}
     ),
@@ -39,6 +42,9 @@ RULES = {  # the most specific name applies
     "solo_doi.tasks": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, never={"torch", *ENGINES}),
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),
     "solo_doi.policies.dominic_checkpoint": Rule(
+        may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES
+    ),
+    "solo_doi.policies.sb3_policy": Rule(
         may={"solo_doi.solo12", "solo_doi.policies"}, never=ENGINES
     ),
     "solo_doi.policies.bundle": Rule(

@@ -9,6 +9,7 @@ import pytest
 from solo_doi.common.errors import SoloError
 from solo_doi.common.lock import exclusive
 from solo_doi.runs.sweep import grid
+from solo_doi.runs.sweep_checks import resolved
 from solo_doi.runs.sweep_command import SweepCommand
 from tests.command import Command
 
@@ -26,6 +27,16 @@ def test_the_grid_has_every_variant_with_every_eps_and_seed(here: Path) -> None:
     ]  # fmt: skip
     assert jobs[0].run == Path("out/plain-eps0.5-seed1")
     assert jobs[-1].settings == {"eps": 7.0, "skills": 3, "seed": 2}
+
+
+def test_a_task_is_that_of_all_runs(here: Path) -> None:
+    """A variant may set another; without one, the data imply it."""
+    path = here / "variants.yaml"
+    path.write_text("plain:\nown: {task: hopper}\n")
+    command = SweepCommand(task="walker2d", seeds=(1,), variants=path, out=Path("out"))
+    assert [job.settings["task"] for job in grid(command)] == ["walker2d", "hopper"]
+    assert [resolved(job).task for job in grid(command)] == ["walker2d", "hopper"]
+    assert "task" not in grid(SweepCommand(seeds=(1,)))[0].settings
 
 
 def test_every_run_has_a_directory_of_its_own(here: Path) -> None:

@@ -89,8 +89,8 @@ def foreign(path: Path, **changes: object) -> Path:
         ("--preset=papr", "Unknown preset 'papr'. Did you mean 'paper'?"),
         (
             "--task lokomotion",
-            "Unknown task 'lokomotion'. Did you mean 'locomotion'? Known: gym, locomotion, "
-            "navigation.",
+            "Unknown task 'lokomotion'. Did you mean 'locomotion'? Known: ant, gym, halfcheetah, "
+            "hopper, locomotion, navigation, walker2d.",
         ),
         ("--device gpu", "device 'gpu': expected cpu, cuda or auto."),
         ("--device cuda", "device cuda: PyTorch finds no CUDA device here. Use --device cpu."),
@@ -112,7 +112,7 @@ def test_invalid_runs_are_refused_in_one_line(
         ("outre: 3", "settings.yaml: Unknown setting 'outre'. Did you mean 'outer'?"),
         ("value: {updates: many}", "settings.yaml: value: updates: expected int, found 'many'"),
         ("preset: papr", "Unknown preset 'papr'. Did you mean 'paper'?"),
-        ("task: hopper", "Unknown task 'hopper'. Known: gym, locomotion, navigation."),
+        ("task: humanoid", "Unknown task 'humanoid'. Known: ant, gym, halfcheetah, hopper, "),
         (
             "divergence: chi",
             "settings.yaml: divergence: expected typing.Literal['kl', 'chi2'], found 'chi'",

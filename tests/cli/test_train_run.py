@@ -72,11 +72,9 @@ def test_the_default_output_directory_is_named_by_time(command: SoloTrain) -> No
 
 
 def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
-    """The data are D4RL files with the gym task; the same seed gives the same weights."""
+    """D4RL files imply the gym task; the same seed gives the same weights."""
     write_d4rl(Path("data.h5"), made_up_transitions((30, 40, 20, 60, 50)))
     flags = (
-        "--task",
-        "gym",
         "--data",
         "data.h5",
         "--expert",
@@ -88,7 +86,8 @@ def test_foreign_files_can_be_trained_on(command: SoloTrain) -> None:
     )
     run = command.run(*flags)
     assert SkillPolicy.read(run / "policy.h5").observation_size == 4
-    assert settings.read(RunConfig, run / "config.yaml").classifier.terms == ("observation",)
+    config = settings.read(RunConfig, run / "config.yaml")
+    assert (config.task, config.classifier.terms) == ("gym", ("observation",))
     assert_same_run(run, command.run(*flags, out="again"))
     other = command.run(*flags, "--seed", "2", out="other")
     assert (arrays_of(run / "policy.h5")["head"] != arrays_of(other / "policy.h5")["head"]).any()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solo_doi.data.dataset import read_transitions
+from solo_doi.data.dataset import is_foreign, read_transitions
 from solo_doi.data.shard import DataError
 
 from .test_d4rl import ROWS, at, write_file
@@ -24,7 +24,7 @@ class RunsCode:
         return exit, (7,)
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
 def test_pickles_are_never_opened(tmp_path: Path, protocol: int) -> None:
     path = tmp_path / "demonstrations.pkl"
     path.write_bytes(pickle.dumps(RunsCode(), protocol))
@@ -76,3 +76,17 @@ def test_a_folder_of_minari_datasets_lists_them(tmp_path: Path, depth: int) -> N
     named = root if depth == 2 else root / "hopper"
     with pytest.raises(DataError, match=r"a folder of Minari datasets.*expert-v0, .*medium-v0\."):
         read_transitions(named)
+
+
+def test_data_of_other_programs_are_recognised(tmp_path: Path) -> None:
+    dataset = tmp_path / "own"
+    write_package_like(dataset)
+    (dataset / "manifest.json").write_text("{}")
+    for path, foreign in {
+        write_file(tmp_path / "hopper.hdf5", timeouts=at(5)): True,
+        write_package_like(tmp_path / "expert-v0"): True,
+        dataset: False,
+        tmp_path: False,
+        tmp_path / "nowhere": False,
+    }.items():
+        assert is_foreign(path) is foreign, path

@@ -40,11 +40,14 @@ def refusal(command: Command, run: Path) -> str:
     return error
 
 
-def test_a_gym_policy_of_the_same_size_is_refused(command: Command, plain_run: Path) -> None:
+@pytest.mark.parametrize("task", ["gym", "walker2d", "ant"])
+def test_a_gym_policy_of_the_same_size_is_refused(
+    command: Command, plain_run: Path, task: str
+) -> None:
     """48 observations and 12 actions do not identify a Solo12 policy."""
-    (plain_run / "config.yaml").write_text(CONFIG.replace("task: locomotion", "task: gym"))
+    (plain_run / "config.yaml").write_text(CONFIG.replace("task: locomotion", f"task: {task}"))
     error = refusal(command, plain_run)
-    assert error.startswith(f"{plain_run / 'config.yaml'}: trained for task 'gym'. Only policies ")
+    assert error.startswith(f"{plain_run / 'config.yaml'}: trained for task '{task}'. Only polic")
     assert "locomotion and navigation" in error
     assert error.endswith("with --task locomotion, then export that run.")
 

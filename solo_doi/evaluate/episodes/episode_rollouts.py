@@ -64,6 +64,8 @@ def describe_scene(episodes: Episodes, measures: tuple[Measure, ...]) -> dict[st
     for measure in measures:
         values = measure.compute(episodes)
         found[measure.name] = float(values.mean())
+        if measure.median:
+            found[f"{measure.name}_median"] = float(np.median(values))
         if values.dtype == bool:
             intervals[measure.name] = wilson(int(values.sum()), len(values))
         else:

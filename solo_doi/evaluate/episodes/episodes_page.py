@@ -18,15 +18,17 @@ FIGURES: dict[str, tuple[Callable[..., Path], str]] = {
     "returns": (returns, "Distribution of returns."),
 }
 """Figures by the names that tasks use, with captions."""
+DIVERSITY_ROWS = ("ratio_l1", "ratio_l1_trajectory", "sf_l2", "told_apart")
+"""Measures of differences between skills, in the order of their table."""
 
 
-def write_episodes_page(
+def episodes_page(
     task: type[Task],
     results: Mapping[str, Mapping[str, SceneResult]],
     metrics: dict[str, Any],
-    path: Path,
-) -> None:
-    """Write the report, and its figures beside it."""
+    out: Path,
+) -> Report:
+    """Return the report; write its figures to the folder `out`."""
     report = Report(f"Skills of {metrics['run']}")
     settings = metrics["evaluation"]
     report.text(
@@ -38,19 +40,30 @@ def write_episodes_page(
         if scene:
             report.heading(scene)
         report.table([_row(task, name, values) for name, values in found.items()])
+    shown = [
+        {"measure": name, "value": metrics[name]} for name in DIVERSITY_ROWS if name in metrics
+    ]
+    if shown:
+        report.heading("Differences between skills")
+        report.table(shown)
     for name in task.evaluation.figures:
         if name not in FIGURES:
             raise UnknownNameError("figure", name, FIGURES)
         draw, caption = FIGURES[name]
-        report.figure(draw(results, path.parent / name, task.evaluation), caption)
+        report.figure(draw(results, out / name, task.evaluation), caption)
+    if task.evaluation.film:
+        _add_film(report, results, out)
+    report.heading("Definitions")
+    for name, meaning in metrics["definitions"].items():
+        report.text(f"{name}: {meaning}.")
+    return report
+
+
+def _add_film(report: Report, results: Mapping[str, Mapping[str, SceneResult]], out: Path) -> None:
     try:
-        report.figure(film(results, path.parent / "film"), "Last scene, over the whole episode.")
+        report.figure(film(results, out / "film"), "Last scene, over the whole episode.")
     except MissingPackageError as error:
         report.text(f"The film is missing. {error}")
-    report.heading("Definitions")
-    for measure in task.evaluation.measures:
-        report.text(f"{measure.title}: {measure.meaning}.")
-    report.write(path)
 
 
 def _row(task: type[Task], name: str, values: dict[str, Any]) -> dict[str, object]:
@@ -58,4 +71,6 @@ def _row(task: type[Task], name: str, values: dict[str, Any]) -> dict[str, objec
     for measure in task.evaluation.measures:
         low, high = values["intervals"][measure.name]
         row[measure.title] = f"{values[measure.name]:.2f} ({low:.2f} to {high:.2f})"
+        if measure.median:
+            row[f"{measure.title}, median"] = f"{values[f'{measure.name}_median']:.2f}"
     return row

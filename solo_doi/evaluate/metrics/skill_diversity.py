@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,13 +32,21 @@ class Recognition(NamedTuple):
     """Lower bound of the mutual information between skill and rollout [nats]."""
 
 
-def successor_distance(walks: list[Walk], scale: np.ndarray | float = 1.0) -> float:
+class HasFeatures(Protocol):
+    """Rollouts of one skill with their successor features."""
+
+    @property
+    def successor(self) -> np.ndarray:
+        """Successor features, (N, features)."""
+
+
+def successor_distance(walks: Sequence[HasFeatures], scale: np.ndarray | float = 1.0) -> float:
     """Return the mean l2 distance between mean successor features of two skills, over `scale`."""
     means = [walk.successor.mean(0) / scale for walk in walks]
     return float(np.mean([np.linalg.norm(a - b) for a, b in itertools.combinations(means, 2)]))
 
 
-def recognise_skills(walks: list[Walk], scale: np.ndarray, seed: int = 0) -> Recognition:
+def recognise_skills(walks: Sequence[HasFeatures], scale: np.ndarray, seed: int = 0) -> Recognition:
     """Recognise skills by the successor features of rollouts that a classifier was not trained on.
 
     Logistic regression on standardised features, trained on every other robot of each skill and

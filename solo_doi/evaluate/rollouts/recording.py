@@ -32,6 +32,7 @@ class Recording:
     fallen: np.ndarray  # (T, N)
     observation: np.ndarray  # (T, N, observation) before the step, with noise as in datasets
     score: np.ndarray | None = None  # (T, N) reward that datasets store
+    over: np.ndarray | None = None  # (T, N) True where an episode had ended before the step
     terrain: Terrain | None = None  # ground of the last step; None: flat
 
     @property
@@ -46,6 +47,7 @@ def record(task: Task, act: Act, steps: int) -> Recording:
     observation = task.observe()
     for _ in range(steps):
         seen = observation
+        over = task.over().copy()
         step = task.step(act(seen).astype(np.float64))
         observation = step.observation
         state = step.state
@@ -63,6 +65,7 @@ def record(task: Task, act: Act, steps: int) -> Recording:
             "fallen": step.fallen,
             "observation": seen,
             "score": step.score,
+            "over": over,
         }
         for name, value in row.items():
             rows.setdefault(name, []).append(value)

@@ -108,3 +108,7 @@ def test_a_run_that_cannot_start_leaves_no_directory(tmp_path: Path, command: Co
         assert (code, errors.count("\n")) == (1, 1)
         assert errors.startswith("solo-pretrain: ")
     assert not (tmp_path / "run").exists()
+
+
+def test_gym_tasks_have_no_pre_training(command: Command) -> None:
+    assert "Task hopper has no pre-training" in command.error("--task", "hopper")

@@ -28,6 +28,7 @@ TRAILING = {
     "reward": (2,),
     "fallen": (),
     "observation": (48,),
+    "over": (),
     "score": (),
 }
 

@@ -1,0 +1,1 @@
+"""Robots of Gymnasium's MuJoCo environments, many at once."""

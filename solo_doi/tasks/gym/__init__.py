@@ -1,0 +1,1 @@
+"""Gymnasium's MuJoCo environments, version 5, as tasks."""
