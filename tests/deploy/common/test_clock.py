@@ -71,6 +71,22 @@ def test_a_controller_skips_missed_ticks() -> None:
     assert (clock.now - ticker.start_ns) == (8 + 7) * MS
 
 
+def test_a_stall_within_a_tick_counts_in_that_tick() -> None:
+    """The missed ticks are skipped once, and the next tick keeps the phase."""
+    clock = Stalling()
+    ticker = Ticker(0.001, clock=clock)
+    ticker.wait()
+    clock.now += 4_300_000
+    assert ticker.stalled(clock.now) == 4_300_000
+    assert ticker.skipped == 4
+    assert ticker.stalled(clock.now) == 4_300_000
+    assert ticker.skipped == 4
+    assert ticker.wait() == 0
+    assert clock.now - ticker.start_ns == 6 * MS
+    assert ticker.stalled(clock.now + MS) == MS
+    assert ticker.skipped == 4
+
+
 def test_a_simulated_robot_catches_up() -> None:
     """Every tick is made, as fast as possible, because its time must not stand still."""
     clock = Stalling({4: int(7.5 * MS)})
