@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.common.metrics_log import read_metrics
+from solo_doi.common.untrusted import open_hdf5
 from solo_doi.runs.run_files import RunFiles
 from solo_doi.runs.run_store import RATIOS_OF_SKILLS
 from solo_doi.solo12.constants import CONTROL_DT
@@ -194,7 +194,7 @@ def _add_training(report: Report, source: Source, metrics: dict[str, Any], out: 
         report.figure(path, f"Multipliers, {shown} and distance of the ratios over training.")
     ratios = RunFiles(source.path).ratios
     if ratios.is_file():
-        with h5py.File(ratios) as file:
+        with open_hdf5(ratios) as file:
             path = figures.ratios(file[RATIOS_OF_SKILLS][:], out / "ratios")
         report.figure(path, "Weight of every transition of the data in each skill.")
     if "history" in metrics:
