@@ -20,6 +20,7 @@ from deploy.common.signals import StopRequest
 from deploy.messages.authentication import run_authority
 from deploy.messages.lcm_link import LcmLink
 from deploy.operators.operators import SETTLE, Operator, Remote, Script, Spectator
+from deploy.recorder.kept_bundle import keep_bundle
 from deploy.recorder.recorder import Recorder
 from solo_doi.common import settings
 from solo_doi.common.errors import one_line
@@ -51,7 +52,7 @@ def control(folder: Path, settle: float = SETTLE) -> LoopReport:
     rehearse(controller.bundle)
     # Child processes and threads inherit the priority. The recorder must not have it, so it starts
     # before the priority is raised. LCM's thread needs it, and starts with the first subscription.
-    recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
+    recorder = Recorder(folder, (folder / CONFIG_FILE, keep_bundle(folder, bundle.content)))
     refused = [] if config.fast else prepare_aloud(CONTROLLER_PRIORITY, "controller")
     stop = StopRequest()
     loop = Loop(controller, link, make_operator(config, link, controller, settle), recorder)

@@ -43,6 +43,8 @@ class Bundle:
         self.path = path
         if content is None:
             content = _read_bytes(path)
+        self.content = content
+        """Bytes of the file that was loaded; the file itself may have changed since."""
         self._session, metadata = _open_session(path, content)
         self.hash = metadata[FILE_HASH]
         self.contract = Contract.parse(metadata[CONTRACT_KEY], str(path))
