@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from solo_doi.common.files import reason
+from solo_doi.common.untrusted import check_plain_file
 from solo_doi.data.manifest import Manifest
 from solo_doi.data.shard import DataError, checksums, file_hash, map_shard
 
@@ -28,6 +29,7 @@ def verify(folder: Path) -> list[str]:
     first = 0
     for shard in manifest.shards:
         path = folder / shard.file
+        check_plain_file(path)
         if not path.is_file():
             problems.append(f"{shard.file}: missing")
         else:
@@ -45,6 +47,7 @@ def repair(folder: Path) -> tuple[int, int]:
     lost = 0
     for shard in manifest.shards:
         path = folder / shard.file
+        check_plain_file(path)
         try:
             arrays = map_shard(path, manifest.fields)
         except DataError:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from solo_doi.common import settings
 from solo_doi.common.files import reason
+from solo_doi.common.untrusted import check_plain_file
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.shard import DataError, file_hash
 
@@ -48,6 +49,7 @@ def _merge_source(out: Path, parts: list[Path]) -> None:
     except OSError as error:
         raise DataError(f"{out}: cannot be made ({reason(error)}).") from error
     for part, shard in files.values():
+        check_plain_file(part / shard.file)
         if file_hash(part / shard.file) != shard.sha256:
             raise DataError(
                 f"{part / shard.file}: its bytes differ from what was written. Copy the part again."

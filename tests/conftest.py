@@ -44,6 +44,7 @@ PROCESS_MODULES = (
     "deploy/launch/test_fault_processes.py",
     "deploy/launch/test_hostile_folder.py",
     "deploy/launch/test_page.py",
+    "deploy/messages/test_loopback.py",
     "deploy/robots/virtual_board/test_board_server.py",
     "deploy/robots/virtual_board/test_virtual",
     "deploy/service/test_bench_process.py",

@@ -55,23 +55,38 @@ class Ticker:
         self._clock = clock
         self._catch_up = catch_up
         self._period = round(period * 1e9)
-        self.start_ns = self._deadline = clock.now_ns()
+        self.start_ns = self._deadline = self._due = clock.now_ns()
         self._late = Samples(most)
         self.skipped = 0
 
     def wait(self) -> int:
         """Sleep until the next deadline; return the lateness [ns]."""
         self._deadline += self._period
+        self._due = self._deadline
         left = self._deadline - self._clock.now_ns()
         if left > 0:
             self._clock.sleep(left * 1e-9)
-        late = self._clock.now_ns() - self._deadline
-        self._late.add(late * 1e-9)
-        if late > self._period and not self._catch_up:
+        now = self._clock.now_ns()
+        self._late.add((now - self._due) * 1e-9)
+        if not self._catch_up:
+            self._skip(now)
+        return now - self._due
+
+    def stalled(self, now_ns: int) -> int:
+        """Skip the ticks missed since `wait` returned; return the lateness of this tick [ns].
+
+        A loop calls it before it judges the age of messages. A stall in the middle of a tick then
+        counts in this tick, as a stall before it does.
+        """
+        self._skip(now_ns)
+        return now_ns - self._due
+
+    def _skip(self, now_ns: int) -> None:
+        late = now_ns - self._deadline
+        if late > self._period:
             lost = late // self._period
             self._deadline += lost * self._period
             self.skipped += lost
-        return late
 
     @property
     def ticks(self) -> int:

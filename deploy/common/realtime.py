@@ -10,7 +10,11 @@ import sys
 from solo_doi.common.errors import ALL_CHECKS
 
 MCL_CURRENT = 1
+"""Lock and load all present pages."""
 MCL_FUTURE = 2
+"""Lock pages that are mapped later."""
+MCL_ONFAULT = 4
+"""Load such a page at its first use, not when it is mapped."""
 
 
 def rights_command() -> str:
@@ -31,7 +35,10 @@ def prepare(priority: int) -> list[str]:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (PermissionError, AttributeError) as error:
         refused.append(f"real-time scheduling refused ({error}): ticks may be late; {advice}")
-    if ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
+    libc = ctypes.CDLL(None, use_errno=True)
+    # Two calls: present pages are loaded at once. Later ones are locked when they are used, because
+    # loading a large block when it is allocated would stop the process for many ticks.
+    if libc.mlockall(MCL_CURRENT) != 0 or libc.mlockall(MCL_FUTURE | MCL_ONFAULT) != 0:
         reason = os.strerror(ctypes.get_errno())
         refused.append(f"memory lock refused ({reason}): page faults may make ticks late; {advice}")
     return refused

@@ -93,6 +93,8 @@ class Controller:
         self._newest: robot_state | None = None
         self._sensors: Sensors | None = None
         self._missed_states = 0
+        self._late_ticks = 0
+        self._own_lateness = 0.0
         self._heartbeat_ns = 0
         self._observed_ns = 0
         self._rearm_until_ns = 0
@@ -113,6 +115,7 @@ class Controller:
             self._latch(Fault(Cause.ROBOT_RESTARTED))
             self._estimator = Estimator()
         self._newest = message
+        self._own_lateness = 0.0
         self._estimate_and_check(message, newest)
         return True
 
@@ -137,7 +140,11 @@ class Controller:
         self._heartbeat_ns = now_ns
 
     def on_late_ticks(self, late_ticks: int) -> None:
-        """Check the loop's timing; `late_ticks` is the number of ticks just skipped, usually 0."""
+        """Check the loop's timing; `late_ticks` is the number of ticks just skipped, usually 0.
+
+        The skipped time is subtracted from the age of the robot's newest state in the next `tick`.
+        """
+        self._late_ticks = late_ticks
         fault = self._safety.check_timing(late_ticks)
         if fault is not None and self.state in POWERED:
             self._latch(fault)
@@ -232,13 +239,14 @@ class Controller:
             return
         limits = self.config.safety
         age = now_ns * 1e-9 - sensors.time
+        late = self._lateness_since_newest(age)
         silence = (now_ns - self._heartbeat_ns) * 1e-9
         delay = newest.delay_ns * 1e-9
         _, shortest, longest = self._contract.motor_lag
         walking = self.state is ControllerState.WALK
         untrained_delay = walking and delay > 0.0 and not shortest <= delay <= longest
         # A state from the future would never become old, so both signs are checked.
-        if not -limits.state_age <= age <= limits.state_age:
+        if age < -limits.state_age or not age - late <= limits.state_age:
             self._latch(Fault(Cause.STATE_STALE, 1000 * age))
         elif newest.fault == Cause.OPERATOR_STOP:  # the robot received the stop first
             self._handle(ControllerEvent.DAMP)
@@ -248,6 +256,16 @@ class Controller:
             self._latch(Fault(Cause.OPERATOR_SILENT, 1000 * silence))
         elif self._delay_timer.expired(untrained_delay, sensors.time):
             self._latch(Fault(Cause.DELAY, 1000 * delay))
+
+    def _lateness_since_newest(self, age: float) -> float:
+        """Return the time that the controller itself has skipped since the newest state [s].
+
+        A stall of the computer stops the controller too. States that it did not wait for are not
+        missing. `age` is the age of the newest state [s]: lateness before it does not count.
+        """
+        self._own_lateness = min(self._own_lateness + self._late_ticks * TICK, max(0.0, age))
+        self._late_ticks = 0
+        return self._own_lateness
 
     def _move(self, newest: robot_state, sensors: Sensors, estimate: Estimate) -> None:
         """Compute the joint targets of this tick."""

@@ -17,9 +17,10 @@ from deploy.common.clock import percentiles
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
 from deploy.common.realtime import prepare_aloud
 from deploy.common.signals import StopRequest
-from deploy.messages.authentication import read_key
+from deploy.messages.authentication import run_authority
 from deploy.messages.lcm_link import LcmLink
 from deploy.operators.operators import SETTLE, Operator, Remote, Script, Spectator
+from deploy.recorder.kept_bundle import keep_bundle
 from deploy.recorder.recorder import Recorder
 from solo_doi.common import settings
 from solo_doi.common.errors import one_line
@@ -47,11 +48,11 @@ def control(folder: Path, settle: float = SETTLE) -> LoopReport:
     controller = Controller(
         bundle, config.skill, config.controller, force=config.force, distance=config.distance
     )
-    link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
+    link = LcmLink(run_authority(folder, folder / KEY_FILE, config.key), config.url)
     rehearse(controller.bundle)
     # Child processes and threads inherit the priority. The recorder must not have it, so it starts
     # before the priority is raised. LCM's thread needs it, and starts with the first subscription.
-    recorder = Recorder(folder, (folder / CONFIG_FILE, controller.bundle.path))
+    recorder = Recorder(folder, (folder / CONFIG_FILE, keep_bundle(folder, bundle.content)))
     refused = [] if config.fast else prepare_aloud(CONTROLLER_PRIORITY, "controller")
     stop = StopRequest()
     loop = Loop(controller, link, make_operator(config, link, controller, settle), recorder)

@@ -109,12 +109,15 @@ class Loop:
         try:
             while not (until() or self._operator.done):
                 skipped_before = ticker.skipped
-                late_ns = ticker.wait()
+                ticker.wait()
                 begun = time.perf_counter()
                 self._link.receive()
+                # Read after receiving: a stall before this line is the loop's own lateness.
+                now_ns = self._clock.now_ns()
+                late_ns = ticker.stalled(now_ns)
                 if self._newest_ns is not None:
                     self._lateness = late_ns * 1e-9
-                    self._tick_realtime(ticker.skipped - skipped_before)
+                    self._tick_realtime(now_ns, ticker.skipped - skipped_before)
                 elif ticker.ticks > FIRST_STATE_SECONDS / TICK:
                     return "no state of the robot arrived"
                 self._work.add(time.perf_counter() - begun)
@@ -123,11 +126,10 @@ class Loop:
             self.report.skipped = ticker.skipped
         return self._ending()
 
-    def _tick_realtime(self, skipped: int) -> None:
+    def _tick_realtime(self, now_ns: int, skipped: int) -> None:
         """Check the timing, then tick; `skipped` is the number of ticks just skipped."""
         self.report.overruns += skipped > 0
         self._controller.on_late_ticks(skipped)
-        now_ns = self._clock.now_ns()
         if skipped:  # a replay reads the lateness from this status
             self._log(STATUS_CHANNEL, self._status(now_ns).encode())
         self._tick(now_ns)

@@ -16,6 +16,7 @@ from deploy.common.walk_summary import SHORTEST_WALK, WalkSummary, summarise_tru
 from deploy.controller.controller_process import CONTROLLER_REPORT_FILE
 from deploy.controller.loop_report import LoopEnd
 from deploy.logs.log_picture import draw
+from deploy.recorder.kept_bundle import keep_bundle
 from deploy.recorder.recorder import LOG_FILE, next_incident, read_log, write_incident
 from deploy.robots.registry import WalkSource, kind_of
 from solo_doi.common.files import write_text
@@ -105,7 +106,7 @@ def summarise(folder: Path, bundle: Bundle, config: DeployConfig) -> DeploymentS
     write_text(path, json.dumps(content, indent=1) + "\n")
     if problems and log.is_file() and not list(folder.glob("incident-*")):
         # The controller recorded no fault: it ended early, or the robot did not walk.
-        kept = [folder / CONFIG_FILE, bundle.path]
+        kept = [folder / CONFIG_FILE, keep_bundle(folder, bundle.content)]
         write_incident(list(read_log(log)), next_incident(folder), kept, "\n".join(problems))
     for place in (folder, *folder.glob("incident-*")):
         draw(place)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from deploy.common.deploy_config import KEY_FILE, DeployConfig
 from deploy.console.console import Device
 from deploy.console.page.page_device import PageDevice
-from deploy.messages.authentication import read_key
+from deploy.messages.authentication import run_authority
 from deploy.messages.lcm_link import LcmLink
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.policies.bundle.reader import Bundle
@@ -81,7 +81,7 @@ def shown_page(
         with suppress(OSError), (out / PAGE_LOG_FILE).open("a") as file:  # a full disk
             file.write(line)
 
-    link = LcmLink(read_key(config.key or out / KEY_FILE), config.url)
+    link = LcmLink(run_authority(out, out / KEY_FILE, config.key), config.url)
     page = LivePage(config, plan.bundle, link, plan.device, log)
     with live_page(page, plan.port, _print_now, drivable=plan.device is not None) as server:
         yield server

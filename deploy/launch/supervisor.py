@@ -18,7 +18,7 @@ from deploy.common.signals import ask_to_end, naming_parent, on_ending
 from deploy.console.consent import ask_before_bring_up
 from deploy.console.console import Device, run_console
 from deploy.console.state_lines import StateLines
-from deploy.messages.authentication import read_key, write_key
+from deploy.messages.authentication import run_authority, write_key, write_run_number
 from deploy.messages.lcm_link import LcmLink
 from deploy.recorder.recorder import WORK_FILE
 from deploy.robots.registry import kind_of
@@ -61,6 +61,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
                 f"{out}: cannot be made ({error.strerror}). Choose another --out."
             ) from error
         write_text(out / CONFIG_FILE, settings.to_yaml(config))
+        write_run_number(out)
         Console().print(f"run: {out}", highlight=False, markup=False)
         _run(config, out, acquired_device, page)
     summary = summarise(out, bundle, config)
@@ -115,7 +116,7 @@ def _accompany(
     config: DeployConfig, out: Path, device: Device | None, controller: Process, robot: Process
 ) -> None:
     """Wait until a process ends; with a device, send the operator's requests meanwhile."""
-    link = LcmLink(read_key(config.key or out / KEY_FILE), config.url)
+    link = LcmLink(run_authority(out, out / KEY_FILE, config.key), config.url)
     if device is None:
         StateLines(link, _print_now)
         _watch(controller, robot, link)

@@ -24,6 +24,7 @@ from deploy.messages.lcm_link import (
     decode,
 )
 from deploy.messages.operator_request import operator_request_of
+from deploy.recorder.kept_bundle import KEPT_BUNDLE_FILE
 from deploy.recorder.recorder import LOG_FILE, read_log
 from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
@@ -52,9 +53,12 @@ def open_log(path: Path) -> tuple[Path, DeployConfig, Bundle]:
     """Return a log with the configuration and the bundle of its folder."""
     log = find_log(path)
     config = settings.read(DeployConfig, log.parent / CONFIG_FILE)
+    copy = log.parent / KEPT_BUNDLE_FILE  # the bundle that ran; folders of 0.2 may have none
+    if copy.is_file():
+        return log, config, Bundle(copy)
     bundle_path = find_bundle(config.bundle)
-    copy = log.parent / bundle_path.name  # incident folders contain a copy of the bundle
-    return log, config, Bundle(copy if copy.is_file() else bundle_path)
+    named = log.parent / bundle_path.name  # incidents of 0.2 keep the bundle under its own name
+    return log, config, Bundle(named if named.is_file() else bundle_path)
 
 
 def replay(path: Path) -> ReplayComparison:

@@ -20,6 +20,7 @@ from .generated import (
     robot_state,
     walk_end,
 )
+from .loopback import LoopbackGroup
 
 Message = (
     robot_state | joint_command | operator_command | controller_status | policy_input | walk_end
@@ -150,7 +151,10 @@ class LcmLink:
     """LCM connection that delivers well-formed, authentic messages, and counts all others."""
 
     def __init__(self, authority: Authority, url: str = DEFAULT_URL) -> None:
-        """Join the multicast group; `authority` signs and checks messages of signed channels."""
+        """Use a multicast group on the loopback interface; `authority` signs and checks messages.
+
+        The group is joined by the first subscription, which starts LCM's thread.
+        """
         try:
             import lcm
         except ImportError as error:
@@ -159,8 +163,9 @@ class LcmLink:
                 "The control loop",
                 "pip install 'solo-doi[robot]'; on Debian also: apt install libglib2.0-0",
             ) from error
+        self._loopback: LoopbackGroup | None = LoopbackGroup(url, max(MESSAGE_SIZES.values()))
         try:
-            self._lcm = lcm.LCM(url)
+            self._lcm = self._loopback.make_sender(lambda: lcm.LCM(url))
         except RuntimeError as error:
             raise SoloError(
                 f"LCM cannot use {url} ({error}). "
@@ -189,7 +194,13 @@ class LcmLink:
             else:
                 handler(message, data)
 
-        self._lcm.subscribe(channel, receive).set_queue_capacity(queue)
+        loopback = self._loopback
+        if loopback is None:
+            subscription = self._lcm.subscribe(channel, receive)
+        else:  # the first subscription opens the receiving socket
+            subscription = loopback.make_receiver(lambda: self._lcm.subscribe(channel, receive))
+            self._loopback = None
+        subscription.set_queue_capacity(queue)
 
     def publish(self, channel: str, message: Message) -> bytes:
         """Send a message and return its bytes.

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import yaml
 
 from .errors import SoloError, UnknownNameError
+from .untrusted import read_bounded
 
 Config = TypeVar("Config")
 Part = TypeVar("Part")
@@ -99,7 +100,7 @@ def load(path: Path) -> Mapping[str, Any]:
     """Read the names and values of a YAML file without checking them; an empty file has none."""
     path = find(path)
     try:
-        content = yaml.safe_load(path.read_text())
+        content = yaml.safe_load(read_bounded(path).decode())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}. Expected a YAML file.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 from solo_doi.common.files import reason
+from solo_doi.common.untrusted import UntrustedFileError, open_hdf5
 
 from .shard import DataError, write_shard
 from .transitions import Transitions, named
@@ -79,11 +80,13 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     """Read all known arrays: vectors (N, size), and scalars (N,)."""
     arrays: dict[str, np.ndarray] = {}
     try:
-        with h5py.File(path, "r") as file:
+        with open_hdf5(path) as file:
             found = sorted(file)
             for name in (*REQUIRED, *OPTIONAL):
                 if isinstance(file.get(name), h5py.Dataset):
                     arrays[name] = np.atleast_1d(file[name][()])
+    except UntrustedFileError:
+        raise
     except Exception as error:  # h5py raises many types for damaged bytes
         raise DataError(f"{path}: {_why_unreadable(path, error)}") from error
     missing = [name for name in REQUIRED if name not in arrays]

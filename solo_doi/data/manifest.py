@@ -7,13 +7,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from solo_doi.common.files import reason, replacing
+from solo_doi.common.untrusted import check_bare_name, read_bounded
 
 from .schema import DATASET_VERSION, Field
 from .shard import DataError
 
 DATASET_FORMAT = "solo-doi dataset"
 MANIFEST_FILE = "manifest.json"
+NUMBER_KINDS = "fiub"
+"""Kinds of numpy's types that arrays may have: floating point, integers, truth values."""
+LARGEST_COUNT = 10**12
+"""Largest length of an array and number of transitions in a shard."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +98,10 @@ class Manifest:
                 f"{folder}: no {MANIFEST_FILE} in it. Expected a dataset made by solo-collect."
             )
         try:
-            content = json.loads(path.read_text())
+            content = json.loads(read_bounded(path))
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({reason(error)}).") from error
-        except ValueError as error:  # also for bytes that are not UTF-8
+        except (ValueError, RecursionError) as error:  # also for bytes that are not UTF-8
             raise DataError(
                 f"{path}: not valid JSON ({error}). Delete it and run the solo-collect command "
                 "that made the dataset again: existing shards are kept."
@@ -111,12 +118,29 @@ class Manifest:
             for entry in content["fields"]:
                 entry["shape"] = tuple(entry["shape"])
             content["fields"] = tuple(Field(**entry) for entry in content["fields"])
+            _check_numbers(path, content["fields"], content["shards"])
+            for entry in content["shards"]:
+                check_bare_name(entry["file"], path)
             content["shards"] = tuple(ShardEntry(**entry) for entry in content["shards"])
             for name in ("layout", "joint_names", "policies"):
                 content[name] = tuple(content[name])
             return cls(**content)
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: incomplete, or of another program ({error}).") from error
+
+
+def _check_numbers(path: Path, fields: tuple[Field, ...], shards: list[dict[str, Any]]) -> None:
+    """Refuse arrays of anything but numbers, and counts that no file can have."""
+    for field_ in fields:
+        if np.dtype(field_.dtype).kind not in NUMBER_KINDS:
+            raise DataError(f"{path}: {field_.name} is {field_.dtype}, expected numbers.")
+        counts = field_.shape
+        if not all(type(count) is int and 0 < count <= LARGEST_COUNT for count in counts):
+            raise DataError(f"{path}: {field_.name} has the shape {counts}.")
+    for entry in shards:
+        for name in ("trajectories", "transitions"):
+            if type(entry[name]) is not int or not 0 <= entry[name] <= LARGEST_COUNT:
+                raise DataError(f"{path}: {name} of a shard is {entry[name]!r:.40}.")
 
 
 def _differences(name: str, one: object, two: object) -> list[str]:

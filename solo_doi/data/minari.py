@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 
 from solo_doi.common.files import reason
+from solo_doi.common.untrusted import UntrustedFileError, open_hdf5
 
 from .d4rl import FOREIGN_TERM
 from .shard import DataError
@@ -37,7 +38,7 @@ def is_minari(path: Path) -> bool:
 def is_minari_file(path: Path) -> bool:
     """Return True if a file holds the episodes of a Minari dataset."""
     try:
-        with h5py.File(path, "r") as file:
+        with open_hdf5(path) as file:
             return isinstance(file.get("episode_0"), h5py.Group)
     except Exception:  # h5py raises many types for damaged bytes; the reader reports them
         return False
@@ -58,9 +59,9 @@ def read_minari(path: Path) -> Transitions:
     """
     file_path = _data_file(path)
     try:
-        with h5py.File(file_path, "r") as file:
+        with open_hdf5(file_path) as file:
             episodes = [_episode(file_path, file[name]) for name in _in_order(file_path, file)]
-    except DataError:
+    except (DataError, UntrustedFileError):
         raise
     except Exception as error:  # h5py raises many types for damaged bytes
         raise DataError(f"{file_path}: not a readable HDF5 file ({reason(error)}).") from error

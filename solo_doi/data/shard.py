@@ -12,6 +12,7 @@ import numpy as np
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason, write_hdf5
+from solo_doi.common.untrusted import UntrustedFileError, check_plain_file, open_hdf5
 
 from .schema import Field
 
@@ -32,12 +33,13 @@ def write_shard(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def map_shard(path: Path, fields: Iterable[Field]) -> dict[str, np.ndarray]:
     """Return read-only arrays backed by the file; data are loaded on access."""
     try:
-        with h5py.File(path, "r") as file:
+        check_plain_file(path)
+        with open_hdf5(path) as file:
             # One map for all fields, because every map keeps a file open, and a process may have
             # about a thousand open files.
             whole = np.memmap(path, mode="r")
             arrays = {field.name: _map_field(path, file, whole, field) for field in fields}
-    except DataError:
+    except (DataError, UntrustedFileError):
         raise
     except Exception as error:  # h5py raises many types for damaged bytes
         raise DataError(

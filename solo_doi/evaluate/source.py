@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
-
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
+from solo_doi.common.untrusted import open_hdf5
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.dominic_checkpoint import read_policy
 from solo_doi.runs.run import Run, load_run
@@ -111,7 +110,7 @@ def _check_ratios(path: Path, skills: int) -> None:
     if not path.is_file():  # the shipped run has none: they are as large as the data
         return
     try:
-        with h5py.File(path) as file:
+        with open_hdf5(path) as file:
             shape = file[RATIOS_OF_SKILLS].shape
     except (OSError, KeyError, AttributeError) as error:
         raise SoloError(

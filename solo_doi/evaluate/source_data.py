@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import h5py
 import numpy as np
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason
+from solo_doi.common.untrusted import open_hdf5
 from solo_doi.data.manifest import MANIFEST_FILE, Manifest
 from solo_doi.data.shard import DataError
 from solo_doi.data.transitions import Transitions
@@ -74,7 +74,7 @@ def _expert_weights(source: Source, rows: int) -> np.ndarray:
     if not path.is_file():
         raise MissingDataError(f"{path}: no such file. Train the run again to have its ratios.")
     try:
-        with h5py.File(path) as file:
+        with open_hdf5(path) as file:
             log_weights = np.asarray(file[RATIOS_OF_EXPERT][()], dtype=np.float64).ravel()
     except (OSError, KeyError, AttributeError, TypeError) as error:
         raise MissingDataError(f"{path}: not the ratios of a run ({reason(error)}).") from error

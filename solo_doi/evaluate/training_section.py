@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import h5py
-
 from solo_doi.common.metrics_log import read_metrics
+from solo_doi.common.untrusted import open_hdf5
 from solo_doi.runs.run_config import RunConfig
 from solo_doi.runs.run_files import RunFiles
 from solo_doi.runs.run_store import RATIOS_OF_SKILLS
@@ -29,7 +28,7 @@ def add_training(
         report.figure(path, f"Multipliers, {shown} and distance of the ratios over training.")
     ratios = RunFiles(run).ratios
     if ratios.is_file():
-        with h5py.File(ratios) as file:
+        with open_hdf5(ratios) as file:
             path = figures.ratios(file[RATIOS_OF_SKILLS][:], out / "ratios")
         report.figure(path, "Weight of every transition of the data in each skill.")
     if "history" in metrics:

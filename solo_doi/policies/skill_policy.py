@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import reason, write_hdf5
+from solo_doi.common.untrusted import open_hdf5
 
 from .masked_policy import Float32
 
@@ -83,7 +83,7 @@ class SkillPolicy:
     def read(cls, path: Path) -> SkillPolicy:
         """Read a file of `write`."""
         try:
-            with h5py.File(path, "r") as file:
+            with open_hdf5(path) as file:
                 version = file.attrs.get("version")
                 if version not in (POLICY_VERSION, CLIPPED_VERSION):
                     raise SoloError(

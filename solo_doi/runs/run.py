@@ -10,6 +10,7 @@ from typing import Any
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.metrics_log import read_metrics
+from solo_doi.common.untrusted import read_bounded
 from solo_doi.policies.skill_policy import SkillPolicy
 
 from .provenance import read_provenance
@@ -52,8 +53,8 @@ class Run:
                 f"`solo-train --resume {self.path}`."
             )
         try:
-            return json.loads(path.read_text())
-        except ValueError as error:
+            return json.loads(read_bounded(path))
+        except (ValueError, RecursionError) as error:
             raise SoloError(f"{path}: not valid JSON ({error}). Train the run again.") from error
 
     @cached_property

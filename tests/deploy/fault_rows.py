@@ -14,7 +14,7 @@ from deploy.common.sensors import Sensors
 from deploy.messages.authentication import Authority
 from deploy.messages.lcm_link import COMMAND_CHANNEL, SIGNED, STATE_CHANNEL, Mode, blank, decode
 
-from .world import MS, WRONG_KEY, Killed, Rig, spoiled
+from .world import EARLIER_RUN, KEY, MS, WRONG_KEY, Killed, Rig, spoiled
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,20 @@ def _second_robot(rig: Rig) -> None:
     rig.wire.inject(None, STATE_CHANNEL, rig.links[0].authority.sign(state.encode()))
 
 
+def _earlier_run(rig: Rig) -> None:
+    """Replay a state that was recorded in an earlier run with the same key, in every tick."""
+    authority = Authority(KEY, run=EARLIER_RUN)
+
+    def meddle(channel: str, data: bytes) -> list[tuple[int, bytes]]:
+        message = decode(channel, data)
+        if channel != STATE_CHANNEL or message is None:
+            return [(0, data)]
+        message.session, message.sequence = 7, 1
+        return [(0, data), (0, authority.sign(message.encode()))]
+
+    rig.wire.meddle = meddle
+
+
 def _sensing(**changes: Callable[[Sensors], object]) -> Callable[[Rig], None]:
     def inject(rig: Rig) -> None:
         rig.body.spoil = spoiled(**changes)
@@ -213,6 +227,7 @@ ROWS: dict[str, Row] = {
     "corrupted, 5 %": Row(_corrupting, counted="forged"),
     "forged with another key": Row(_forging, counted="forged"),
     "replayed after 5, 30, 300 ms": Row(_replaying, counted="dropped"),
+    "state of an earlier run": Row(_earlier_run, counted="forged"),
     "second controller with the key": Row(
         _second_controller, frozenset({C.COMMAND_FOREIGN}), 0.003
     ),

@@ -35,6 +35,7 @@ from .ledger import Ledger
 
 MS = 1_000_000
 KEY, WRONG_KEY = bytes(range(32)), bytes(32)
+RUN, EARLIER_RUN = b"this run", b"an earlier run"
 Meddle = Callable[[str, bytes], list[tuple[int, bytes]]]
 """Effect of a bad wire on a packet: copies with their delays [ns]."""
 
@@ -135,8 +136,8 @@ class WireLink(LcmLink):
         """Join the wire."""
         end = End(wire)
         wire.ends.append(end)
-        self._lcm = end
-        self.authority = self._authority = Authority(key)
+        self._lcm, self._loopback = end, None
+        self.authority = self._authority = Authority(key, run=RUN)
         self.malformed = self.forged = self.unsent = 0
 
 

@@ -16,7 +16,7 @@ from deploy.common.realtime import prepare_aloud
 from deploy.common.robot_constants import TICK
 from deploy.common.robot_error import RobotError
 from deploy.common.signals import StopRequest
-from deploy.messages.authentication import read_key
+from deploy.messages.authentication import run_authority
 from deploy.messages.lcm_link import LcmLink
 from deploy.robots.registry import kind_of, make_robot
 from solo_doi.common import settings
@@ -33,7 +33,7 @@ DAMPED_SECONDS = 1.0
 def main(folder: Path) -> None:
     """Run the robot with the configuration in a folder until a stop request; write a report."""
     config = settings.read(DeployConfig, folder / CONFIG_FILE)
-    link = LcmLink(read_key(config.key or folder / KEY_FILE), config.url)
+    link = LcmLink(run_authority(folder, folder / KEY_FILE, config.key), config.url)
     refused = []
     if not config.fast:
         refused = prepare_aloud(ROBOT_PRIORITY, "robot process")

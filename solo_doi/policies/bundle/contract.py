@@ -13,6 +13,8 @@ from solo_doi.common.errors import SoloError
 SCHEMA = 1
 ROBOT = "solo12"
 """The robot of all bundles."""
+LARGEST_BUNDLE = 256_000_000
+"""Largest size of a bundle [bytes]; the shipped ones have less than 10 MB."""
 
 
 class BundleError(SoloError):

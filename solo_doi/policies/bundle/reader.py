@@ -10,11 +10,13 @@ import numpy as np
 
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.common.files import reason
+from solo_doi.common.untrusted import read_bounded
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.observation import LAYOUTS
 
-from .contract import BundleError, Contract
+from .contract import LARGEST_BUNDLE, BundleError, Contract
 from .contract_checks import check_contract
+from .external_data import has_external_data
 from .seal import FILE_HASH, is_sealed
 from .vectors import TestVectors
 
@@ -41,6 +43,8 @@ class Bundle:
         self.path = path
         if content is None:
             content = _read_bytes(path)
+        self.content = content
+        """Bytes of the file that was loaded; the file itself may have changed since."""
         self._session, metadata = _open_session(path, content)
         self.hash = metadata[FILE_HASH]
         self.contract = Contract.parse(metadata[CONTRACT_KEY], str(path))
@@ -173,7 +177,7 @@ def _read_bytes(path: Path) -> bytes:
     if not path.is_file():
         raise BundleError(f"{path}: no such file. Expected a bundle written by solo-export.")
     try:
-        return path.read_bytes()
+        return read_bounded(path, LARGEST_BUNDLE)
     except OSError as error:
         raise BundleError(f"{path}: cannot be read ({reason(error)}).") from error
 
@@ -191,6 +195,7 @@ def _open_session(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
             f"{path}: not a bundle of solo-export, or changed after it was written: its hash does "
             "not fit. Copy or export it again."
         )
+    _check_one_file(path, content)
     options = onnxruntime.SessionOptions()
     # One thread: waking others would add jitter to the control loop.
     options.intra_op_num_threads = 1
@@ -207,6 +212,19 @@ def _open_session(path: Path, content: bytes) -> tuple[Any, dict[str, str]]:
             f"{path}: a model without {', '.join(sorted(missing))}: not written by solo-export."
         )
     return session, metadata
+
+
+def _check_one_file(path: Path, content: bytes) -> None:
+    """Refuse a graph with numbers in other files; the runtime would read those."""
+    try:
+        external = has_external_data(content)
+    except ValueError as error:
+        raise BundleError(f"{path}: not a model that can be read ({error}).") from error
+    if external:
+        raise BundleError(
+            f"{path}: keeps numbers in other files. A bundle is one file. Do not use files of this "
+            "origin."
+        )
 
 
 @np.errstate(all="ignore")  # overflow leads to a difference that is refused below

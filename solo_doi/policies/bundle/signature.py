@@ -9,8 +9,9 @@ from typing import Any
 
 from solo_doi.common.errors import MissingPackageError, SoloError
 from solo_doi.common.files import reason, write_text
+from solo_doi.common.untrusted import read_bounded
 
-from .contract import BundleError
+from .contract import LARGEST_BUNDLE, BundleError
 
 SUFFIX = ".sig"
 """The signature of skills.onnx is skills.onnx.sig, beside it."""
@@ -85,7 +86,7 @@ def check_signature(bundle: Path, trusted: Path) -> bytes:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bounded(path, LARGEST_BUNDLE)
     except OSError as error:
         raise BundleError(f"{path}: cannot be read ({reason(error)}).") from error
 
@@ -94,7 +95,7 @@ def _read(path: Path, parse: Callable[[bytes], object]) -> object:
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return parse(path.read_bytes())
+        return parse(read_bounded(path))
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise SoloError(f"{path}: not a key that can be read ({reason(error)}).") from error
 

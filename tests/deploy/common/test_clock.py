@@ -71,6 +71,22 @@ def test_a_controller_skips_missed_ticks() -> None:
     assert (clock.now - ticker.start_ns) == (8 + 7) * MS
 
 
+def test_a_stall_within_a_tick_counts_in_that_tick() -> None:
+    """The missed ticks are skipped once, and the next tick keeps the phase."""
+    clock = Stalling()
+    ticker = Ticker(0.001, clock=clock)
+    ticker.wait()
+    clock.now += 4_300_000
+    assert ticker.stalled(clock.now) == 4_300_000
+    assert ticker.skipped == 4
+    assert ticker.stalled(clock.now) == 4_300_000
+    assert ticker.skipped == 4
+    assert ticker.wait() == 0
+    assert clock.now - ticker.start_ns == 6 * MS
+    assert ticker.stalled(clock.now + MS) == MS
+    assert ticker.skipped == 4
+
+
 def test_a_simulated_robot_catches_up() -> None:
     """Every tick is made, as fast as possible, because its time must not stand still."""
     clock = Stalling({4: int(7.5 * MS)})
@@ -112,11 +128,11 @@ class Locker:
 
     def __init__(self, answer: int) -> None:
         """Set the return value of every call."""
-        self._answer, self.asked = answer, 0
+        self._answer, self.asked = answer, list[int]()
 
     def mlockall(self, flags: int) -> int:
         """Record the flags."""
-        self.asked = flags
+        self.asked.append(flags)
         return self._answer
 
 
@@ -152,7 +168,10 @@ def test_refusals_are_printed_at_once(
 
 @pytest.mark.usefixtures("collected_again")
 def test_permitted_settings_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scheduler is FIFO at the requested priority; all present and future memory is locked."""
+    """The scheduler is FIFO at the requested priority; all present and future memory is locked.
+
+    Present pages are loaded, later ones when they are used.
+    """
     asked: list[tuple[object, ...]] = []
     locker = Locker(0)
     monkeypatch.setattr(os, "sched_setscheduler", lambda *arguments: asked.append(arguments))
@@ -161,7 +180,23 @@ def test_permitted_settings_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(who, policy, given.sched_priority) for who, policy, given in asked] == [
         (0, os.SCHED_FIFO, 40)
     ]  # type: ignore[attr-defined]
-    assert locker.asked == 3
+    assert locker.asked == [1, 2 | 4]
+
+
+def test_locked_memory_is_not_loaded_before_its_use() -> None:
+    """A large allocation, as for a forged message size, does not stop a locked process."""
+    script = (
+        "import mmap, resource; from deploy.common.realtime import prepare; refused = prepare(1)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "block = mmap.mmap(-1, 256_000_000)\n"
+        "grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before\n"
+        "print(len(refused), grown)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    refused, grown_kb = map(int, run.stdout.split())
+    if refused:
+        pytest.skip("this user may not lock memory")
+    assert grown_kb < 25_000
 
 
 @pytest.fixture

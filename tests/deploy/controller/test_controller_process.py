@@ -97,6 +97,26 @@ def test_the_signed_bytes_are_loaded(
     assert shipped.load_bundle(signed.bundle, signed.trust).hash == Bundle(SHIPPED).hash
 
 
+def test_incidents_keep_the_bytes_that_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundle's file is replaced after it was loaded; folder and incident have the old one."""
+    bundle, run = tmp_path / "mine.onnx", tmp_path / "run"
+    shutil.copy(SHIPPED, bundle)
+    run.mkdir()
+
+    def replace_and_fail(*_: object, **__: object) -> str:
+        shutil.copy(SKILLS_FOLDER / "steerable" / "skills.onnx", bundle)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(module.Loop, "_run_lockstep", replace_and_fail)
+    monkeypatch.setattr(module, "StopRequest", lambda: lambda: False)
+    write_key(run / KEY_FILE)
+    settings.write(DeployConfig(robot="mock", fast=True, bundle=bundle), run / CONFIG_FILE)
+    with pytest.raises(ZeroDivisionError):
+        control(run)
+    for folder in (run, run / "incident-1"):
+        assert (folder / "skills.onnx").read_bytes() == SHIPPED.read_bytes()
+
+
 def test_a_mistake_in_the_program_is_in_report_and_incident(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

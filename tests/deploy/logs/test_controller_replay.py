@@ -99,6 +99,29 @@ def test_what_was_ended_by_lateness_is_ended_by_it_again(tmp_path: Path) -> None
     assert replay(tmp_path).difference is None
 
 
+def test_a_stall_between_receiving_and_the_tick_is_replayed(tmp_path: Path) -> None:
+    """The lateness that excuses an old state is in the log."""
+
+    def stall(rig: Rig) -> None:
+        original = rig.links[1].receive
+
+        def slow(timeout: float = 0.0) -> int:
+            count = original(timeout)
+            if rig.loop.report.ticks % 130 == 0:
+                rig.clock.sleep(0.0155)
+            return count
+
+        rig.links[1].receive = slow  # type: ignore[method-assign]
+
+    rig = Rig(stall, robot="mock", state=ControllerState.READY, after=0.0, watch=0.5).run()
+    assert rig.controller.fault is None
+    assert rig.loop.report.overruns >= 3
+    write_log(rig.recorder.events, tmp_path / LOG_FILE)
+    config = DeployConfig(skill=2, controller=rig.controller.config)
+    (tmp_path / CONFIG_FILE).write_text(settings.to_yaml(config))
+    assert replay(tmp_path).difference is None
+
+
 def test_what_cannot_be_run_again_is_refused(folder: Path, tmp_path: Path) -> None:
     """Refused are a log without its beginning, an invalid lateness, and a missing log."""
     content = (folder / LOG_FILE).read_bytes()

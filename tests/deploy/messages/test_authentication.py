@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deploy.messages import authentication as auth
-from deploy.messages.authentication import KEY_SIZE, MAC_SIZE, Authority, read_key, write_key
+from deploy.messages.authentication import (
+    KEY_SIZE,
+    MAC_SIZE,
+    Authority,
+    read_key,
+    run_authority,
+    write_key,
+    write_run_number,
+)
 from deploy.messages.lcm_link import (
     COMMAND_CHANNEL,
     OPERATOR_CHANNEL,
@@ -100,6 +108,56 @@ def test_messages_from_before_a_restart_of_the_host_are_forged(
     kept = before.sign(bytes(100))
     assert same.genuine(kept)
     assert not after.genuine(kept)
+
+
+def test_a_key_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner knows the key, and can exchange it."""
+    write_key(tmp_path / "key")
+    owner = (tmp_path / "key").stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(SoloError, match=rf"belongs to user {owner}, .*solo-deploy keygen"):
+        read_key(tmp_path / "key")
+
+
+def test_a_pipe_is_no_key(tmp_path: Path) -> None:
+    """Reading it must not wait for a writer."""
+    os.mkfifo(tmp_path / "key", 0o600)
+    with pytest.raises(SoloError, match="holds 0 bytes"):
+        read_key(tmp_path / "key")
+
+
+def test_every_run_has_its_own_key(tmp_path: Path) -> None:
+    """All processes of a run agree; messages of another run with the same key are forged."""
+    write_key(tmp_path / "key")
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+        write_run_number(folder)
+    first, again, second = (
+        run_authority(folder, folder / "none", tmp_path / "key")
+        for folder in (folders[0], folders[0], folders[1])
+    )
+    kept = first.sign(bytes(100))
+    assert again.genuine(kept)
+    assert not second.genuine(kept)
+    assert not read_key(tmp_path / "key").genuine(kept)
+
+
+def test_the_key_of_a_dry_run_needs_no_number(tmp_path: Path) -> None:
+    """It was drawn for one run."""
+    write_key(tmp_path / "key")
+    kept = run_authority(tmp_path, tmp_path / "key", None).sign(bytes(40))
+    assert read_key(tmp_path / "key").genuine(kept)
+
+
+def test_a_run_without_its_number_is_refused(tmp_path: Path) -> None:
+    """The number is missing or cut."""
+    write_key(tmp_path / "key")
+    with pytest.raises(SoloError, match=r"run-id: cannot be read .*started by solo-deploy"):
+        run_authority(tmp_path, tmp_path / "none", tmp_path / "key")
+    (tmp_path / "run-id").write_bytes(bytes(5))
+    with pytest.raises(SoloError, match="holds 5 bytes, expected 32"):
+        run_authority(tmp_path, tmp_path / "none", tmp_path / "key")
 
 
 @pytest.mark.parametrize("size", [0, 31, 33, 1000])

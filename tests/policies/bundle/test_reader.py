@@ -188,8 +188,8 @@ def test_a_file_that_may_not_be_read_is_refused(
 ) -> None:
     """The error contains the reason of the operating system."""
 
-    def refuse(self: Path) -> bytes:
+    def refuse(self: Path, mode: str) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     assert "cannot be read (Permission denied)" in refusal(path)
