@@ -107,6 +107,22 @@ class ReplayCommand(DatasetCommand):
 
 
 @dataclass(frozen=True)
+class ExportDatasetCommand(DatasetCommand):
+    """Write a dataset with actions for other programs, with the names of its columns.
+
+    `solo-train --data OUT` reads it back. d4rl: one HDF5 file. minari: the directory of a dataset
+    below the root folder of the minari package, such as ~/.minari/datasets/solo12/coverage-v0.
+
+    Example: solo-collect export datasets/locomotion/coverage coverage.hdf5 --format d4rl
+    """
+
+    out: Annotated[Path, tyro.conf.Positional]
+    """File or directory to write. Must not exist."""
+    format: Literal["d4rl", "minari"] = "d4rl"
+    """Format to write."""
+
+
+@dataclass(frozen=True)
 class MergeCommand:
     """Merge the parts of one collection that were made with --shard.
 
@@ -228,6 +244,15 @@ def write_dataset_card(command: CardCommand) -> None:
     print(f"card: {write_card(Dataset(command.dataset))}")
 
 
+def export_dataset(command: ExportDatasetCommand) -> None:
+    """Write a dataset in the format of another program."""
+    from collect.dataset_export import export
+
+    steps, trajectories = export(command.dataset, command.out, command.format)
+    print(f"{command.out}: {steps} transitions in {trajectories} trajectories, as {command.format}")
+    show_next(f"solo-train --data {command.out} --expert DEMONSTRATIONS")
+
+
 def _defaults(asked: Lookup) -> CollectCommand:
     """Choose the recipe that the task declares.
 
@@ -272,6 +297,9 @@ PROGRAM = Program(
         Verb("repair", "Drop damaged trajectories.", _command(RepairCommand, repair_dataset)),
         Verb("card", "Write a dataset's README.md.", _command(CardCommand, write_dataset_card)),
         Verb("replay", "Simulate a trajectory again.", _command(ReplayCommand, replay_again)),
+        Verb(
+            "export", "Write a dataset as D4RL or Minari.", _command(ExportDatasetCommand, export_dataset)
+        ),
         Verb("merge", "Combine parts made with --shard.", _command(MergeCommand, merge)),
     ),
 )

@@ -10,14 +10,13 @@ import numpy as np
 from solo_doi.common.files import reason
 from solo_doi.common.untrusted import UntrustedFileError, open_hdf5
 
+from .labels import Labels
 from .shard import DataError, write_shard
 from .transitions import Transitions, named
 
 REQUIRED = ("observations", "terminals")
 OPTIONAL = ("actions", "rewards", "timeouts", "next_observations")
 VECTOR_FIELDS = ("observations", "actions", "next_observations")
-FOREIGN_TERM = "observation"
-"""Name of the only observation term of data without named terms."""
 OTHER_FORMATS = {
     b"\x80\x02": "a pickle",
     b"\x80\x03": "a pickle",
@@ -40,7 +39,7 @@ def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transition
     `next_observations`, the next row is used. The last row of a trajectory that did not terminate
     is then dropped, as D4RL's own tools do, because its next observation was not stored.
     """
-    arrays = _read(path)
+    arrays, labels = _read(path)
     terminals = arrays["terminals"].astype(bool)
     observations = arrays["observations"].astype(np.float32)
     timeouts = _timeouts(path, arrays, terminals, max_episode_steps)
@@ -62,30 +61,33 @@ def read_d4rl(path: Path, *, max_episode_steps: int | None = None) -> Transition
             rewards=_rewards(arrays, len(terminals))[kept],
             terminals=terminals[kept],
             timeouts=timeouts[kept],
-            terms={FOREIGN_TERM: slice(0, observations.shape[1])},
+            terms=labels.columns(path, observations.shape[1]),
+            joint_names=labels.joint_names,
         )
 
 
-def write_d4rl(path: Path, data: Transitions) -> None:
-    """Write one file that D4RL's tools read; names of observation terms are lost."""
+def write_d4rl(path: Path, data: Transitions, task: str = "") -> None:
+    """Write one file that D4RL's tools read; an attribute keeps the names of terms and joints."""
     if data.actions is None:
         raise DataError(
             f"{path}: a dataset without actions cannot be written as D4RL, which requires them."
         )
     names = ("observations", "actions", "next_observations", "rewards", "terminals", "timeouts")
-    write_shard(path, {name: np.asarray(getattr(data, name)) for name in names})
+    arrays = {name: np.asarray(getattr(data, name)) for name in names}
+    write_shard(path, arrays, Labels.of(data, task).attributes())
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
-    """Read all known arrays: vectors (N, size), and scalars (N,)."""
+def _read(path: Path) -> tuple[dict[str, np.ndarray], Labels]:
+    """Read all known arrays: vectors (N, size), and scalars (N,); and the names of columns."""
     arrays: dict[str, np.ndarray] = {}
     try:
         with open_hdf5(path) as file:
             found = sorted(file)
+            labels = Labels.read(path, file.attrs)
             for name in (*REQUIRED, *OPTIONAL):
                 if isinstance(file.get(name), h5py.Dataset):
                     arrays[name] = np.atleast_1d(file[name][()])
-    except UntrustedFileError:
+    except (DataError, UntrustedFileError):
         raise
     except Exception as error:  # h5py raises many types for damaged bytes
         raise DataError(f"{path}: {_why_unreadable(path, error)}") from error
@@ -107,7 +109,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
             fits = arrays[name].ndim == 1
         if not fits or len(array) != rows:
             raise DataError(f"{path}: {name} has shape {array.shape}, expected {expected}.")
-    return arrays
+    return arrays, labels
 
 
 def _why_unreadable(path: Path, error: Exception) -> str:

@@ -139,6 +139,14 @@ def is_foreign(path: Path) -> bool:
     return path.is_file() or (is_minari(path) and not (path / MANIFEST_FILE).is_file())
 
 
+def labelled_task(path: Path) -> str:
+    """Return the task that a file of `solo-collect export` names; empty for other data."""
+    from .labels import Labels
+    from .minari import data_file
+
+    return Labels.of_file(path if path.is_file() else data_file(path)).task
+
+
 def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
     """Read a dataset of solo-collect, a D4RL file or a Minari directory."""
     from .d4rl import read_d4rl

@@ -17,7 +17,7 @@ import numpy as np
 from solo_doi.common.files import reason
 from solo_doi.common.untrusted import UntrustedFileError, open_hdf5
 
-from .d4rl import FOREIGN_TERM
+from .labels import Labels
 from .shard import DataError
 from .transitions import Transitions, named
 
@@ -57,9 +57,10 @@ def read_minari(path: Path) -> Transitions:
 
     `path` is the directory of the dataset, or the file in it that holds the episodes.
     """
-    file_path = _data_file(path)
+    file_path = data_file(path)
     try:
         with open_hdf5(file_path) as file:
+            labels = Labels.read(file_path, file.attrs)
             episodes = [_episode(file_path, file[name]) for name in _in_order(file_path, file)]
     except (DataError, UntrustedFileError):
         raise
@@ -76,13 +77,16 @@ def read_minari(path: Path) -> Transitions:
             f"{sorted(sizes)}."
         )
     arrays = {name: np.concatenate([episode[name] for episode in episodes]) for name in episodes[0]}
-    terms = {FOREIGN_TERM: slice(0, arrays["observations"].shape[1])}
+    terms = labels.columns(file_path, arrays["observations"].shape[1])
     with named(path):
-        return Transitions.from_flags(**arrays, terms=terms)
+        return Transitions.from_flags(**arrays, terms=terms, joint_names=labels.joint_names)
 
 
-def write_minari(path: Path, data: Transitions, dataset_id: str) -> None:
-    """Write a dataset for the minari package at `path`, the package's root folder / dataset_id."""
+def write_minari(path: Path, data: Transitions, dataset_id: str, task: str = "") -> None:
+    """Write a dataset for the minari package at `path`, the package's root folder / dataset_id.
+
+    An attribute of its file keeps the names of terms and joints.
+    """
     if data.actions is None:
         raise DataError(
             f"{path}: a dataset without actions cannot be written as Minari, which requires them."
@@ -99,7 +103,8 @@ def write_minari(path: Path, data: Transitions, dataset_id: str) -> None:
     try:
         shutil.rmtree(partial, ignore_errors=True)  # left by a killed attempt
         partial.mkdir(parents=True)
-        (partial / DATA_FILE).write_bytes(_episodes(data, data.actions))
+        labels = Labels.of(data, task).attributes()
+        (partial / DATA_FILE).write_bytes(_episodes(data, data.actions, labels))
         metadata = _metadata(data, data.actions, dataset_id)
         (partial / METADATA_FILE).write_text(json.dumps(metadata, indent=2))
         partial.rename(folder)
@@ -113,7 +118,8 @@ def _places(path: Path) -> tuple[Path, Path]:
     return path / "data", path
 
 
-def _data_file(path: Path) -> Path:
+def data_file(path: Path) -> Path:
+    """Return the file with the episodes of a dataset."""
     if path.is_file():
         return path
     for folder in _places(path):
@@ -174,11 +180,12 @@ def _episode(path: Path, group: h5py.Group) -> dict[str, np.ndarray]:
     }
 
 
-def _episodes(data: Transitions, actions: np.ndarray) -> memoryview:
+def _episodes(data: Transitions, actions: np.ndarray, attributes: dict[str, str]) -> memoryview:
     """Return the bytes of the HDF5 file."""
     ends = np.append(data.starts[1:], len(data))
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
+        file.attrs.update(attributes)
         for number, (start, end) in enumerate(zip(data.starts, ends, strict=True)):
             group = file.create_group(f"episode_{number}")
             group.attrs.update(id=number, total_steps=end - start)

@@ -24,10 +24,13 @@ class DataError(SoloError):
     """Data that are damaged, incomplete or of another format."""
 
 
-def write_shard(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+def write_shard(
+    path: Path, arrays: Mapping[str, np.ndarray], attributes: Mapping[str, str] | None = None
+) -> None:
     """Write contiguous, uncompressed arrays; a reader sees the whole file or none."""
     # Aligned, because numpy is slow with numbers at odd offsets of a file.
-    write_hdf5(path, arrays, libver="v110", alignment_threshold=1, alignment_interval=8)
+    options: dict[str, object] = {"alignment_threshold": 1, "alignment_interval": 8}
+    write_hdf5(path, arrays, attributes, libver="v110", **options)
 
 
 def map_shard(path: Path, fields: Iterable[Field]) -> dict[str, np.ndarray]:

@@ -103,6 +103,7 @@ class Transitions:
         terminals: np.ndarray,
         timeouts: np.ndarray,
         terms: dict[str, slice],
+        joint_names: tuple[str, ...] = (),
     ) -> Self:
         """Build from D4RL's flags: a trajectory ends at a flag, or with the data."""
         ends = np.flatnonzero(terminals | timeouts) + 1
@@ -116,6 +117,7 @@ class Transitions:
             timeouts=timeouts,
             starts=starts,
             terms=terms,
+            joint_names=joint_names,
         )
 
 

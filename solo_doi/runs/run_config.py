@@ -92,15 +92,19 @@ def command_defaults(lookup: Callable[[str, str], str]) -> TrainCommand:
 def implied_task(data: str) -> str:
     """Return the task of a run without `--task`, from the path of its coverage data.
 
-    Files of D4RL begin with the environment's name; it is a folder of Minari's datasets.
+    Files of `solo-collect export` name their task. Other files of D4RL begin with the environment's
+    name; it is a folder of Minari's datasets.
     """
     if not data:
         return LOCOMOTION
-    from solo_doi.data.dataset import is_foreign  # not needed for --help
+    from solo_doi.data.dataset import is_foreign, labelled_task  # not needed for --help
 
     path = Path(data)
     if not is_foreign(path):
         return LOCOMOTION
+    labelled = labelled_task(path)
+    if labelled:
+        return labelled
     words = {*path.parts, *re.split("[-_]", path.name)[:1]}
     for task in TASKS:
         if task in words and task_type(task).training.doi is None:

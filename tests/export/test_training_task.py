@@ -11,8 +11,9 @@ import pytest
 
 import solo_doi
 from solo_doi.common.errors import SoloError
-from solo_doi.data.d4rl import FOREIGN_TERM, write_d4rl
+from solo_doi.data.d4rl import write_d4rl
 from solo_doi.data.dataset import read_transitions
+from solo_doi.data.labels import FOREIGN_TERM
 from solo_doi.evaluate.shipped import SHIPPED_EXPERT
 from solo_doi.export.export_bundle import export_bundle
 from solo_doi.export.training_task import task_of_checkpoint, task_of_run
@@ -188,9 +189,10 @@ def test_a_run_trained_on_data_of_another_robot_is_refused(coverage: Path, tmp_p
 
 
 def test_a_run_trained_on_a_file_without_terms_is_refused(coverage: Path, tmp_path: Path) -> None:
-    """D4RL files have no names of terms, so runs of either task are refused."""
+    """D4RL files of others have no names of terms, so runs of either task are refused."""
     file = tmp_path / "foreign.hdf5"
-    write_d4rl(file, read_transitions(coverage))
+    unnamed = {FOREIGN_TERM: slice(0, 48)}
+    write_d4rl(file, replace(read_transitions(coverage), terms=unnamed, joint_names=()))
     named = replace(tiny(), projection=(FOREIGN_TERM,))
     for task in ("gym", "locomotion"):
         out = tmp_path / task
