@@ -107,7 +107,7 @@ class ReplayCommand(DatasetCommand):
 
 
 @dataclass(frozen=True)
-class ExportDatasetCommand(DatasetCommand):
+class ExportDataCommand(DatasetCommand):
     """Write a dataset with actions for other programs, with the names of its columns.
 
     `solo-train --data OUT` reads it back. d4rl: one HDF5 file. minari: the directory of a dataset
@@ -244,7 +244,7 @@ def write_dataset_card(command: CardCommand) -> None:
     print(f"card: {write_card(Dataset(command.dataset))}")
 
 
-def export_dataset(command: ExportDatasetCommand) -> None:
+def export_dataset(command: ExportDataCommand) -> None:
     """Write a dataset in the format of another program."""
     from collect.dataset_export import export
 
@@ -297,9 +297,7 @@ PROGRAM = Program(
         Verb("repair", "Drop damaged trajectories.", _command(RepairCommand, repair_dataset)),
         Verb("card", "Write a dataset's README.md.", _command(CardCommand, write_dataset_card)),
         Verb("replay", "Simulate a trajectory again.", _command(ReplayCommand, replay_again)),
-        Verb(
-            "export", "Write a dataset as D4RL or Minari.", _command(ExportDatasetCommand, export_dataset)
-        ),
+        Verb("export", "Write D4RL or Minari data.", _command(ExportDataCommand, export_dataset)),
         Verb("merge", "Combine parts made with --shard.", _command(MergeCommand, merge)),
     ),
 )
