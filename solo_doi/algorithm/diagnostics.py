@@ -16,6 +16,9 @@ run."""
 SMALLEST_SHARE = 1e-3
 """Effective share of the data below which weights are collapsed, in addition to the share of rows
 that truncation makes equal."""
+LARGEST_REJECTED = 0.1
+"""Largest part of the expert's weight on trajectories that are less like the expert than the data
+are on average. Measured on HalfCheetah: 0.15 where cloning failed, 0 where it succeeded."""
 CHANCE_MARGIN = 0.2
 """Smallest accuracy above chance level, as a share of the range from chance level to 1."""
 
@@ -25,6 +28,7 @@ class WarningId(Enum):
 
     EPS_BELOW_LIMIT = "eps"
     EXPERT_WEIGHTS = "expert_weights"
+    REJECTED_WEIGHT = "rejected_weight"
     SKILL_WEIGHTS = "weights"
     EXPONENT = "exponent"
     DISCRIMINATOR = "discriminator"
@@ -128,6 +132,21 @@ class Diagnostics:
                 f"the expert's weights rest on {share:.2%} of the data: the expert and skills near "
                 "it are unreliable. Lower classifier.reward_scale or truncation, or use more data "
                 "like the expert's.",
+            )
+
+    def observe_rejected(self, share: float) -> None:
+        """Report a large part of the expert's weight on trajectories that are unlike the expert.
+
+        Cloning gives every row the mean weight of its trajectory. Where the expert's rows are few,
+        such trajectories outnumber them.
+        """
+        if self._config.policy.trajectory_weights and share > LARGEST_REJECTED:
+            self._report(
+                WarningId.REJECTED_WEIGHT,
+                f"{share:.0%} of the expert's weight lie on trajectories that the classifier finds "
+                "less like the expert than the data on average: policies may imitate them where "
+                "the expert's rows are few. Raise classifier.reward_scale, or lower "
+                "classifier.gradient_penalty.",
             )
 
     def observe_full(self, shares: list[float], rows: int) -> list[str]:

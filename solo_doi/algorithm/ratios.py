@@ -79,6 +79,16 @@ def averaged_by_trajectory(w: Tensor, trajectory: Tensor, length: Tensor) -> Ten
     return (total.index_add_(1, trajectory, w) / length)[:, trajectory]
 
 
+def rejected_share(log_w: Tensor, problem: Problem) -> float:
+    """Return the part of the weight (N,) on trajectories with a mean ratio below 1.
+
+    The classifier finds such trajectories less like the expert than the data are on average.
+    """
+    total = per_trajectory(log_w.exp()[None], problem)[0]
+    rejected = total * problem.num_rows < problem.length
+    return float(total[rejected].sum() / total.sum())
+
+
 def trajectory_mean(log_w: Tensor, problem: Problem, power: float) -> Tensor:
     """Give every row (N,) of a trajectory the power mean of its weights; sums to one again."""
     largest = log_w.max()

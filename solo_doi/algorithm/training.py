@@ -20,7 +20,7 @@ from .discriminator import Discriminator
 from .doi import Doi
 from .numerics.device import keep_memory, pick_device
 from .numerics.networks import SkillNetwork
-from .ratios import describe
+from .ratios import describe, rejected_share
 from .smodice import Expert, recover_expert, updates
 from .train_config import TrainConfig, evenly_spaced_steps, full_steps
 from .training_data import Problem
@@ -142,6 +142,7 @@ class Training:
         """Show warnings known before the first outer step, or made before the run was continued."""
         samples = float(equations.effective_samples(expert.log_w))
         diagnostics.observe_expert(samples, self.problem.num_rows)
+        diagnostics.observe_rejected(rejected_share(expert.log_w, self.problem))
         for text in diagnostics.warnings:
             log.warn(text)
 

@@ -57,8 +57,8 @@ class TrainCommand(RunConfig):
 
     preset: Literal["default", "0.1", "paper", "gym-exact"] = "default"
     """Source of the default settings: `default` works on our data, `0.1` was the default of that
-    version, `paper` is printed in the paper, `gym-exact` (with `--task gym`) is for data with
-    random transitions."""
+    version, `paper` is printed in the paper, `gym-exact` (with Gym data) is for random
+    transitions."""
     out: Path | None = None
     """Directory of the run; runs/train-DATE-TIME by default. Must not exist."""
     resume: Path | None = None

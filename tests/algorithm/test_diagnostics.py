@@ -10,7 +10,7 @@ import torch
 
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.diagnostics import GRACE_STEPS, Diagnostics, TrainingError, finite
-from solo_doi.algorithm.part_configs import MultiplierConfig
+from solo_doi.algorithm.part_configs import MultiplierConfig, PolicyConfig
 from solo_doi.algorithm.ratios import normalised
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common.metrics_log import read_metrics
@@ -248,3 +248,18 @@ def test_a_continued_run_repeats_no_warning(ids: bool) -> None:
     second.observe_expert(2.0, 100_000)
     assert second.warnings == first.warnings
     assert second.state() == first.state()
+
+
+@pytest.mark.parametrize(
+    ("share", "by_trajectory", "warned"),
+    [(0.15, True, True), (0.05, True, False), (0.15, False, False)],
+)
+def test_weight_on_rejected_trajectories_is_reported(
+    share: float, by_trajectory: bool, warned: bool
+) -> None:
+    """Cloning by rows does not depend on the means over trajectories."""
+    watched = health(policy=PolicyConfig(trajectory_weights=by_trajectory))
+    watched.observe_rejected(share)
+    watched.observe_rejected(share)  # as in a resumed run
+    start = "15% of the expert's weight lie on trajectories"
+    assert [text.startswith(start) for text in watched.warnings] == [True] * warned

@@ -16,6 +16,7 @@ from solo_doi.algorithm.ratios import (
     describe,
     normalised,
     per_trajectory,
+    rejected_share,
     state_values,
     trajectory_mean,
 )
@@ -125,3 +126,10 @@ def test_a_trajectory_without_weight_stays_without() -> None:
     found = trajectory_mean(tensor(0, 0, -2000, -2000), problem, 0.5)
     assert found.isfinite().all()
     close(found.exp(), tensor(0.5, 0.5, 0, 0))
+
+
+def test_weight_on_trajectories_below_the_average_is_rejected() -> None:
+    """Ten rows: means of 0.4, 0.6 and 3 times the average; the first two hold 0.4 of the weight."""
+    problem = build(ragged((4, 4, 2)))
+    w = tensor(0.04, 0.04, 0.04, 0.04, 0.06, 0.06, 0.06, 0.06, 0.3, 0.3)
+    assert rejected_share(w.log(), problem) == pytest.approx(0.4)

@@ -15,10 +15,11 @@ from solo_doi.algorithm.part_configs import (
     PolicyConfig,
     ValueConfig,
 )
-from solo_doi.algorithm.presets import DEFAULT, PAPER, preset
+from solo_doi.algorithm.presets import DEFAULT, GYM_EXACT, PAPER, VERSION_0_1, preset
 from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common import settings as files
 from solo_doi.common.errors import SoloError, UnknownNameError
+from solo_doi.runs.run_config import task_preset
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,23 @@ def test_presets_differ_and_fit_their_task() -> None:
     assert preset("paper", "gym").policy == PAPER.policy
 
 
+def test_gym_data_have_one_default_and_keep_that_of_0_1() -> None:
+    """All environments share it; --preset 0.1 has the printed classifier and the short cloning."""
+    default = preset("default", "gym")
+    classifier = default.classifier
+    assert (classifier.gradient_penalty, classifier.reward_scale) == (1, 3)
+    policy = default.policy
+    assert (policy.updates, policy.squashed, policy.averaged_share) == (16_000, True, 0.25)
+    assert default.trajectory_power == 0.25
+    for task in ("walker2d", "halfcheetah", "hopper", "ant"):
+        assert task_preset("default", task) == task_preset("default", "gym") == default
+        assert task_preset("gym-exact", task) == GYM_EXACT
+    old = preset("0.1", "gym")
+    assert (old.classifier.gradient_penalty, old.classifier.reward_scale) == (10, 1)
+    assert (old.policy, old.trajectory_power) == (VERSION_0_1.policy, 0)
+    assert preset("paper", "gym").classifier.gradient_penalty == 10
+
+
 def test_an_unknown_preset_names_the_nearest() -> None:
     """The error also lists all known presets."""
     with pytest.raises(
@@ -227,7 +245,7 @@ def test_the_papers_preset_has_the_printed_settings() -> None:
     assert not PAPER.policy.trajectory_weights
 
 
-@pytest.mark.parametrize("name", ["default", "paper"])
+@pytest.mark.parametrize("name", ["0.1", "paper"])
 def test_foreign_data_are_seen_whole_and_as_they_are(name: str) -> None:
     """Foreign data have one term.
 
@@ -237,7 +255,7 @@ def test_foreign_data_are_seen_whole_and_as_they_are(name: str) -> None:
     assert config.projection == ()
     assert config.classifier.terms == config.discriminator.terms == ("observation",)
     assert config.classifier.average == config.discriminator.average == 1
-    named = preset("0.1" if name == "default" else name, "locomotion", {})
+    named = preset(name, "locomotion", {})
     assert replace(
         config, projection=named.projection, classifier=named.classifier, value=named.value,
         discriminator=named.discriminator,
