@@ -9,19 +9,14 @@ import sys
 
 from solo_doi.common.errors import ALL_CHECKS
 
+from .interpreter_rights import rights_command
+
 MCL_CURRENT = 1
 """Lock and load all present pages."""
 MCL_FUTURE = 2
 """Lock pages that are mapped later."""
 MCL_ONFAULT = 4
 """Load such a page at its first use, not when it is mapped."""
-
-
-def rights_command() -> str:
-    """Return the command that grants raw Ethernet, real-time scheduling and locked memory."""
-    # Capabilities belong to the executable file; a virtual environment only links to it.
-    python = os.path.realpath(sys.executable)
-    return f"sudo setcap cap_net_raw,cap_sys_nice,cap_ipc_lock+ep {python}"
 
 
 def prepare(priority: int) -> list[str]:

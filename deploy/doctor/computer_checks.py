@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from deploy.common.deploy_config import DEFAULT_URL
-from deploy.common.realtime import rights_command
+from deploy.common.interpreter_rights import check_owner_only, rights_command
 from deploy.common.safety_config import SafetyConfig
 from deploy.messages.authentication import Authority
 from deploy.messages.lcm_link import STATUS_CHANNEL, LcmLink, blank
@@ -77,11 +80,15 @@ def judge_real_time(measured: dict[str, Any], seconds: float) -> Finding:
 
 
 def check_raw_ethernet() -> Finding:
-    """Check the right to send and receive raw Ethernet packets."""
+    """Check the right to send and receive raw Ethernet packets, and that no one else has it."""
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS)).close()
     except PermissionError:
         return Finding(False, "not allowed", rights_command())
+    try:
+        check_owner_only(Path(sys.executable))
+    except SoloError as error:
+        return Finding(False, str(error), f"chmod 700 {os.path.realpath(sys.executable)}")
     return Finding(True, "allowed")
 
 

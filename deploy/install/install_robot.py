@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.common.interpreter_rights import OWNER_ONLY
 from deploy.common.robot_python import check_robot_python
 from solo_doi.common.child_python import run_program
 from solo_doi.common.errors import SoloError, one_line
@@ -41,6 +42,7 @@ PIP = ("-I", "-m", "pip", "--disable-pip-version-check")
 # which are for laboratory computers. The project requires Python 3.11, but the code that runs on a
 # robot needs only 3.10, which tests ensure.
 PIP_INSTALL = (*PIP, "install", "--quiet", "--no-deps", "--ignore-requires-python")
+PIP_INSTALL_PINNED = (*PIP_INSTALL, "--require-hashes", "--only-binary", ":all:")
 
 
 def install(out: Path, driver: str, python: Path) -> Path:
@@ -55,10 +57,12 @@ def install(out: Path, driver: str, python: Path) -> Path:
         # Copies, not links: capabilities such as raw sockets are granted to this interpreter only.
         _run(python, "-I", "-m", "venv", "--copies", str(out))
         requirements = str(REQUIREMENTS[driver])
-        _run(interpreter, *PIP_INSTALL, "--only-binary", ":all:", "--requirement", requirements)
+        _run(interpreter, *PIP_INSTALL_PINNED, "--requirement", requirements)
         _install_project(interpreter)
         _run(interpreter, *PIP, "check")
         check_robot_python(interpreter, driver)
+        for copy in interpreter.parent.glob("python*"):
+            copy.chmod(OWNER_ONLY)  # whoever runs it would have its capabilities
         write_text(out / DONE_FILE, json.dumps({"solo-doi": __version__, "driver": driver}) + "\n")
     except BaseException:  # also Ctrl-C: leave no incomplete environment behind
         shutil.rmtree(out, ignore_errors=True)

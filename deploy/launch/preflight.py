@@ -8,8 +8,10 @@ import sys
 from dataclasses import replace
 from datetime import date
 from ipaddress import ip_address
+from pathlib import Path
 
 from deploy.common.deploy_config import DEFAULT_URL, DeployConfig
+from deploy.common.interpreter_rights import check_owner_only
 from deploy.common.robot_python import check_robot_python
 from deploy.common.walk_summary import SHORTEST_WALK
 from deploy.robots.odri.bring_up.calibration import default_path, load
@@ -46,6 +48,8 @@ def check_robot(config: DeployConfig) -> str:
     """Check the robot's settings and its calibration; return a note if the calibration is old."""
     kind = kind_of(config)
     kind.check_settings(config)
+    if kind.is_real:
+        check_owner_only(config.robot_python or Path(sys.executable))
     calibration = with_calibration_path(config).calibration
     if not kind.has_master_board or calibration is None:
         return ""

@@ -50,6 +50,8 @@ SIGNED = frozenset(
 A forged state changes the controller's commands. A forged status makes the guided script continue,
 because the script waits until the controller reports the end of a step.
 """
+IN_MEMORY = "memq:"
+"""Beginning of LCM's address of a queue inside one process, which no other program reaches."""
 HASH_SIZE = 32
 """Length of a bundle's hash [bytes]."""
 LARGEST_BATCH = 64
@@ -163,9 +165,14 @@ class LcmLink:
                 "The control loop",
                 "pip install 'solo-doi[robot]'; on Debian also: apt install libglib2.0-0",
             ) from error
-        self._loopback: LoopbackGroup | None = LoopbackGroup(url, max(MESSAGE_SIZES.values()))
+        self._loopback = None
+        if not url.startswith(IN_MEMORY):
+            self._loopback = LoopbackGroup(url, max(MESSAGE_SIZES.values()))
         try:
-            self._lcm = self._loopback.make_sender(lambda: lcm.LCM(url))
+            if self._loopback is None:
+                self._lcm = lcm.LCM(url)
+            else:
+                self._lcm = self._loopback.make_sender(lambda: lcm.LCM(url))
         except RuntimeError as error:
             raise SoloError(
                 f"LCM cannot use {url} ({error}). "

@@ -64,6 +64,27 @@ def check_plain_file(path: Path) -> None:
         )
 
 
+def check_no_links(folder: Path) -> None:
+    """Refuse a folder with links inside: what is written to such a name changes another file.
+
+    The folder itself may be reached by a link.
+
+    Raises:
+        UntrustedFileError: The message has the first link.
+    """
+    count = 0
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            count += 1
+            if (Path(place) / name).is_symlink():
+                raise UntrustedFileError(
+                    f"{Path(place) / name}: is a link. A run may not have links inside: copy the "
+                    "file itself to this place."
+                )
+        if count > MOST_OBJECTS:
+            raise UntrustedFileError(f"{folder}: more than {MOST_OBJECTS} files and folders.")
+
+
 def read_bounded(path: Path, largest: int = LARGEST_TEXT) -> bytes:
     """Read a whole file of at most `largest` bytes.
 

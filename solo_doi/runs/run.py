@@ -10,7 +10,7 @@ from typing import Any
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.metrics_log import read_metrics
-from solo_doi.common.untrusted import read_bounded
+from solo_doi.common.untrusted import check_no_links, read_bounded
 from solo_doi.policies.skill_policy import SkillPolicy
 
 from .provenance import read_provenance
@@ -96,6 +96,7 @@ def load_run(path: str | Path) -> Run:
     files = run.files
     if not files.config.is_file():
         raise SoloError(f"{path}: not a run of solo-train, it has no {files.config.name}.")
+    check_no_links(run.path)
     if files.bundle.is_file() and not files.policy.is_file() and not run.finished:
         # A directory of solo-deploy also has a configuration, and a bundle beside it.
         raise SoloError(f"{path}: not a run of solo-train. Name the bundle in it: {files.bundle}")

@@ -15,6 +15,7 @@ from solo_doi.common import settings
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
 from solo_doi.common.lock import check_absent, exclusive, new_directory
+from solo_doi.common.untrusted import check_no_links
 
 from .network_memory import check_networks
 from .provenance import write_provenance
@@ -74,6 +75,7 @@ def resume_run(
         raise SoloError(f"{run}: no such directory. Expected a run of solo-train to continue.")
     if not files.config.is_file():
         raise SoloError(f"{run}: not a run of solo-train, it has no {files.config.name}.")
+    check_no_links(run)
     with exclusive(run, WAIT):
         config = read_run_config(files.config)
         config.check()

@@ -19,6 +19,7 @@ from solo_doi.common.errors import SoloError
 from solo_doi.common.untrusted import (
     UntrustedFileError,
     check_bare_name,
+    check_no_links,
     check_plain_file,
     open_hdf5,
     read_bounded,
@@ -29,6 +30,8 @@ from solo_doi.data.manifest import MANIFEST_FILE, Manifest, ShardEntry
 from solo_doi.data.minari import is_minari_file, read_minari
 from solo_doi.data.shard import file_hash, write_shard
 from solo_doi.policies.skill_policy import SkillPolicy
+from solo_doi.runs.run import load_run
+from solo_doi.runs.train_run import resume_run
 
 from .datasets import made_up_arrays, made_up_manifest
 
@@ -243,6 +246,30 @@ def test_a_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
     assert read_bounded(path, 11) == bytes(11)
     with pytest.raises(UntrustedFileError, match="larger than"):
         read_bounded(path, 10)
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "updates/loss", "evaluation"])
+def test_a_run_has_no_links_inside(name: str, tmp_path: Path) -> None:
+    """Training appends to files of a run, and an evaluation writes into its folders."""
+    run, victim = tmp_path / "run", tmp_path / "victim"
+    (run / name).parent.mkdir(parents=True)
+    (run / "config.yaml").write_text("seed: 1\n")
+    victim.write_text("precious")
+    (run / name).symlink_to(victim)
+    words = r"is a link\. A run may not have links"
+    with pytest.raises(UntrustedFileError, match=words):
+        load_run(run)
+    with pytest.raises(UntrustedFileError, match=words):
+        resume_run(run, make_log=lambda *_: None)  # type: ignore[arg-type, return-value]
+    assert victim.read_text() == "precious"
+
+
+def test_a_run_may_be_reached_by_a_link(tmp_path: Path) -> None:
+    """The user who names the run made that link."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("seed: 1\n")
+    (tmp_path / "link").symlink_to(tmp_path / "run")
+    check_no_links(tmp_path / "link")
 
 
 def test_ordinary_names_and_files_pass(tmp_path: Path) -> None:

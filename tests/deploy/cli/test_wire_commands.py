@@ -73,7 +73,8 @@ def test_a_missing_right_leaves_no_file(
     monkeypatch.setattr(wire_recorder, "check_interface", lambda interface: None)
     monkeypatch.setattr("deploy.robots.odri.wire.ethernet_link.socket.socket", refuse)
     error = command.error("record-wire", "enp5s0", tmp_path / "wire.pcap")
-    assert error.startswith("Raw Ethernet on 'enp5s0' needs CAP_NET_RAW. Run once: sudo setcap")
+    assert error.startswith("Raw Ethernet on 'enp5s0' needs CAP_NET_RAW. Run once: ")
+    assert "sudo setcap cap_net_raw" in error
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deploy.common.realtime import rights_command
+from deploy.common.interpreter_rights import rights_command
 from deploy.doctor import computer_checks
 from deploy.doctor.computer_checks import (
     ADD_ROUTE,

@@ -80,10 +80,10 @@ def test_another_machine_is_refused(
     )
 
 
-def fake_python(folder: Path, failing: str) -> Path:
-    """Write an interpreter that makes environments, with one step that fails."""
+def fake_python(folder: Path, failing: str, answer: str = "") -> Path:
+    """Write an interpreter that makes environments, with one step that fails; others answer."""
     pattern = failing.replace(" ", "?")
-    inner = f"""case "$*" in *{pattern}*) echo "no such wheel" >&2; exit 1;; esac"""
+    inner = f"""case "$*" in *{pattern}*) echo "no such wheel" >&2; exit 1;; esac; echo {answer}"""
     make = 'mkdir -p "$5/bin"; cp "$0.inner" "$5/bin/python"'
     script = f"""case "$*" in *venv*) {make};; *) echo {PYTHONS[0]};; esac"""
     interpreter = python(folder, script)
@@ -149,7 +149,8 @@ def pins(path: Path) -> dict[str, set[str]]:
     """Return versions by package, one per Python if they differ."""
     found: dict[str, set[str]] = {}
     for line in path.read_text().splitlines():
-        if line and line[0] not in "#-":
+        line = line.removesuffix(" \\")
+        if line and line[0] not in "#- ":
             needs = r"; (python_version (<|>=) \"3\.11\"|platform_machine == \"x86_64\")"
             match = re.fullmatch(rf"([\w.-]+)==([\w.]+)({needs})?(  #.*)?", line)
             assert match, f"{path.name}: {line!r} is no exact version"
@@ -164,6 +165,24 @@ def test_versions_are_exact_and_those_of_the_laboratory(driver: str) -> None:
     shared = robot.keys() & laboratory.keys() - NEEDS_OLDER
     assert {name: robot[name] for name in shared} == {name: laboratory[name] for name in shared}
     assert not robot.keys() & {"torch", "mujoco", "pybullet", "onnx", "h5py", "matplotlib"}
+
+
+@pytest.mark.parametrize("driver", REQUIREMENTS)
+def test_every_version_has_hashes(driver: str) -> None:
+    """pip installs only files with these hashes; nothing else may be in the requirements."""
+    text = REQUIREMENTS[driver].read_text()
+    assert len(re.findall(r"^[\w.-]+==", text, re.MULTILINE)) > 5
+    pinned = r"([\w.-]+==[^\s;]+(; [^\\]+)?( \\\n    --hash=sha256:[0-9a-f]{64})+)"
+    rest = re.sub(rf"^{pinned}$", "", text, flags=re.MULTILINE)
+    lines = [line for line in rest.splitlines() if line and not line.startswith("#")]
+    assert lines in ([], ["-r robot-requirements.txt"])
+
+
+def test_the_interpreter_is_executable_by_its_owner_only(tmp_path: Path) -> None:
+    """Capabilities of the file would belong to every user otherwise."""
+    interpreter = fake_python(tmp_path, "nothing", answer=__version__)
+    made = install(tmp_path / "robot", "native", interpreter)
+    assert made.stat().st_mode & 0o077 == 0
 
 
 def test_an_interpreter_without_the_driver_is_refused(tmp_path: Path) -> None:

@@ -13,8 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deploy.common.deploy_config import KEY_FILE
 from deploy.logs.controller_replay import replay
+from deploy.messages.authentication import read_key, run_authority, write_key
 from deploy.messages.lcm_link import COMMAND_CHANNEL, STATE_CHANNEL, WALK_END_CHANNEL
+from deploy.recorder.recorder import LOG_FILE, read_log
 from solo_doi.solo12.limits import TRAINING_LIMITS
 from tests.deploy.deployment import QUICK, Deployment
 
@@ -143,3 +146,18 @@ def test_read_only_never_commands(tmp_path: Path) -> None:
     robot = json.loads((tmp_path / "run" / "robot.json").read_text())
     assert robot["fault"] == "stopped by the operator"
     assert {state.command_sequence for state in run.logged(STATE_CHANNEL)} == {-1}
+
+
+def test_a_key_of_the_user_signs_one_run(tmp_path: Path) -> None:
+    """All processes derive the run's key; the user's key alone does not sign its messages."""
+    write_key(tmp_path / "mine")
+    arguments = ("--mock", *QUICK, "--seconds", "0.1", "--controller.stop-seconds", "0.1")
+    with Deployment(tmp_path / "run", *arguments, "--key", str(tmp_path / "mine")) as run:
+        assert run.finish() == 0, run.output
+    assert (run.summary["malformed"], run.summary["forged"]) == (0, 0)
+    assert not (tmp_path / "run" / KEY_FILE).exists()
+    messages = read_log(tmp_path / "run" / LOG_FILE)
+    sent = next(data for _, channel, data in messages if channel == STATE_CHANNEL)
+    of_run = run_authority(tmp_path / "run", tmp_path / "run" / KEY_FILE, tmp_path / "mine")
+    assert of_run.genuine(sent)
+    assert not read_key(tmp_path / "mine").genuine(sent)

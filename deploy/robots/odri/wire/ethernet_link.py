@@ -10,7 +10,7 @@ import struct
 import time
 from typing import Protocol
 
-from deploy.common.realtime import rights_command
+from deploy.common.interpreter_rights import rights_command
 from deploy.common.robot_error import RobotError
 from solo_doi.common.errors import ALL_CHECKS
 
