@@ -25,7 +25,7 @@ class DemoCommand(DemoConfig):
     one is continued. The exit code is 0 if every skill walked in its dry run.
 
     Examples:
-      solo-demo                        about six minutes on two cores
+      solo-demo                        a quarter of the data of the paper
       solo-demo --seed 7 --out demo7   other walks, other skills
       solo-demo --scale 0.02           a quick look; too few data for good skills
     """
@@ -58,7 +58,7 @@ def show(result: DemoResult) -> None:
     console = Console()
     console.print(result.table())
     for sentence in result.verdict:
-        console.print(sentence, highlight=False, markup=False)
+        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
     print(f"report: {result.report}")
     print(f"bundle: {result.bundle}")
     walked = next((walk.skill for walk in result.walks if walk.good), 0)

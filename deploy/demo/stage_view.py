@@ -43,7 +43,9 @@ class StageView:
         self._began = time.monotonic()
         self._set(name, "starting")
         self._line(f"{self.titles[name]} ...")
-        self.console.print(f"$ {command}", style="dim", highlight=False, markup=False)
+        self.console.print(
+            f"$ {command}", style="dim", highlight=False, markup=False, soft_wrap=True
+        )
 
     def progress(self, name: str, text: str) -> None:
         """Show the time of a running stage and the last line of its output."""
