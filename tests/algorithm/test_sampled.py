@@ -24,6 +24,7 @@ from tests.algorithm.tabular import Mdp, newton_dual, with_uniform_data
 GAMMA = 0.9
 SETTINGS = {
     "task": "gym",
+    "preset": "0.1",  # ratios by transition, with the plain logit
     "gamma": "0.9",
     "skills": "3",
     "diversity-weight": "15",
