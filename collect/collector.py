@@ -51,6 +51,7 @@ class SourceCollector:
         self._warp = warp_config(config.sim)
         self.source: SourceConfig = config.source(name)
         self.policies = read_policies(config, self.source)
+        self.acting = tuple(entry.policy for entry in self.policies)
         skills = {entry.name: entry.policy.num_skills for entry in self.policies}
         count = config.planned(name)
         self.plan: Plan = make_plan(self.source, count, skills, config.standing_every)
@@ -75,7 +76,7 @@ class SourceCollector:
             config=self.config,
             source=self.source,
             source_number=SOURCES.index(self.name),
-            policies=tuple(entry.policy for entry in self.policies),
+            policies=self.acting,
             index=index,
             checkpoint=self.plan.checkpoint[index],
             skill=self.plan.skill[index],

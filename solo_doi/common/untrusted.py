@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import SoloError
+from .files import reason
 from .memory import available_memory
 
 if TYPE_CHECKING:
@@ -107,11 +108,15 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
 
     Raises:
         UntrustedFileError: It names other files, or its arrays do not fit into memory.
+        OSError: It cannot be read, or is damaged.
     """
     import h5py  # optional: programs without it read other files
 
     with h5py.File(path, "r") as file:
-        arrays = _arrays_inside(path, file)
+        try:
+            arrays = _arrays_inside(path, file)
+        except RuntimeError as error:  # of h5py, for damaged bytes
+            raise OSError(reason(error)) from error
         size = sum(array.size * array.dtype.itemsize for array in arrays if not _is_mappable(array))
         free = available_memory()
         if size > free:

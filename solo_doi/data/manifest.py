@@ -135,7 +135,7 @@ def _check_numbers(path: Path, fields: tuple[Field, ...], shards: list[dict[str,
         if np.dtype(field_.dtype).kind not in NUMBER_KINDS:
             raise DataError(f"{path}: {field_.name} is {field_.dtype}, expected numbers.")
         counts = field_.shape
-        if not all(type(count) is int and 0 < count <= LARGEST_COUNT for count in counts):
+        if not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in counts):
             raise DataError(f"{path}: {field_.name} has the shape {counts}.")
     for entry in shards:
         for name in ("trajectories", "transitions"):

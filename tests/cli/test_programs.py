@@ -16,6 +16,7 @@ import pytest
 
 import collect.cli.collect
 import collect.cli.pretrain
+import deploy.cli.demo
 import deploy.cli.deploy
 import deploy.cli.doctor
 import solo_doi.cli.evaluate
@@ -32,6 +33,7 @@ PROGRAMS: dict[str, Program] = {
     for module in (
         collect.cli.collect,
         collect.cli.pretrain,
+        deploy.cli.demo,
         deploy.cli.deploy,
         deploy.cli.doctor,
         solo_doi.cli.evaluate,

@@ -96,5 +96,5 @@ def test_jobs_carry_numbers_of_trajectories_not_trajectories(
     """Queued jobs are small, since they share the policies."""
     source = SourceCollector(tiny(checkpoints, expert=count), "expert", tmp_path)
     jobs = [source.job(number, 1) for number in range(len(source.shard_ranges))]
-    assert all(job.policies is source.policies for job in jobs)
+    assert all(job.policies is source.acting for job in jobs)
     assert sum(len(job.index) for job in jobs) == count
