@@ -226,7 +226,8 @@ class Controller:
         )  # fmt: skip
         missed = self._missed_states
         self._missed_states = 0
-        if self.state in POWERED:
+        # A robot that damps by itself collapses: its own fault is the cause, not what follows.
+        if self.state in POWERED and not message.fault:
             fault = self._safety.check_news(sensors, missed)
             if fault is None:
                 fault = self._safety.check_motion(sensors, self.estimate)
