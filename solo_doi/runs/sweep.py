@@ -20,6 +20,7 @@ from solo_doi.common.lock import exclusive
 from solo_doi.common.settings import load
 
 from .run import Run
+from .run_config import command_defaults
 from .run_files import RunFiles
 from .sweep_checks import check_jobs
 from .sweep_command import SweepCommand
@@ -94,7 +95,7 @@ def grid(command: SweepCommand) -> list[Job]:
         variants = load(command.variants)
     if not variants or not all(isinstance(value, dict | None) for value in variants.values()):
         raise SoloError(f"{command.variants}: expected names, each with settings under it.")
-    if not command.eps or not command.seeds:
+    if command.eps == () or not command.seeds:
         raise SoloError(
             "There is nothing to train: expected at least one number after --eps and --seeds."
         )
@@ -108,10 +109,7 @@ def grid(command: SweepCommand) -> list[Job]:
     jobs: dict[Path, Job] = {}  # by directory: a number given twice is one run
     for name, changes in variants.items():
         settings = changes or {}
-        values = command.eps
-        if "eps" in settings:
-            values = (settings["eps"],)
-        for eps in values:
+        for eps in _eps_of({**places, **settings}, command.eps):
             if not isinstance(eps, int | float):
                 raise SoloError(
                     f"{command.variants}: eps of {name!r} is {eps!r}, expected a number."
@@ -121,6 +119,15 @@ def grid(command: SweepCommand) -> list[Job]:
                 content = {**places, **settings, "eps": float(eps), "seed": seed}
                 jobs[run] = Job(str(name), content, run)
     return list(jobs.values())
+
+
+def _eps_of(settings: Mapping[str, Any], asked: tuple[float, ...] | None) -> Sequence[Any]:
+    """Return the variant's own eps, or else those on the command line, or else solo-train's."""
+    if "eps" in settings:
+        return (settings["eps"],)
+    if asked is not None:
+        return asked
+    return (command_defaults(lambda name, otherwise: str(settings.get(name, otherwise))).eps,)
 
 
 def write_tables(jobs: Sequence[Job], out: Path) -> None:

@@ -17,8 +17,9 @@ class SweepCommand:
 
     task: str = ""
     """Task of all runs, as in solo-train; a variant may set another."""
-    eps: tuple[float, ...] = (2.0,)
-    """Largest divergences of skills from the expert."""
+    eps: tuple[float, ...] | None = None
+    """Largest divergences of skills from the expert; by default that of the variant's task and
+    preset, as in solo-train."""
     seeds: tuple[int, ...] = (1, 2, 3)
     """Seeds of every variant; the table has their medians."""
     variants: Path | None = None

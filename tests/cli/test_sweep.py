@@ -148,7 +148,7 @@ def test_a_killed_run_is_reported_by_its_exit_code(
     code, _, errors = sweep("--seeds", 1, "--out", "out")
     assert code == 1
     assert (
-        "default-eps2-seed1: ended with exit code -9, see out/default-eps2-seed1.log"
+        "default-eps2.7-seed1: ended with exit code -9, see out/default-eps2.7-seed1.log"
         in errors.splitlines()[-1]
     )
 
@@ -192,7 +192,7 @@ def test_a_signal_to_the_sweep_alone_ends_its_runs(
     """The signal reaches this process only, as with `kill`; no run is left behind."""
     program = "import time; print('begun', flush=True); time.sleep(600)"
     monkeypatch.setattr("solo_doi.runs.sweep_processes.TRAIN", program)
-    log = Path("out") / "default-eps2-seed1.log"
+    log = Path("out") / "default-eps2.7-seed1.log"
 
     def interrupt() -> None:
         while not log.is_file() or "begun" not in log.read_text():
@@ -204,4 +204,4 @@ def test_a_signal_to_the_sweep_alone_ends_its_runs(
     code, _, errors = sweep("--seeds", 1, 2, "--out", "out")
     thread.join()
     assert (code, errors) == (130, "solo-sweep: stopped. Run the same command again to continue.\n")
-    assert not (Path("out") / "default-eps2-seed2.log").exists()
+    assert not (Path("out") / "default-eps2.7-seed2.log").exists()

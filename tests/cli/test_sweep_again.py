@@ -46,7 +46,8 @@ def test_a_run_of_other_settings_is_refused(started: list[list[str]], sweep: Com
     code, _, errors = sweep("--variants", variants(doi={"gamma": 0.5}), *words)
     assert (code, errors.count("\n")) == (1, 1)
     assert (
-        "doi-eps2-seed1.yaml: the run was begun with other settings. Choose another --out" in errors
+        "doi-eps2.7-seed1.yaml: the run was begun with other settings. Choose another --out"
+        in errors
     )
     assert len(started) == 1
 
@@ -68,9 +69,8 @@ def test_a_run_of_other_defaults_is_refused(
     assert sweep(*words)[0] == 0
     monkeypatch.setattr(presets, "DEFAULT", replace(presets.DEFAULT, reach=9.0))
     assert sweep.error(*words) == (
-        "out/doi-eps2-seed1/config.yaml: the run was begun with other settings, reach 3.0 for 9.0 "
-        "now. "
-        "Choose another --out, or delete out/doi-eps2-seed1."
+        "out/doi-eps2.7-seed1/config.yaml: the run was begun with other settings, reach 3.0 for "
+        "9.0 now. Choose another --out, or delete out/doi-eps2.7-seed1."
     )
     assert len(started) == 1
 
@@ -84,7 +84,7 @@ def test_settings_that_are_newer_or_older_than_a_run(
     """
     words = ("--variants", variants(doi={}), "--seeds", 1, "--out", "out")
     assert sweep(*words)[0] == 0
-    path = Path("out/doi-eps2-seed1/config.yaml")
+    path = Path("out/doi-eps2.7-seed1/config.yaml")
     content = yaml.safe_load(path.read_text())
     del content["policy"]["in_loop"]
     path.write_text(yaml.safe_dump(content))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from solo_doi.algorithm.presets import VERSION_0_1
+from solo_doi.algorithm.train_config import TrainConfig
 from solo_doi.common.errors import SoloError
 from solo_doi.common.lock import exclusive
 from solo_doi.runs.sweep import grid
@@ -27,6 +29,14 @@ def test_the_grid_has_every_variant_with_every_eps_and_seed(here: Path) -> None:
     ]  # fmt: skip
     assert jobs[0].run == Path("out/plain-eps0.5-seed1")
     assert jobs[-1].settings == {"eps": 7.0, "skills": 3, "seed": 2}
+
+
+def test_without_eps_every_variant_has_that_of_its_preset(tmp_path: Path) -> None:
+    """The comparison is with solo-train's defaults, which differ between presets."""
+    path = tmp_path / "variants.yaml"
+    path.write_text("now: {}\nbefore: {preset: '0.1'}\nown: {eps: 1}\n")
+    jobs = grid(SweepCommand(seeds=(1,), variants=path, out=Path("out")))
+    assert [job.settings["eps"] for job in jobs] == [TrainConfig().eps, VERSION_0_1.eps, 1.0]
 
 
 def test_a_task_is_that_of_all_runs(here: Path) -> None:
