@@ -214,6 +214,28 @@ def test_a_cache_that_cannot_be_written_is_an_error(
         find_device("cpu")
 
 
+def test_robots_that_do_not_fit_into_memory_are_an_error(
+    warp_cpu: WarpConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warp's own error has bytes only; other errors pass."""
+    from solo_doi.sim.warp import warp_simulator
+
+    def fail(reason: str) -> None:
+        def refuse(*_: object) -> None:
+            raise RuntimeError(reason)
+
+        monkeypatch.setattr(warp_simulator, "DeviceBatch", refuse)
+
+    fail("Failed to allocate 9 bytes on device 'cuda:0'")
+    with pytest.raises(
+        SoloError, match=r"2 robots with 48 contacts .* do not fit .* 9 bytes .* Simulate fewer"
+    ):
+        make_simulator("warp", SimConfig(num_robots=2, warp=warp_cpu))
+    fail("no kernel image")
+    with pytest.raises(RuntimeError, match="no kernel image"):
+        make_simulator("warp", SimConfig(num_robots=2, warp=warp_cpu))
+
+
 def test_commands_take_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors name the variable."""
     monkeypatch.setenv("SOLO_WARP_DEVICE", "cpu")
