@@ -8,7 +8,11 @@ from solo_doi.common.doctor import Finding
 
 NEWEST_ISAAC_CAPABILITY = 8.9
 """Newest compute capability of Isaac Gym (Ada). H100 has 9.0, RTX 50 has 12.0."""
-QUERY = ("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader")
+OLDEST_WARP_CAPABILITY = 7.5
+"""Oldest compute capability of `warp-lang` on PyPI, built with CUDA 13: Turing."""
+OLDEST_WARP_DRIVER = 580
+"""Oldest branch of the driver for CUDA 13."""
+QUERY = ("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
 QUERY_TIMEOUT = 20.0
 """Longest time that the driver may take to answer [s]; a sleeping card needs some seconds."""
 
@@ -23,14 +27,19 @@ def check_gpu() -> Finding:
         return Finding(False, "no NVIDIA driver found", "solo-collect --sim mujoco")
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(False, f"the NVIDIA driver does not answer ({error})", "nvidia-smi")
-    name, _, number = (answer.splitlines() or [""])[0].rpartition(",")
+    first = (answer.splitlines() or [""])[0].rsplit(",", 2)
     try:
-        capability = float(number)
-    except ValueError:
+        name, capability, driver = first[0], float(first[1]), first[2].strip()
+        branch = int(driver.partition(".")[0])
+    except (ValueError, IndexError):
         return Finding(False, f"the NVIDIA driver answers {answer!r}", "nvidia-smi")
-    found = f"{name}, compute capability {capability:.1f}: --sim warp"
-    if capability <= NEWEST_ISAAC_CAPABILITY:
-        found += ", or --sim isaacgym where it is installed"
-    else:
-        found += "; Isaac Gym does not run on this card"
-    return Finding(True, found)
+    card = f"{name}, compute capability {capability:.1f}, driver {driver}"
+    isaac = "--sim isaacgym where it is installed"
+    if capability < OLDEST_WARP_CAPABILITY:
+        return Finding(True, f"{card}: {isaac}; too old for PyPI's Warp")
+    newest = capability > NEWEST_ISAAC_CAPABILITY
+    other = "Isaac Gym does not run on this card" if newest else f"or {isaac}"
+    if branch < OLDEST_WARP_DRIVER:
+        found = f"{card}: PyPI's Warp needs driver {OLDEST_WARP_DRIVER} or newer; {other}"
+        return Finding(False, found, f"sudo apt install nvidia-driver-{OLDEST_WARP_DRIVER}")
+    return Finding(True, f"{card}: --sim warp; {other}")

@@ -36,7 +36,12 @@ from OpenGL import GL
 print(GL.glGetString(GL.GL_RENDERER).decode())
 context.free()
 """
-WARP = "wp.config.quiet = True; wp.init(); print(wp.__version__, *wp.get_devices())"
+WARP = """
+wp.config.log_level = wp.LOG_ERROR
+wp.init()
+from solo_doi.sim.warp.device import missing_gpu
+print(f"{wp.__version__}, {', '.join(str(device) for device in wp.get_devices())}{missing_gpu()}")
+"""
 
 
 def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Finding:

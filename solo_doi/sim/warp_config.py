@@ -14,6 +14,8 @@ SOLVER_VARIABLE = "SOLO_WARP_SOLVER"
 CONTACTS_VARIABLE = "SOLO_WARP_CONTACTS"
 ROWS_VARIABLE = "SOLO_WARP_ROWS"
 """Environment variables of commands, by which the settings below are changed."""
+LARGEST_ROOM = 10_000
+"""Most contacts and rows for a robot: far more than any ground of boxes needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +34,13 @@ class WarpConfig:
     and one per joint at its end. Flat ground needs at most 108."""
 
     def __post_init__(self) -> None:
-        """Refuse an unknown solver and reservations below one."""
+        """Refuse an unknown solver and reservations out of range."""
         if self.solver not in get_args(Solver):
             raise UnknownNameError("solver of MuJoCo Warp", self.solver, get_args(Solver))
-        if self.contacts < 1 or self.rows < 1:
+        if not (1 <= self.contacts <= LARGEST_ROOM and 1 <= self.rows <= LARGEST_ROOM):
             raise SoloError(
                 f"MuJoCo Warp needs room for contacts and rows, found {self.contacts} and "
-                f"{self.rows}: expected at least 1 each."
+                f"{self.rows}: expected 1 to {LARGEST_ROOM} each."
             )
 
     @property

@@ -37,7 +37,7 @@ RULES = {  # the most specific name applies
         may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich", "matplotlib"}
     ),
     "solo_doi.sim.warp.selftest": Rule(
-        may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich"}
+        may={"solo_doi.solo12", "solo_doi.sim"}, outside={"numpy", "rich", "warp"}
     ),
     "solo_doi.tasks": Rule(may={"solo_doi.solo12", "solo_doi.sim"}, never={"torch", *ENGINES}),
     "solo_doi.policies": Rule(may={"solo_doi.solo12"}, never={"torch", *ENGINES}),

@@ -41,6 +41,13 @@ def warp_host_growth() -> Pairs:
         return interleaved(lambda: fastest(many), lambda: fastest(few))
 
 
+@benchmark(unit="s per control step", at_most=1.0)
+def warp_step_time() -> Pairs:
+    """The same with checks of targets and states of 4096 robots in numpy arrays, against 150 us."""
+    with simulator_of(ROBOTS) as simulator:
+        return [(fastest_whole_step(simulator), BUDGET) for _ in range(MIN_PAIRS)]
+
+
 @benchmark(unit="s per control step")
 def warp_state_time() -> Pairs:
     """Time to unpack the states of 4096 robots from MuJoCo Warp against that from MuJoCo."""
@@ -93,6 +100,18 @@ def fastest(simulator: Simulator) -> float:
         for _ in range(STEPS):
             calls.clear()
             times.append(seconds(lambda: simulator._step(schedule, None)))
+            assert calls == CALLS
+    return float(np.min(times))
+
+
+def fastest_whole_step(simulator: Simulator) -> float:
+    """Return the host time of the fastest `step`, its checks and its result included [s]."""
+    target = random_targets(simulator.num_robots, 1)[0]
+    times = []
+    with counted() as calls:
+        for _ in range(STEPS):
+            calls.clear()
+            times.append(seconds(lambda: simulator.step(target)))
             assert calls == CALLS
     return float(np.min(times))
 

@@ -62,3 +62,14 @@ def test_pybullet_is_needed_where_it_has_wheels() -> None:
     (check,) = [check for check in CHECKS if check.name == "pybullet"]
     expected = sys.version_info[:2] <= library_checks.NEWEST_PYBULLET_PYTHON
     assert ("deploy" in check.needed_for) is expected
+
+
+def test_warp_has_one_line_with_its_devices() -> None:
+    """Warp's own greeting has five lines. Without a GPU, the line says why."""
+    pytest.importorskip("mujoco_warp")
+    (check,) = [check for check in CHECKS if check.name == "warp"]
+    finding = check.look()
+    assert finding.good
+    assert finding.found.count("\n") == 0
+    assert ", cpu" in finding.found
+    assert "cuda:0" in finding.found or "CUDA" in finding.found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -19,20 +20,52 @@ LARGE_MODULE = "mujoco_warp._src.smooth"
 def find_device(name: str) -> wp.Device:
     """Return a device by name; a missing GPU is an error, not a reason to use the processor."""
     wp.config.log_level = wp.LOG_WARNING  # by default, Warp prints a line for each of 50 kernels
-    wp.init()
+    try:
+        wp.init()
+    except OSError as error:
+        raise _unwritable(error.filename, error.strerror) from error
+    if name == "cuda":
+        name = "cuda:0"  # for Warp the current one, which this project never sets
     known = [str(device) for device in wp.get_devices()]
     if name not in known:
         raise SoloError(
-            f"Warp has no device {name!r}, only {', '.join(known)}. Set {DEVICE_VARIABLE} to one "
-            "of them; without a GPU, --sim mujoco is faster than Warp on the processor."
+            f"Warp has no device {name!r}, only {', '.join(known)}{missing_gpu()}. "
+            f"Set {DEVICE_VARIABLE} to one of them; without a GPU, --sim mujoco is faster than "
+            "Warp on the processor."
         )
     return wp.get_device(name)
+
+
+def _unwritable(cache: object, reason: object) -> SoloError:
+    return SoloError(
+        f"Warp cannot write its compiled kernels to {cache}: {reason}. "
+        "Set WARP_CACHE_PATH to a directory that can be written."
+    )
+
+
+def missing_gpu() -> str:
+    """Return why Warp has no GPU and what to do, to be added to a message; empty if it has one."""
+    wp.init()
+    if wp.get_cuda_device_count():
+        return ""
+    toolkit, driver = wp.get_cuda_toolkit_version(), wp.get_cuda_driver_version()
+    if toolkit is None:
+        return " (this build of Warp has no CUDA: install warp-lang from PyPI)"
+    needed = f"Warp {wp.__version__} needs one for CUDA {toolkit[0]}.0 or newer"
+    if driver is None:
+        return f" (no NVIDIA driver found; {needed})"
+    found = f"the NVIDIA driver is for CUDA {driver[0]}.{driver[1]}"
+    if driver < (toolkit[0], 0):
+        return f" ({found}; {needed}: update the driver)"
+    return f" ({found} and shows no GPU: see nvidia-smi and CUDA_VISIBLE_DEVICES)"
 
 
 def announce_compilation(device: wp.Device) -> None:
     """Say that the first step takes long, if this version's kernels were never compiled here."""
     cache = Path(wp.config.kernel_cache_dir)
     if not any(cache.glob(f"wp_{LARGE_MODULE}*")):
+        if not os.access(cache, os.W_OK):
+            raise _unwritable(cache, "permission denied")
         sys.stderr.write(
             f"Warp compiles its kernels for {device}, once: this takes about a minute "
             f"(cache: {cache}).\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
 import mujoco_warp as mjw
 import numpy as np
@@ -12,21 +13,18 @@ from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.terrain import Terrain
 from solo_doi.sim.warp_config import WarpConfig
 from solo_doi.solo12.constants import BASE_NAME, BODY_NAMES, NUM_JOINTS, NUM_LEGS, Array
+from solo_doi.solo12.kinematics import HIPS_B, LEG_WIDTH
 from solo_doi.solo12.observation import SCAN_SIDE
+from solo_doi.solo12.rotations import rotate_inverse
+from solo_doi.solo12.state import Motion, feet_in_world
 
 from . import kernels
 from .device import RowUpload
 from .device_delay import DeviceDelay
 from .device_model import device_model, geom_of_box, host_model, part_of_geom
+from .packed_state import fields_of, packed_size
 
 NUM_PARTS = NUM_LEGS + len(BODY_NAMES)
-QPOS = slice(0, 7 + NUM_JOINTS)
-QVEL = slice(QPOS.stop, QPOS.stop + 6 + NUM_JOINTS)
-TORQUE = slice(QVEL.stop, QVEL.stop + NUM_JOINTS)
-FORCE = slice(TORQUE.stop, TORQUE.stop + 3 * NUM_PARTS)
-HEALTH = slice(FORCE.stop, FORCE.stop + 4)
-"""Columns of a packed state. Health: diverged, overflow flags, most constraint rows, and
-contacts of all robots or pairs that may touch, whichever are more."""
 PHYSICS_COLUMNS = 8
 """Numbers of a domain in the model: friction, mass, inertia (3), armature, kp, kd."""
 
@@ -59,7 +57,9 @@ class DeviceBatch:
             self._substep = wp.zeros(1, dtype=int)
             self._incoming = wp.zeros((count, NUM_JOINTS), dtype=float)
             self._push = wp.zeros(count, dtype=wp.vec3)
-            self._packed = wp.zeros((count + 1, HEALTH.stop), dtype=float)
+            self._packed = wp.zeros(packed_size(count), dtype=float)
+            self._legs = [wp.array(HIPS_B, dtype=wp.vec3), wp.array(LEG_WIDTH, dtype=float)]
+        self._fields = fields_of(self._packed, count)
         self._counters = [self.data.overflow, self._peak_rows, self._substep]
         pinned = self.device.is_cuda
         self._target = wp.zeros_like(self._incoming, device="cpu", pinned=pinned)
@@ -67,12 +67,15 @@ class DeviceBatch:
         self._scan = wp.zeros_like(self._height, device="cpu", pinned=pinned)
         self._scan_is_present = False
         self._target_rows = self._target.numpy()
-        self._alarm = self._state.numpy()[count:, :1]  # 1 if any robot is not healthy
-        self.state = self._state.numpy()[:count]
-        """Packed states, (N, columns), on the host."""
+        self.packed = self._state.numpy()
+        """All states on the host, in one block."""
+        self.state: dict[str, np.ndarray] = fields_of(self.packed, count)
+        """Views of the block: states (N, ...) by field."""
         self._pushed = False
         self._base = self.host_model.body(BASE_NAME).id
-        self._motion = RowUpload(count, QVEL.stop + 3 * terrain.num_boxes, self.device)
+        self._motion = RowUpload(
+            count, self.host_model.nq + self.host_model.nv + 3 * terrain.num_boxes, self.device
+        )
         self._speed = RowUpload(count, 6, self.device)
         self._physics = RowUpload(count, PHYSICS_COLUMNS, self.device)
         derived = 3 * self.host_model.nbody + self.host_model.nv
@@ -96,16 +99,22 @@ class DeviceBatch:
         self._replay(self._end)
         wp.copy(self._state, self._packed)
         wp.synchronize_device(self.device)
-        return not self._alarm[0, 0]
+        return not self.state["alarm"][0]
 
-    def set_motion(self, robots: np.ndarray, qpos: Array, qvel: Array, boxes: Array) -> None:
+    def set_motion(self, robots: np.ndarray, motion: Motion, linear_w: Array, boxes: Array) -> None:
         """Put some robots and their boxes (robots, boxes, 3) into given states, at rest inside."""
         self._scan_is_present = False
-        self.state[robots] = 0.0
-        self.state[robots, QPOS] = qpos
-        self.state[robots, QVEL] = qvel
+        for values in self.state.values():
+            if len(values) == self._config.num_robots:
+                values[robots] = 0.0
+        for field in fields(Motion):
+            self.state[field.name][robots] = getattr(motion, field.name)
+        self.state["linear_velocity_w"][robots] = linear_w
+        self._place_feet(robots)
         data = self.data
-        rows = self._motion.send(robots, qpos, qvel, boxes)
+        qpos = (motion.base_position_w, motion.base_quaternion, motion.joint_position)
+        qvel = (linear_w, motion.angular_velocity_b, motion.joint_velocity)
+        rows = self._motion.send(robots, *qpos, *qvel, boxes)
         self._edit(
             kernels.set_motion,
             len(robots),
@@ -121,10 +130,17 @@ class DeviceBatch:
             self._scan_is_present = True
         return self._scan.numpy()
 
-    def set_base_velocity(self, robots: np.ndarray, velocity: Array) -> None:
-        """Set linear and angular velocities (robots, 6) of some bases, as in `qvel`."""
-        self.state[robots, QVEL.start : QVEL.start + 6] = velocity
-        rows = self._speed.send(robots, velocity)
+    def kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
+        """Add to linear and angular velocities (robots, 3) of some bases."""
+        state = self.state
+        linear = state["linear_velocity_w"][robots] + linear_w
+        angular = state["angular_velocity_b"][robots] + angular_b
+        quaternion = state["base_quaternion"][robots].astype(np.float64)
+        state["linear_velocity_w"][robots] = linear
+        state["linear_velocity_b"][robots] = rotate_inverse(quaternion, linear)
+        state["angular_velocity_b"][robots] = angular
+        self._place_feet(robots)
+        rows = self._speed.send(robots, linear, angular)
         self._edit(kernels.set_base_velocity, len(robots), [rows, self.data.qvel])
 
     def set_physics(self, robots: np.ndarray, columns: Array) -> None:
@@ -147,6 +163,18 @@ class DeviceBatch:
         fields = [model.body_subtreemass, model.body_invweight0, model.dof_invweight0]
         self._edit(kernels.set_constants, len(robots), [rows, *fields])
 
+    def _place_feet(self, robots: np.ndarray) -> None:
+        """Compute feet on the host, as `pack_feet` does, for robots whose motion was set."""
+        motion = Motion(
+            **{
+                field.name: self.state[field.name][robots].astype(np.float64)
+                for field in fields(Motion)
+            }
+        )
+        position, velocity = feet_in_world(motion)
+        self.state["foot_position_w"][robots] = position
+        self.state["foot_velocity_w"][robots] = velocity
+
     def _edit(self, kernel: wp.Kernel, count: int, arguments: list[object]) -> None:
         wp.launch(kernel, count, arguments, device=self.device)
 
@@ -156,7 +184,7 @@ class DeviceBatch:
         wp.launch(
             kernels.begin_step,
             self._config.num_robots,
-            [*given, *moved, *self._counters, self._packed],
+            [*given, *moved, *self._counters, self._fields["alarm"]],
         )
 
     def _physics_step(self) -> None:
@@ -178,12 +206,30 @@ class DeviceBatch:
             data.naconmax,
             [data.nacon, *places, data.efc.force, self._parts, self._force],
         )
-        measured = [data.qpos, data.qvel, data.actuator_force, self._force]
+        count, moved = self._config.num_robots, [data.qpos, data.qvel]
+        counted = [data.overflow, self._peak_rows, data.nacon, data.ncollision]
+        motion = [*(field.name for field in fields(Motion)), "linear_velocity_w"]
+        forces = ["torque", "foot_force_w", "body_force_w"]
+        feet = ["foot_position_w", "foot_velocity_w"]
+        wp.launch(kernels.pack_motion, count, [*moved, *self._packed_fields(motion)])
         wp.launch(
-            kernels.pack_state,
-            self._config.num_robots,
-            [*measured, data.overflow, self._peak_rows, data.nacon, data.ncollision, self._packed],
+            kernels.pack_feet,
+            (count, NUM_LEGS),
+            [*moved, *self._legs, *self._packed_fields(feet)],
         )
+        wp.launch(
+            kernels.pack_forces,
+            count,
+            [data.actuator_force, self._force, *self._packed_fields(forces)],
+        )
+        wp.launch(
+            kernels.pack_health,
+            count,
+            [*moved, *counted, *self._packed_fields(["health", "alarm"])],
+        )
+
+    def _packed_fields(self, names: list[str]) -> list[wp.array]:
+        return [self._fields[name] for name in names]
 
     def _scan_ground(self) -> None:
         boxes = [self.data.mocap_pos, self.model.geom_size, self._boxes]

@@ -16,7 +16,7 @@ _LIMIT_REACHED = mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS
 
 
 def check_health(health: Array, domain: Domain, settings: WarpConfig) -> None:
-    """Raise if a robot diverged or lost contacts; `health` (N, 4) as `DeviceBatch` packs it."""
+    """Raise if a robot diverged or lost contacts; `health` (N, 4) as `packed_state` has it."""
     diverged, flags, rows, contacts = health.T
     flags = flags.astype(np.int64) & ~int(_LIMIT_REACHED)
     short = np.flatnonzero(flags & int(mjw.OverflowType.NEFC))

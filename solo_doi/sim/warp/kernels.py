@@ -2,10 +2,11 @@
 
 # Warp compiles these functions: they return nothing, and `int(0)` is a variable, 0 a constant.
 # ruff: noqa: ANN201, UP018, RUF046
-# mypy: disable-error-code="no-untyped-def,untyped-decorator,misc"
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,misc,index"
 
 import warp as wp
 
+from solo_doi.solo12.constants import ANKLE_Z, KFE_Z
 from solo_doi.solo12.observation import SCAN_SIDE, SCAN_STEP
 
 wp.set_module_options({"enable_backward": False})  # nothing is differentiated
@@ -15,6 +16,11 @@ BASE_SPEED = wp.constant(6)
 """Linear and angular velocity, the first part of `qvel`."""
 HUGE = wp.constant(1.0e10)
 """Magnitude above which MuJoCo counts a simulation as diverged."""
+
+
+UPPER_LEG = wp.constant(KFE_Z)
+LOWER_LEG = wp.constant(ANKLE_Z)
+"""Positions of knee and foot below the joint above [m]."""
 
 
 @wp.kernel
@@ -27,7 +33,7 @@ def begin_step(
     overflow: wp.array[int],
     peak_rows: wp.array[int],
     substep: wp.array[int],
-    packed: wp.array2d[float],
+    alarm: wp.array[float],
 ):
     """Begin a control step: shift old targets, add the new ones, apply pushes, clear counters."""
     robot = wp.tid()
@@ -42,7 +48,7 @@ def begin_step(
     peak_rows[robot] = 0
     if robot == 0:
         substep[0] = 0
-        packed[packed.shape[0] - 1, 0] = 0.0
+        alarm[0] = 0.0
 
 
 @wp.kernel
@@ -99,47 +105,118 @@ def add_forces(
 
 
 @wp.kernel
-def pack_state(
+def pack_motion(
     qpos: wp.array2d[float],
     qvel: wp.array2d[float],
+    base_position: wp.array2d[float],
+    base_quaternion: wp.array2d[float],
+    linear_b: wp.array2d[float],
+    angular_b: wp.array2d[float],
+    joint_position: wp.array2d[float],
+    joint_velocity: wp.array2d[float],
+    linear_w: wp.array2d[float],
+):
+    """Write motions as the interface has them: linear velocities in the base frame, too."""
+    robot = wp.tid()
+    # MuJoCo's quaternions have w first, Warp's last. Linear velocities are those of the world.
+    attitude = wp.quat(qpos[robot, 4], qpos[robot, 5], qpos[robot, 6], qpos[robot, 3])
+    linear = wp.quat_rotate_inv(attitude, wp.vec3(qvel[robot, 0], qvel[robot, 1], qvel[robot, 2]))
+    for axis in range(3):
+        base_position[robot, axis] = qpos[robot, axis]
+        linear_b[robot, axis] = linear[axis]
+        angular_b[robot, axis] = qvel[robot, 3 + axis]
+        linear_w[robot, axis] = qvel[robot, axis]
+    for i in range(4):
+        base_quaternion[robot, i] = qpos[robot, 3 + i]
+    for joint in range(joint_position.shape[1]):
+        joint_position[robot, joint] = qpos[robot, 7 + joint]
+        joint_velocity[robot, joint] = qvel[robot, 6 + joint]
+
+
+@wp.kernel
+def pack_feet(
+    qpos: wp.array2d[float],
+    qvel: wp.array2d[float],
+    hips: wp.array[wp.vec3],
+    leg_width: wp.array[float],
+    position: wp.array3d[float],
+    velocity: wp.array3d[float],
+):
+    """Write positions and velocities of feet in the world frame, as in `solo12.kinematics`."""
+    robot, leg = wp.tid()
+    haa = 7 + 3 * leg
+    cos_haa = wp.cos(qpos[robot, haa])
+    sin_haa = wp.sin(qpos[robot, haa])
+    knee = qpos[robot, haa + 1] + qpos[robot, haa + 2]
+    knee_x = LOWER_LEG * wp.sin(knee)
+    knee_z = LOWER_LEG * wp.cos(knee)
+    x = UPPER_LEG * wp.sin(qpos[robot, haa + 1]) + knee_x
+    z = UPPER_LEG * wp.cos(qpos[robot, haa + 1]) + knee_z
+    lateral = cos_haa * leg_width[leg] - sin_haa * z
+    height = sin_haa * leg_width[leg] + cos_haa * z
+    haa_rate = qvel[robot, haa - 1]
+    hfe_rate = qvel[robot, haa]
+    kfe_rate = qvel[robot, haa + 1]
+    up = -(hfe_rate * x + kfe_rate * knee_x)
+    along = hfe_rate * z + kfe_rate * knee_z
+    swing = wp.vec3(along, -haa_rate * height - sin_haa * up, haa_rate * lateral + cos_haa * up)
+    attitude = wp.quat(qpos[robot, 4], qpos[robot, 5], qpos[robot, 6], qpos[robot, 3])
+    foot = hips[leg] + wp.vec3(x, lateral, height)
+    turning = wp.cross(wp.vec3(qvel[robot, 3], qvel[robot, 4], qvel[robot, 5]), foot)
+    foot_w = wp.quat_rotate(attitude, foot)
+    speed_w = wp.quat_rotate(attitude, turning + swing)
+    for axis in range(3):
+        position[robot, leg, axis] = qpos[robot, axis] + foot_w[axis]
+        velocity[robot, leg, axis] = qvel[robot, axis] + speed_w[axis]
+
+
+@wp.kernel
+def pack_forces(
     torque: wp.array2d[float],
     force: wp.array2d[wp.vec3],
+    packed_torque: wp.array2d[float],
+    foot_force: wp.array3d[float],
+    body_force: wp.array3d[float],
+):
+    """Write torques and contact forces; the feet come first in `force`."""
+    robot = wp.tid()
+    for joint in range(torque.shape[1]):
+        packed_torque[robot, joint] = torque[robot, joint]
+    feet = foot_force.shape[1]
+    for part in range(force.shape[1]):
+        for axis in range(3):
+            if part < feet:
+                foot_force[robot, part, axis] = force[robot, part][axis]
+            else:
+                body_force[robot, part - feet, axis] = force[robot, part][axis]
+
+
+@wp.kernel
+def pack_health(
+    qpos: wp.array2d[float],
+    qvel: wp.array2d[float],
     overflow: wp.array[int],
     peak_rows: wp.array[int],
     num_contacts: wp.array[int],
     num_pairs: wp.array[int],
-    packed: wp.array2d[float],
+    health: wp.array2d[float],
+    alarm: wp.array[float],
 ):
-    """Write all that is read back of a robot into one row, so that one copy is enough.
-
-    The first number of the row after the last robot is 1 if any robot is not healthy.
-    """
+    """Write the health of robots; `alarm` is set to 1 if any is not healthy."""
     robot = wp.tid()
     bad = float(0.0)
-    column = int(0)
     for i in range(qpos.shape[1]):
-        packed[robot, column] = qpos[robot, i]
         if not (wp.abs(qpos[robot, i]) < HUGE):
             bad = 1.0
-        column += 1
     for i in range(qvel.shape[1]):
-        packed[robot, column] = qvel[robot, i]
         if not (wp.abs(qvel[robot, i]) < HUGE):
             bad = 1.0
-        column += 1
-    for i in range(torque.shape[1]):
-        packed[robot, column] = torque[robot, i]
-        column += 1
-    for i in range(force.shape[1]):
-        for axis in range(3):
-            packed[robot, column] = force[robot, i][axis]
-            column += 1
     if bad > 0.0 or overflow[robot] != 0:
-        wp.atomic_max(packed, packed.shape[0] - 1, 0, 1.0)
-    packed[robot, column] = bad
-    packed[robot, column + 1] = float(overflow[robot])
-    packed[robot, column + 2] = float(peak_rows[robot])
-    packed[robot, column + 3] = float(wp.max(num_contacts[0], num_pairs[0]))
+        wp.atomic_max(alarm, 0, 1.0)
+    health[robot, 0] = bad
+    health[robot, 1] = float(overflow[robot])
+    health[robot, 2] = float(peak_rows[robot])
+    health[robot, 3] = float(wp.max(num_contacts[0], num_pairs[0]))
 
 
 @wp.kernel

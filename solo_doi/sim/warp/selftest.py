@@ -14,8 +14,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from traceback import format_exc
 from typing import Any
 
+import warp as wp
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -46,7 +48,14 @@ def self_test(settings: WarpConfig, checked: int, sizes: Sequence[int]) -> dict[
     report: dict[str, Any] = {
         "software": software(),
         "host": {"machine": platform.machine(), "cores": os.cpu_count()},
-        "device": {"name": device.name, "alias": device.alias, "settings": asdict(settings)},
+        "device": {
+            "name": device.name,
+            "alias": device.alias,
+            "architecture": device.arch,
+            "cuda": wp.get_cuda_toolkit_version(),
+            "driver": wp.get_cuda_driver_version(),
+            "settings": asdict(settings),
+        },
     }
     try:
         checks = run_checks(settings, checked)
@@ -54,6 +63,8 @@ def self_test(settings: WarpConfig, checked: int, sizes: Sequence[int]) -> dict[
         report["ok"] = all(check.ok for check in checks)
     except SoloError as error:
         report |= {"ok": False, "error": str(error)}
+    except Exception as error:  # whatever a driver or compiler raises is reported
+        report |= {"ok": False, "error": _unexpected(error), "traceback": format_exc()}
     for key, engine in MEASURED.items():
         report[key] = [_measured(engine, robots, settings) for robots in sizes]
         report["ok"] &= not any("error" in row for row in report[key])
@@ -64,8 +75,14 @@ def _measured(engine: str, robots: int, settings: WarpConfig) -> dict[str, Any]:
     """Return the throughput of a simulator, or its error: the others are measured all the same."""
     try:
         return {"robots": robots, **throughput(engine, robots, settings)}
-    except (SoloError, RuntimeError, MemoryError) as error:  # Warp: RuntimeError if memory is short
+    except SoloError as error:
         return {"robots": robots, "error": str(error)}
+    except Exception as error:
+        return {"robots": robots, "error": _unexpected(error), "traceback": format_exc()}
+
+
+def _unexpected(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def tables(report: dict[str, Any]) -> list[Table]:

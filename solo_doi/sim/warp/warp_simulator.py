@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 
+from solo_doi.common.errors import SoloError
 from solo_doi.sim.domain import Domain
 from solo_doi.sim.input_checks import SimulationError
-from solo_doi.sim.simulator import SimConfig, Simulator, assemble_state
+from solo_doi.sim.simulator import SimConfig, Simulator
 from solo_doi.sim.terrain import Terrain
 from solo_doi.sim.warp_config import warp_from_environment
 from solo_doi.solo12.constants import CONTROL_SETUPS, Array
-from solo_doi.solo12.rotations import rotate, rotate_inverse
+from solo_doi.solo12.rotations import rotate
 from solo_doi.solo12.state import Motion, RobotState, standing
 
 from .device import announce_compilation, find_device
-from .device_batch import FORCE, HEALTH, QPOS, QVEL, TORQUE, DeviceBatch
+from .device_batch import DeviceBatch
 from .device_delay import DeviceDelay
 from .health import check_health
 from .inertia import BaseInertia
+from .packed_state import STATE_FIELDS, fields_of
 
 
 class WarpSimulator(Simulator):
@@ -37,7 +41,16 @@ class WarpSimulator(Simulator):
         announce_compilation(self._device)
         super().__init__(config, terrain)
         assert isinstance(self._delay, DeviceDelay)
-        self._batch = DeviceBatch(config, self.terrain, self._settings, self._delay)
+        try:
+            self._batch = DeviceBatch(config, self.terrain, self._settings, self._delay)
+        except RuntimeError as error:
+            if "allocate" not in str(error):
+                raise
+            raise SoloError(
+                f"{config.num_robots} robots with {self._settings.contacts} contacts and "
+                f"{self._settings.rows} constraint rows each do not fit into the memory of "
+                f"{self._device}: {error}. Simulate fewer robots."
+            ) from error
         self._inertia = BaseInertia(self._batch.host_model)
         self._inertial = np.zeros((config.num_robots, 2))  # added mass and armature in the model
         self.set_domain(self.domain)
@@ -50,29 +63,20 @@ class WarpSimulator(Simulator):
 
     def state(self) -> RobotState:
         """Return a copy of all robots' states."""
-        packed = self._batch.state.astype(np.float64)
-        quaternion = packed[:, QPOS][:, 3:7]
-        motion = Motion(
-            base_position_w=packed[:, QPOS][:, :3],
-            base_quaternion=quaternion,
-            # As in MuJoCo: linear velocity in the world frame, angular in the base frame.
-            linear_velocity_b=rotate_inverse(quaternion, packed[:, QVEL][:, :3]),
-            angular_velocity_b=packed[:, QVEL][:, 3:6],
-            joint_position=packed[:, QPOS][:, 7:],
-            joint_velocity=packed[:, QVEL][:, 6:],
-        )
-        forces = packed[:, FORCE].reshape(self.num_robots, -1, 3)
-        return assemble_state(motion, packed[:, TORQUE], forces)
+        state = self._batch.state
+        return RobotState(**{name: state[name].astype(np.float64) for name in STATE_FIELDS})
 
     def height_scan(self, motion: Motion) -> Array:
         """Return the ground height around all robots, (N, 121) [m], computed on the device."""
-        pose = np.concatenate([motion.base_position_w, motion.base_quaternion], axis=-1)
-        moved = pose != self._batch.state[:, :7]
-        if moved.any():
-            robot = np.argwhere(moved)[0][0]
+        place, turn = motion.base_position_w, motion.base_quaternion
+        state = self._batch.state
+        elsewhere = (place != state["base_position_w"], turn != state["base_quaternion"])
+        if elsewhere[0].any() or elsewhere[1].any():
+            robot = np.argmax(elsewhere[0].any(axis=-1) | elsewhere[1].any(axis=-1))
             raise SimulationError(
-                f"A height scan at pose {pose[robot]} of robot {robot} was asked for, which is at "
-                f"{self._batch.state[robot, :7]}: MuJoCo Warp scans where its robots are. Pass "
+                f"A height scan at {place[robot]}, {turn[robot]} of robot {robot} was asked for, "
+                f"which is at {state['base_position_w'][robot]}, "
+                f"{state['base_quaternion'][robot]}: MuJoCo Warp scans where its robots are. Pass "
                 "the state that the last step or reset returned."
             )
         return self._batch.height_scan().astype(np.float64)
@@ -86,22 +90,18 @@ class WarpSimulator(Simulator):
     def _step(self, schedule: Array, push_w: Array | None) -> None:
         healthy = self._batch.step(schedule[:, 0], push_w)
         if not healthy:
-            check_health(self._batch.state[:, HEALTH], self.domain, self._settings)
+            check_health(self._batch.state["health"], self.domain, self._settings)
 
     def _reset(self, robots: np.ndarray, motion: Motion) -> None:
         quaternion = motion.base_quaternion / np.linalg.norm(
             motion.base_quaternion, axis=-1, keepdims=True
         )
-        qpos = np.concatenate([motion.base_position_w, quaternion, motion.joint_position], axis=-1)
+        motion = replace(motion, base_quaternion=quaternion)
         linear_w = rotate(quaternion, motion.linear_velocity_b)
-        qvel = np.concatenate([linear_w, motion.angular_velocity_b, motion.joint_velocity], axis=-1)
-        self._batch.set_motion(robots, qpos, qvel, self.terrain[robots].solid_centre)
+        self._batch.set_motion(robots, motion, linear_w, self.terrain[robots].solid_centre)
 
     def _kick(self, robots: np.ndarray, linear_w: Array, angular_b: Array) -> None:
-        velocity = self._batch.state[robots, QVEL.start : QVEL.start + 6]
-        self._batch.set_base_velocity(
-            robots, velocity + np.concatenate([linear_w, angular_b], axis=-1)
-        )
+        self._batch.kick(robots, linear_w, angular_b)
 
     def _apply_domain(self, robots: np.ndarray, domain: Domain) -> None:
         columns = [
@@ -124,12 +124,13 @@ class WarpSimulator(Simulator):
         if not self.can_save:
             return super()._save()
         warmstart = self._batch.data.qacc_warmstart.numpy()
-        return {"packed": self._batch.state.copy(), "warmstart": warmstart.copy()}
+        return {"packed": self._batch.packed.copy(), "warmstart": warmstart.copy()}
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
-        packed = saved["packed"]
+        state = fields_of(saved["packed"], self.num_robots)
+        motion = Motion(**{field.name: state[field.name] for field in fields(Motion)})
         everyone = np.arange(self.num_robots)
         boxes = self.terrain.solid_centre
-        self._batch.set_motion(everyone, packed[:, QPOS], packed[:, QVEL], boxes)
-        self._batch.state[:] = packed
+        self._batch.set_motion(everyone, motion, state["linear_velocity_w"], boxes)
+        self._batch.packed[:] = saved["packed"]
         self._batch.data.qacc_warmstart.assign(saved["warmstart"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 
 from solo_doi.sim import Domain, SimConfig, Simulator, WarpConfig, make_simulator
 from solo_doi.solo12.constants import CONTROL_SETUPS
-from solo_doi.solo12.state import standing
+from solo_doi.solo12.state import feet_in_world, standing
+from tests.contract.simulators import random_targets
+from tests.sizes import size
 
 wp = pytest.importorskip("warp")
 mjw = pytest.importorskip("mujoco_warp")
@@ -78,6 +81,41 @@ def test_a_height_scan_is_copied_once_per_pose(warp_cpu: WarpConfig, calls: list
             assert calls == ["capture_launch", "copy"]
             simulator.height_scan(state)
             assert calls == ["capture_launch", "copy"]
+
+
+def test_feet_and_velocities_are_derived_from_the_motion(warp_cpu: WarpConfig) -> None:
+    """The device derives them after a step, the host after a reset or a kick, equally.
+
+    Each field of a state is contiguous and has its own memory.
+    """
+    with make_simulator("warp", SimConfig(num_robots=4, warp=warp_cpu)) as simulator:
+        for target in random_targets(4, 10):
+            stepped = simulator.step(target)
+        assert np.abs(stepped.foot_velocity_w).min(axis=(1, 2)).max() > 0
+        reset = simulator.reset(stepped[[0, 1]], [2, 3])
+        np.testing.assert_allclose(
+            reset.linear_velocity_b[2:], stepped.linear_velocity_b[:2], atol=1e-6
+        )
+        simulator.kick([0], np.ones((1, 3)), np.ones((1, 3)))
+        for state in (stepped, reset, simulator.state()):
+            position, velocity = feet_in_world(state)
+            np.testing.assert_allclose(state.foot_position_w, position, atol=1e-6)
+            np.testing.assert_allclose(state.foot_velocity_w, velocity, atol=1e-5)
+            arrays = [getattr(state, field.name) for field in fields(state)]
+            assert all(array.flags.c_contiguous and array.flags.owndata for array in arrays)
+
+
+def test_kernels_compile_for_gpus(tmp_path: Path) -> None:
+    """Warp's compiler for CUDA needs no GPU: Turing, H100 and RTX 50."""
+    from solo_doi.sim.warp import kernels
+
+    wp.init()
+    architectures = size([75], [75, 90, 120])
+    if not {*architectures} <= {*wp.get_cuda_supported_archs()}:
+        pytest.skip("This build of Warp has no compiler for CUDA.")
+    files = wp.compile_aot_module(kernels, arch=architectures, use_ptx=True, module_dir=tmp_path)
+    assert len(files) == len(architectures)
+    assert all("pack_health" in file.read_text() for file in files)
 
 
 def test_arrays_keep_their_addresses(warp_cpu: WarpConfig) -> None:

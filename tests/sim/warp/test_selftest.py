@@ -69,7 +69,8 @@ def test_too_many_robots_are_a_line_of_the_file(
     monkeypatch.setattr(selftest, "throughput", short)
     assert run(monkeypatch, tmp_path / "report.json") == 1
     report = json.loads((tmp_path / "report.json").read_text())
-    assert report["throughput"][1] == {"robots": 8, "error": "Failed to allocate [9]"}
+    assert report["throughput"][1]["error"] == "RuntimeError: Failed to allocate [9]"
+    assert "in short" in report["throughput"][1]["traceback"]
     assert [row["robots"] for row in report["mujoco"]] == [4, 8]
     assert "[9]" in capsys.readouterr().out
 
@@ -86,3 +87,21 @@ def test_a_failure_is_part_of_the_file(
     assert run(monkeypatch, tmp_path / "report.json") == 1
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["error"] == "The physics of robot 3 diverged."
+
+
+def test_errors_of_drivers_and_compilers_are_in_the_file(
+    warp_cpu: WarpConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong on a GPU that nobody has tried is what a report is for."""
+
+    def fail(*_: object) -> None:
+        raise ValueError("no kernel image is available")
+
+    monkeypatch.setattr(selftest, "run_checks", fail)
+    monkeypatch.setattr(selftest, "throughput", fail)
+    assert run(monkeypatch, tmp_path / "report.json") == 1
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["error"] == "ValueError: no kernel image is available"
+    assert "in fail" in report["traceback"]
+    assert [row["robots"] for row in report["throughput"]] == [4, 8]
+    assert {"architecture", "cuda", "driver"} <= {*report["device"]}

@@ -172,6 +172,70 @@ def test_a_missing_gpu_is_an_error_with_the_alternatives() -> None:
         make_simulator("warp", SimConfig(warp=config))
 
 
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        (None, r"no NVIDIA driver found; Warp .* needs one for CUDA \d+.0 or newer"),
+        ((12, 4), r"the NVIDIA driver is for CUDA 12.4; Warp .*: update the driver"),
+        ((99, 0), r"for CUDA 99.0 and shows no GPU: see nvidia-smi and CUDA_VISIBLE_DEVICES"),
+    ],
+)
+def test_the_reason_for_a_missing_gpu_is_named(
+    driver: tuple[int, int] | None, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old driver looks like no GPU to Warp."""
+    import warp as wp
+
+    monkeypatch.setattr(wp, "get_cuda_device_count", lambda: 0)
+    monkeypatch.setattr(wp, "get_cuda_toolkit_version", lambda: (13, 4))
+    monkeypatch.setattr(wp, "get_cuda_driver_version", lambda: driver)
+    with pytest.raises(SoloError, match=f"no device 'cuda:99', only cpu.*{reason}"):
+        make_simulator("warp", SimConfig(warp=WarpConfig(device="cuda:99")))
+
+
+def test_a_cache_that_cannot_be_written_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes before a minute of compilation. The variable of Warp is named."""
+    import warp as wp
+
+    from solo_doi.sim.warp.device import announce_compilation, find_device
+
+    device = find_device("cpu")
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path / "missing"))
+    with pytest.raises(SoloError, match=r"cannot write its compiled kernels to .*missing.*WARP_CA"):
+        announce_compilation(device)
+
+    def refuse() -> None:
+        raise PermissionError(13, "Permission denied", "/kernels")
+
+    monkeypatch.setattr(wp, "init", refuse)
+    with pytest.raises(SoloError, match=r"kernels to /kernels: Permission denied. Set WARP_CACHE"):
+        find_device("cpu")
+
+
+def test_robots_that_do_not_fit_into_memory_are_an_error(
+    warp_cpu: WarpConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warp's own error has bytes only; other errors pass."""
+    from solo_doi.sim.warp import warp_simulator
+
+    def fail(reason: str) -> None:
+        def refuse(*_: object) -> None:
+            raise RuntimeError(reason)
+
+        monkeypatch.setattr(warp_simulator, "DeviceBatch", refuse)
+
+    fail("Failed to allocate 9 bytes on device 'cuda:0'")
+    with pytest.raises(
+        SoloError, match=r"2 robots with 48 contacts .* do not fit .* 9 bytes .* Simulate fewer"
+    ):
+        make_simulator("warp", SimConfig(num_robots=2, warp=warp_cpu))
+    fail("no kernel image")
+    with pytest.raises(RuntimeError, match="no kernel image"):
+        make_simulator("warp", SimConfig(num_robots=2, warp=warp_cpu))
+
+
 def test_commands_take_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors name the variable."""
     monkeypatch.setenv("SOLO_WARP_DEVICE", "cpu")
@@ -180,8 +244,11 @@ def test_commands_take_settings_from_the_environment(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SOLO_WARP_ROWS", "many")
     with pytest.raises(SoloError, match="SOLO_WARP_ROWS is 'many', expected a whole number"):
         warp_from_environment()
+    monkeypatch.setenv("SOLO_WARP_ROWS", "99999999999")
+    with pytest.raises(SoloError, match="found 48 and 99999999999: expected 1 to 10000 each"):
+        warp_from_environment()
     monkeypatch.setenv("SOLO_WARP_ROWS", "0")
-    with pytest.raises(SoloError, match="found 48 and 0: expected at least 1"):
+    with pytest.raises(SoloError, match="found 48 and 0: expected 1 to 10000 each"):
         warp_from_environment()
     monkeypatch.setenv("SOLO_WARP_ROWS", "128")
     monkeypatch.setenv("SOLO_WARP_SOLVER", "newtn")
