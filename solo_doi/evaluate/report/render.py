@@ -14,11 +14,16 @@ BOX_COLOUR = (0.75, 0.55, 0.35, 1.0)
 
 
 def render(
-    recording: Recording, robot: int, steps: np.ndarray, size: tuple[int, int] = (240, 320)
+    recording: Recording,
+    robot: int,
+    steps: np.ndarray,
+    size: tuple[int, int] = (240, 320),
+    *,
+    shadows: bool = True,
 ) -> list[np.ndarray]:
     """Render a robot at some control steps from the side, with a camera that follows.
 
-    (height, width, 3) each.
+    (height, width, 3) each. Without shadows and reflections it takes half the time.
     """
     try:
         # Import EGL by name: MuJoCo selects its backend when first imported, and assumes a screen.
@@ -34,6 +39,8 @@ def render(
     data = mujoco.MjData(model)
     place_boxes(model, data, recording, robot)
     scene = mujoco.MjvScene(model, maxgeom=1000)
+    for effect in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION):
+        scene.flags[effect] = shadows
     try:
         context.make_current()
         pictures = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
