@@ -112,13 +112,14 @@ class ExportDataCommand(DatasetCommand):
 
     `solo-train --data OUT` reads it back. d4rl: one HDF5 file. minari: the directory of a dataset
     below the root folder of the minari package, such as ~/.minari/datasets/solo12/coverage-v0.
+    lerobot: the directory of a LeRobotDataset (version 3); needs pyarrow, extra `lerobot`.
 
     Example: solo-collect export datasets/locomotion/coverage coverage.hdf5 --format d4rl
     """
 
     out: Annotated[Path, tyro.conf.Positional]
     """File or directory to write. Must not exist."""
-    format: Literal["d4rl", "minari"] = "d4rl"
+    format: Literal["d4rl", "minari", "lerobot"] = "d4rl"
     """Format to write."""
 
 
@@ -297,7 +298,11 @@ PROGRAM = Program(
         Verb("repair", "Drop damaged trajectories.", _command(RepairCommand, repair_dataset)),
         Verb("card", "Write a dataset's README.md.", _command(CardCommand, write_dataset_card)),
         Verb("replay", "Simulate a trajectory again.", _command(ReplayCommand, replay_again)),
-        Verb("export", "Write D4RL or Minari data.", _command(ExportDataCommand, export_dataset)),
+        Verb(
+            "export",
+            "Write it for other programs.",
+            _command(ExportDataCommand, export_dataset),
+        ),
         Verb("merge", "Combine parts made with --shard.", _command(MergeCommand, merge)),
     ),
 )

@@ -133,29 +133,38 @@ class Dataset:
 
 
 def is_foreign(path: Path) -> bool:
-    """Return True for data of other programs: a file, or the directory of a Minari dataset."""
+    """Return True for data of other programs: a file, or a directory of Minari or LeRobot."""
+    from .lerobot_layout import is_lerobot
     from .minari import is_minari
 
-    return path.is_file() or (is_minari(path) and not (path / MANIFEST_FILE).is_file())
+    if path.is_file():
+        return True
+    return (is_minari(path) or is_lerobot(path)) and not (path / MANIFEST_FILE).is_file()
 
 
 def labelled_task(path: Path) -> str:
     """Return the task that a file of `solo-collect export` names; empty for other data."""
     from .labels import Labels
+    from .lerobot_layout import is_lerobot, read_info
+    from .lerobot_reader import lerobot_labels
     from .minari import data_file
 
+    if is_lerobot(path):
+        return lerobot_labels(path, read_info(path)).task
     return Labels.of_file(path if path.is_file() else data_file(path)).task
 
 
 def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
-    """Read a dataset of solo-collect, a D4RL file or a Minari directory."""
+    """Read a dataset of solo-collect, a D4RL file, or a directory of Minari or LeRobot."""
     from .d4rl import read_d4rl
+    from .lerobot_layout import is_lerobot
+    from .lerobot_reader import read_lerobot
     from .minari import datasets_inside, is_minari_file, read_minari
 
     if path.is_file() and not is_minari_file(path):
         return read_d4rl(path, max_episode_steps=max_episode_steps)
     if is_foreign(path):
-        return read_minari(path)
+        return read_lerobot(path) if is_lerobot(path) else read_minari(path)
     if path.is_dir():
         inside = datasets_inside(path)
         if inside and not (path / MANIFEST_FILE).is_file():
@@ -163,6 +172,6 @@ def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Tra
             raise DataError(f"{path}: a folder of Minari datasets. Name one of them: {names}.")
         return Dataset(path).transitions()
     raise DataError(
-        f"{path}: no such file or directory. Expected a dataset directory, a D4RL file or a Minari "
-        "dataset."
+        f"{path}: no such file or directory. Expected a dataset directory, a D4RL file, a Minari "
+        "dataset or a LeRobotDataset."
     )

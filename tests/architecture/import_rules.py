@@ -51,7 +51,7 @@ RULES = {  # the most specific name applies
         may={"solo_doi.solo12"}, outside={"numpy", "onnxruntime", "cryptography"}
     ),
     "solo_doi.policies.bundle.contract": Rule(outside=frozenset()),
-    "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
+    "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py", "pyarrow"}),
     "solo_doi.algorithm": Rule(
         may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES
     ),
