@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from collect.dataset_export import export, minari_name
+from collect.exchange.dataset_export import export, minari_name
 from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import read_transitions
 from solo_doi.data.labels import LABELS_ATTRIBUTE
