@@ -113,6 +113,10 @@ RULES = {  # the most specific name applies
         outside={"numpy", "mujoco"},
     ),
     "deploy.console": Rule(may={*ROBOT_SIDE, "deploy.operators"}, never=LOOP_NEVER),
+    "deploy.viewer": Rule(  # code for browsers: nothing that can reach a robot
+        may={"solo_doi.solo12", "solo_doi.sim"},
+        outside={"numpy", "mujoco", "viser", "websockets"},
+    ),
     "deploy.logs": Rule(
         may={
             *ROBOT_SIDE,
