@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 import mujoco
 import numpy as np
 
 from solo_doi.common.errors import MissingPackageError
-from solo_doi.evaluate.rollouts.recording import Recording
 from solo_doi.sim.mujoco.mujoco_model import build_model
 from solo_doi.sim.simulator import SimConfig
+from solo_doi.sim.terrain import Terrain
 
 BOX_COLOUR = (0.75, 0.55, 0.35, 1.0)
 
 
+class Poses(Protocol):
+    """Poses of N robots over time, and their ground; such as a recording."""
+
+    @property
+    def position_w(self) -> np.ndarray:
+        """Places of the bases, (T, N, 3)."""
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Orientations, (T, N, 4)."""
+
+    @property
+    def joint_position(self) -> np.ndarray:
+        """Joint angles, (T, N, 12)."""
+
+    @property
+    def terrain(self) -> Terrain | None:
+        """Ground; None if it is flat."""
+
+
 def render(
-    recording: Recording,
+    recording: Poses,
     robot: int,
-    steps: np.ndarray,
+    steps: Iterable[int] | np.ndarray,
     size: tuple[int, int] = (240, 320),
     *,
     shadows: bool = True,
@@ -70,14 +93,12 @@ def render(
     return images
 
 
-def boxes_of(recording: Recording) -> int:
+def boxes_of(recording: Poses) -> int:
     """Return the number of boxes of each robot's ground."""
     return recording.terrain.num_boxes if recording.terrain is not None else 0
 
 
-def place_boxes(
-    model: mujoco.MjModel, data: mujoco.MjData, recording: Recording, robot: int
-) -> None:
+def place_boxes(model: mujoco.MjModel, data: mujoco.MjData, recording: Poses, robot: int) -> None:
     """Give the boxes of a picture the sizes and places of a robot's ground."""
     if recording.terrain is None:
         return
