@@ -39,7 +39,7 @@ def make_coverage(config: CollectConfig, out: Path) -> Manifest:
     expert = Dataset(out / "expert")
     chosen = np.arange(_available(expert, config.scaled_expert(config.coverage_expert)))
     shards = offline.shards
-    with _replaced_folder(out / "coverage") as folder:
+    with replaced_folder(out / "coverage") as folder:
         for shard in offline.shards:
             link(out / "offline" / shard.file, folder / shard.file)
         if chosen.size:
@@ -74,7 +74,7 @@ def make_demonstrations(config: CollectConfig, out: Path) -> Manifest:
     )
     origin = expert.manifest.origin
     recipe = {name: value for name, value in origin["recipe"].items() if name != "seed"}
-    with _replaced_folder(out / "demonstrations") as folder:
+    with replaced_folder(out / "demonstrations") as folder:
         entry = store_shard(chosen, folder / "shard-00000.h5")
         manifest = dataclasses.replace(
             expert.manifest,
@@ -128,7 +128,7 @@ def _without(
 
 
 @contextmanager
-def _replaced_folder(folder: Path) -> Iterator[Path]:
+def replaced_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that replaces `folder` when the block ends without error.
 
     So a derived dataset never mixes two collections, and appears at once.

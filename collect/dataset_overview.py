@@ -188,22 +188,39 @@ def picture(dataset: Dataset, path: Path) -> None:
         plt.close(figure)
 
 
+CARD_FRONT_MATTER = """---
+pretty_name: walks of Solo12
+tags: [robotics, offline-reinforcement-learning, quadruped, solo-doi]
+task_categories: [reinforcement-learning]
+---"""
+"""Metadata that dataset hubs read. The licence is its owner's to choose."""
+METHOD_PAPER = "[Offline Diversity Maximization Under Imitation Constraints]" + (
+    "(https://arxiv.org/abs/2307.11373)"
+)
+
+
 def write_card(dataset: Dataset) -> Path:
     """Write a page that describes the dataset; return its path."""
     manifest = dataset.manifest
-    recipe = manifest.origin["recipe"]
-    origin = f"{recipe['sim']}, randomisation `{recipe['randomisation']}`"
+    robot = "Solo12" if manifest.joint_names == JOINT_NAMES else manifest.task
+    if "recipe" in manifest.origin:
+        recipe = manifest.origin["recipe"]
+        robot = f"simulated {robot}"
+        origin = f"{recipe['sim']}, randomisation `{recipe['randomisation']}`"
+    else:
+        origin = manifest.origin["source"]
     if "simulator" in manifest.origin:
         made = manifest.origin["simulator"]
         origin += f", device {made['device']}, solver {made['solver']}"
     if manifest.seed is not None:
         origin += f", seed {manifest.seed}"
-    robot = "Solo12" if manifest.joint_names == JOINT_NAMES else manifest.task
     lines = [
+        CARD_FRONT_MATTER,
+        "",
         f"# {manifest.task} / {manifest.name}",
         "",
         f"{manifest.num_trajectories} trajectories, {len(dataset):,} transitions "
-        f"of a simulated {robot} ({origin}).",
+        f"of a {robot} ({origin}).",
         "",
         "| field | type | meaning |",
         "|---|---|---|",
@@ -214,7 +231,7 @@ def write_card(dataset: Dataset) -> Path:
         cells = [term[name] for name in ("size", "unit", "frame", "noise")]
         lines.append(f"| `{term['name']}` | {' | '.join(map(str, cells))} |")
     versions = [f"{name} {version}" for name, version in manifest.origin["software"].items()]
-    lines += ["", f"Made by: {', '.join(versions)}."]
+    lines += ["", f"Made by: {', '.join(versions)}. Method: {METHOD_PAPER}."]
     path = dataset.folder / CARD_FILE
     with replacing(path) as partial:
         partial.write_text("\n".join(lines) + "\n")

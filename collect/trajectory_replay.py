@@ -39,6 +39,8 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     """
     dataset = Dataset(folder)
     _check(dataset, trajectory)
+    if "recipe" not in dataset.manifest.origin:
+        raise DataError(f"{folder}: made from {dataset.manifest.origin['source']}, not simulated.")
     config = settings.from_dict(CollectConfig, dataset.manifest.origin["recipe"], str(folder))
     start = dataset.starts()[trajectory]
     length = int(dataset.column("episodes/length")[trajectory])

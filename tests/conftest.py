@@ -44,10 +44,12 @@ PROCESS_MODULES = (
     "deploy/launch/test_fault_processes.py",
     "deploy/launch/test_hostile_folder.py",
     "deploy/launch/test_page.py",
+    "deploy/launch/test_viewer_launch.py",
     "deploy/messages/test_loopback.py",
     "deploy/robots/virtual_board/test_board_server.py",
     "deploy/robots/virtual_board/test_virtual",
     "deploy/service/test_bench_process.py",
+    "deploy/viewer/",
     "runs/test_sweep_processes.py",
     "test_chain.py",
 )

@@ -112,13 +112,14 @@ class ExportDataCommand(DatasetCommand):
 
     `solo-train --data OUT` reads it back. d4rl: one HDF5 file. minari: the directory of a dataset
     below the root folder of the minari package, such as ~/.minari/datasets/solo12/coverage-v0.
+    lerobot: the directory of a LeRobotDataset (version 3); needs pyarrow, extra `lerobot`.
 
     Example: solo-collect export datasets/locomotion/coverage coverage.hdf5 --format d4rl
     """
 
     out: Annotated[Path, tyro.conf.Positional]
     """File or directory to write. Must not exist."""
-    format: Literal["d4rl", "minari"] = "d4rl"
+    format: Literal["d4rl", "minari", "lerobot"] = "d4rl"
     """Format to write."""
 
 
@@ -133,6 +134,22 @@ class MergeCommand:
     """Directory of the merged datasets."""
     parts: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Directories of the parts."""
+
+
+@dataclass(frozen=True)
+class FromLogsCommand:
+    """Make a dataset of the walks in the logs of deployments, for `solo-train --data`.
+
+    Observations and actions are those of the policy on the robot, velocities are its estimates.
+    Every walk with one skill is a trajectory.
+
+    Example: solo-collect from-logs datasets/walked runs/deploy-*
+    """
+
+    out: Annotated[Path, tyro.conf.Positional]
+    """Directory of the dataset. Must not exist."""
+    logs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Directories of deployments or incidents, or their logs."""
 
 
 def main() -> None:
@@ -246,10 +263,22 @@ def write_dataset_card(command: CardCommand) -> None:
 
 def export_dataset(command: ExportDataCommand) -> None:
     """Write a dataset in the format of another program."""
-    from collect.dataset_export import export
+    from collect.exchange.dataset_export import export
 
     steps, trajectories = export(command.dataset, command.out, command.format)
     print(f"{command.out}: {steps} transitions in {trajectories} trajectories, as {command.format}")
+    show_next(f"solo-train --data {command.out} --expert DEMONSTRATIONS")
+
+
+def collect_logs(command: FromLogsCommand) -> None:
+    """Make a dataset of logs and print its table."""
+    from collect import dataset_overview
+    from collect.exchange.robot_logs import make_from_logs
+    from solo_doi.data.dataset import Dataset
+
+    make_from_logs(command.out, command.logs)
+    _console().print(dataset_overview.table(Dataset(command.out)))
+    print(f"dataset: {command.out}")
     show_next(f"solo-train --data {command.out} --expert DEMONSTRATIONS")
 
 
@@ -297,7 +326,12 @@ PROGRAM = Program(
         Verb("repair", "Drop damaged trajectories.", _command(RepairCommand, repair_dataset)),
         Verb("card", "Write a dataset's README.md.", _command(CardCommand, write_dataset_card)),
         Verb("replay", "Simulate a trajectory again.", _command(ReplayCommand, replay_again)),
-        Verb("export", "Write D4RL or Minari data.", _command(ExportDataCommand, export_dataset)),
+        Verb(
+            "export",
+            "Write it for other programs.",
+            _command(ExportDataCommand, export_dataset),
+        ),
+        Verb("from-logs", "Make a dataset of robot logs.", _command(FromLogsCommand, collect_logs)),
         Verb("merge", "Combine parts made with --shard.", _command(MergeCommand, merge)),
     ),
 )

@@ -25,6 +25,7 @@ class DeployCommand(DeployConfig):
     Examples:
       solo-deploy --skill 2 --robot pybullet --headless          dry run in real time
       solo-deploy --skill 2 --robot pybullet --headless --fast   dry run in lock-step, repeatable
+      solo-deploy --skill 2 --headless --fast --video            and a video of it
       solo-deploy --operator keyboard                            drive with the keyboard
       solo-deploy --headless --operator page                     drive in a browser
       solo-deploy --then 3 4                                     switch skills while walking
@@ -34,6 +35,8 @@ class DeployCommand(DeployConfig):
 
     out: Path | None = None
     """Directory for log, report and picture; runs/deploy-DATE-TIME by default. Must not exist."""
+    video: bool = False
+    """Draw a video from the log after the run, in MuJoCo: video.webp."""
     mock: bool = False
     """Short for --robot mock."""
     realtime: bool = False
@@ -76,7 +79,14 @@ def deploy(command: DeployCommand) -> int:
     out = command.out or Path("runs") / f"deploy-{datetime.now():%Y%m%d-%H%M%S}"
     if out.exists():
         raise SoloError(f"{out}: exists already. Choose another --out.")
-    return supervise(config, out)
+    if not command.video:
+        return supervise(config, out)
+    from deploy.cli.video import need_renderer, write_video
+
+    need_renderer()
+    code = supervise(config, out)
+    print(f"video: {write_video(out)}")
+    return code
 
 
 def _deploy() -> Command[DeployCommand]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deploy.common.deploy_config import KEY_FILE, DeployConfig
 from deploy.console.console import Device
@@ -18,6 +18,8 @@ from deploy.messages.authentication import run_authority
 from deploy.messages.lcm_link import LcmLink
 from solo_doi.common.errors import MissingPackageError
 from solo_doi.policies.bundle.reader import Bundle
+
+from .viewer_launch import robot_viewer
 
 if TYPE_CHECKING:
     from deploy.console.page.page_server import PageServer
@@ -83,8 +85,23 @@ def shown_page(
 
     link = LcmLink(run_authority(out, out / KEY_FILE, config.key), config.url)
     page = LivePage(config, plan.bundle, link, plan.device, log)
-    with live_page(page, plan.port, _print_now, drivable=plan.device is not None) as server:
+    port = int(plan.port.getsockname()[1])
+    with (
+        robot_viewer(port) as viewer,
+        live_page(
+            page,
+            plan.port,
+            _print_now,
+            drivable=plan.device is not None,
+            frame=viewer.address if viewer else "",
+            on_snapshot=viewer.show if viewer else _ignore,
+        ) as server,
+    ):
         yield server
+
+
+def _ignore(snapshot: dict[str, Any]) -> None:
+    """Do nothing: there is no view."""
 
 
 def _print_now(text: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from solo_doi.common.errors import UnknownNameError
 
+from .labels import FOREIGN_TERM, Labels
 from .manifest import MANIFEST_FILE, Manifest
 from .shard import DataError, map_shard
 from .transitions import Transitions, named
@@ -133,29 +135,62 @@ class Dataset:
 
 
 def is_foreign(path: Path) -> bool:
-    """Return True for data of other programs: a file, or the directory of a Minari dataset."""
+    """Return True for data of other programs: a file, or a directory of Minari or LeRobot."""
+    from .lerobot_layout import is_lerobot
     from .minari import is_minari
 
-    return path.is_file() or (is_minari(path) and not (path / MANIFEST_FILE).is_file())
+    if path.is_file():
+        return True
+    return (is_minari(path) or is_lerobot(path)) and not (path / MANIFEST_FILE).is_file()
 
 
 def labelled_task(path: Path) -> str:
     """Return the task that a file of `solo-collect export` names; empty for other data."""
-    from .labels import Labels
+    from .lerobot_layout import is_lerobot, read_info
+    from .lerobot_reader import lerobot_labels
     from .minari import data_file
 
+    if is_lerobot(path):
+        return lerobot_labels(path, read_info(path)).task
     return Labels.of_file(path if path.is_file() else data_file(path)).task
 
 
-def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
-    """Read a dataset of solo-collect, a D4RL file or a Minari directory."""
+def read_transitions(
+    path: Path, *, max_episode_steps: int | None = None, names: Labels | None = None
+) -> Transitions:
+    """Read a dataset of any format; `names` are those of columns that the data do not name."""
+    data = _read_any(path, max_episode_steps=max_episode_steps)
+    return data if names is None else with_names(path, data, names)
+
+
+def with_names(path: Path, data: Transitions, names: Labels) -> Transitions:
+    """Return data without names of their own with the names of their columns.
+
+    Raises:
+        DataError: The data have names, or the names do not fit.
+    """
+    if [*data.terms] != [FOREIGN_TERM]:
+        raise DataError(f"{path}: names its columns itself ({', '.join(data.terms)}).")
+    actions = 0 if data.actions is None else data.actions.shape[1]
+    if actions and names.joint_names and len(names.joint_names) != actions:
+        raise DataError(
+            f"{path}: has actions of {actions} numbers, {len(names.joint_names)} joints are named."
+        )
+    terms = names.columns(path, data.observations.shape[1])
+    return replace(data, terms=terms, joint_names=names.joint_names)
+
+
+def _read_any(path: Path, *, max_episode_steps: int | None = None) -> Transitions:
+    """Read a dataset of solo-collect, a D4RL file, or a directory of Minari or LeRobot."""
     from .d4rl import read_d4rl
+    from .lerobot_layout import is_lerobot
+    from .lerobot_reader import read_lerobot
     from .minari import datasets_inside, is_minari_file, read_minari
 
     if path.is_file() and not is_minari_file(path):
         return read_d4rl(path, max_episode_steps=max_episode_steps)
     if is_foreign(path):
-        return read_minari(path)
+        return read_lerobot(path) if is_lerobot(path) else read_minari(path)
     if path.is_dir():
         inside = datasets_inside(path)
         if inside and not (path / MANIFEST_FILE).is_file():
@@ -163,6 +198,6 @@ def read_transitions(path: Path, *, max_episode_steps: int | None = None) -> Tra
             raise DataError(f"{path}: a folder of Minari datasets. Name one of them: {names}.")
         return Dataset(path).transitions()
     raise DataError(
-        f"{path}: no such file or directory. Expected a dataset directory, a D4RL file or a Minari "
-        "dataset."
+        f"{path}: no such file or directory. Expected a dataset directory, a D4RL file, a Minari "
+        "dataset or a LeRobotDataset."
     )

@@ -1,6 +1,6 @@
 """Names that travel with data in other formats: task, observation terms and joints.
 
-They are one attribute of the HDF5 file, which other programs ignore.
+They are one attribute of the HDF5 file, or one entry of a JSON file, which other programs ignore.
 """
 
 from __future__ import annotations
@@ -50,13 +50,22 @@ class Labels:
             return cls()
         try:
             content = json.loads(text)
+        except (ValueError, TypeError) as error:
+            raise _damaged(path) from error
+        return cls.from_content(path, content)
+
+    @classmethod
+    def from_content(cls, path: Path, content: Any) -> Self:  # noqa: ANN401  # of any JSON
+        """Return the names in JSON content that `content` wrote.
+
+        Raises:
+            DataError: It is damaged.
+        """
+        try:
             terms = {str(name): int(size) for name, size in content["terms"].items()}
             return cls(str(content["task"]), terms, tuple(map(str, content["joint_names"])))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise DataError(
-                f"{path}: its attribute {LABELS_ATTRIBUTE} is damaged. Remove it, or export the "
-                "dataset again with `solo-collect export`."
-            ) from error
+            raise _damaged(path) from error
 
     @classmethod
     def of_file(cls, path: Path) -> Self:
@@ -69,8 +78,11 @@ class Labels:
 
     def attributes(self) -> dict[str, str]:
         """Return the attributes to write to a file."""
-        content = {"task": self.task, "terms": self.terms, "joint_names": self.joint_names}
-        return {LABELS_ATTRIBUTE: json.dumps(content)}
+        return {LABELS_ATTRIBUTE: json.dumps(self.content())}
+
+    def content(self) -> dict[str, Any]:
+        """Return the names as JSON content."""
+        return {"task": self.task, "terms": self.terms, "joint_names": list(self.joint_names)}
 
     def columns(self, path: Path, width: int) -> dict[str, slice]:
         """Return the columns of every term in observations of a width; one term without names.
@@ -90,3 +102,10 @@ class Labels:
                 f"{path}: its {LABELS_ATTRIBUTE} name {end} numbers, observations have {width}."
             )
         return found
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(
+        f"{path}: its attribute {LABELS_ATTRIBUTE} is damaged. Remove it, or export the "
+        "dataset again with `solo-collect export`."
+    )

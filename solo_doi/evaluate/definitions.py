@@ -23,26 +23,6 @@ from .state_projection import APART
 
 MEASURES_VERSION = 5
 """Raised when a number changes but its definition does not; older results are then replaced."""
-DIVERSITY = {
-    "ratio_l1": "distance of ratios (l1, 0 to 2)",
-    "ratio_l1_trajectory": "distance of ratios per trajectory (l1, 0 to 2)",
-    "sf_l2": "distance of successor features (l2, SI units)",
-    "sf_l2_standardised": "distance of successor features (l2, deviations of the expert)",
-    "height_std": "deviation of heights [m]",
-    "told_apart": "rollouts that a classifier names correctly (share)",
-    "mutual_information": "information about the skill in a rollout [nats]",
-    "silhouette": "silhouette of successor features (-1 to 1)",
-    "walking": "skills that walk",
-    "visibly_different": "visibly different skills",
-    "visibly_different_pairs": "visibly different pairs",
-    "clearly_different": "clearly different skills",
-    "clearly_different_pairs": "clearly different pairs",
-    "pairs": "pairs in all",
-    "two_gaits": "skills with two gaits",
-    "two_gaits_plain": "skills with two gaits or a wide spread (plain rule)",
-    "two_gaits_not_judged": "skills not judged for two gaits",
-}
-"""Measures of diversity in the order of the report, with plain names."""
 AMOUNTS = {
     "height_mean": (1000, "mm in height"),
     "clearance": (1000, "mm in clearance"),

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from solo_doi.common.errors import MissingPackageError
 from solo_doi.solo12.constants import CONTROL_DT
 
-from .definitions import DEFINITIONS, DIVERSITY
+from .definitions import DEFINITIONS
 from .eval_config import COMMANDED, EvalConfig
 from .report import figures
 from .report.html_report import Report
+from .report.motion_section import add_animation, add_gaits
+from .report.plain_words import (
+    DIVERGENCE_MEANING,
+    MAP_MEANING,
+    TRAINING_MEANING,
+    TRANSFER_MEANINGS,
+    WALK_MEANINGS,
+    diversity_facts,
+)
 from .report.result_texts import (
     divergence_rows,
     falls_text,
@@ -24,6 +31,7 @@ from .report.result_texts import (
     unmeasured_divergences,
 )
 from .report.verdict import verdict
+from .rollouts.recording import Recording
 from .skill_evaluation import Evaluation
 from .source import Source
 from .training_section import add_training
@@ -43,21 +51,6 @@ COLUMNS = {
     "energy": "energy [J/m]",
 }
 """Measures in the table of skills, with their titles."""
-COLUMN_MEANINGS = {
-    "return": "how well the commanded forward velocity is kept, compared with the expert that the "
-    "skills imitate. Good: 90 % or more",
-    "velocity": f"mean forward velocity. Good: near {COMMANDED:g} m/s",
-    "height": "of the body above the ground, and how much it bobs",
-    "clearance": "how high the feet are lifted",
-    "stride frequency": "steps of each foot per second",
-    "duty factor": "share of time that a foot is on the ground",
-    "phase of pairs": "delay between the two diagonal pairs of legs; 0.5 is a trot",
-    "sideways drift and turn": "distance from the straight line and change of heading at the end. "
-    "Good: near 0",
-    "energy": "mechanical work per metre. Less is better",
-    "falls": "rollouts with a fall, and the share to expect. Good: 0",
-}
-"""Meanings of the columns in plain words, and what is good."""
 TRANSFER_COLUMNS = {
     "sim": "simulator",
     "randomisation": "randomisation",
@@ -103,11 +96,13 @@ def write_page(
     out.mkdir(parents=True, exist_ok=True)
     report = Report(f"Skills of {metrics['run']}")
     report.verdict(verdict(metrics, COMMANDED))
+    add_animation(report, films_of(evaluation), out)
     report.text(
-        f"How it was made: {config.episodes} rollouts of {config.steps * CONTROL_DT:g} s per skill "
-        f"in {config.sim}, "
-        f"randomisation {config.randomisation}, commanded {COMMANDED:g} m/s, no exploration noise. "
-        "The expert runs in the same domains."
+        f"How it was made: {config.episodes} simulated walks (rollouts) of "
+        f"{config.steps * CONTROL_DT:g} s per skill in {config.sim}, commanded {COMMANDED:g} m/s, "
+        f"randomisation {config.randomisation}: every walk has its own masses, friction, motors "
+        "and delays, unless that is none. The expert, which the skills imitate, walks under the "
+        "same conditions."
     )
     _add_skills(report, metrics, config.episodes, out)
     if skill_map.points:
@@ -115,10 +110,10 @@ def write_page(
     if "policy_divergence" in metrics:
         _add_divergence(report, metrics)
     _add_training(report, source, metrics, out)
-    _add_gaits(report, evaluation, out)
+    add_gaits(report, films_of(evaluation), out)
     if "transfer" in metrics:
         _add_transfer(report, metrics)
-    report.heading("Definitions")
+    report.heading("Exact definitions of the numbers in metrics.json")
     for name, meaning in DEFINITIONS.items():
         report.text(f"{name}: {meaning}.")
     report.write(path)
@@ -127,7 +122,7 @@ def write_page(
 def _add_skills(report: Report, metrics: dict[str, Any], rollouts: int, out: Path) -> None:
     walks = {f"skill {skill['skill']}": skill for skill in metrics["skills"]}
     if "smodice" in metrics:
-        walks["smodice"] = metrics["smodice"]
+        walks["recovered expert"] = metrics["smodice"]
     walks["expert"] = metrics["expert"]
     rows = []
     for name, walk in walks.items():
@@ -137,7 +132,10 @@ def _add_skills(report: Report, metrics: dict[str, Any], rollouts: int, out: Pat
         row["falls (95 % interval)"] = falls_text(walk["falls"], rollouts)
         rows.append(row)
     report.table(rows)
-    report.explanations(COLUMN_MEANINGS)
+    meanings = dict(WALK_MEANINGS)
+    if "smodice" not in metrics:
+        del meanings["recovered expert"]
+    report.explanations(meanings)
     report.text(f"Falls of all skills: {pooled_falls_text(metrics)}. {two_gaits_text(metrics)}")
     report.figure(
         figures.skill_bars(metrics, out / "skills"), "Averages of every skill, with 95 % intervals."
@@ -146,13 +144,9 @@ def _add_skills(report: Report, metrics: dict[str, Any], rollouts: int, out: Pat
 
 def _add_diversity(report: Report, metrics: dict[str, Any], skill_map: SkillMap, out: Path) -> None:
     report.heading("Diversity")
-    rows = []
-    for name, title in DIVERSITY.items():
-        if name in metrics:
-            rows.append({"measure": title, "value": metrics[name]})
-    report.table(rows)
+    report.facts(diversity_facts(metrics))
     points = skill_map.points
-    caption = "Skills among rollouts of the expert"
+    caption = f"{MAP_MEANING} Shown are the skills among walks of the expert"
     if "data" in points:
         caption += f" and {len(points['data'])} trajectories of the data, with their sensor errors."
     else:
@@ -169,16 +163,15 @@ def _add_divergence(report: Report, metrics: dict[str, Any]) -> None:
     if not rows:
         return
     randomisation = metrics["policy_divergence"]["randomisation"]
-    report.text(
-        "KL divergence of the states that each policy visits from those of the recovered expert "
-        f"[nats] with standard errors, randomisation {randomisation}, beside that of its ratios."
-    )
+    report.text(f"{DIVERGENCE_MEANING} Randomisation: {randomisation}.")
     report.table(rows)
 
 
 def _add_training(report: Report, source: Source, metrics: dict[str, Any], out: Path) -> None:
     report.heading("Training")
     trained = source.trained
+    if trained is not None:
+        report.text(TRAINING_MEANING)
     if trained is None:
         report.text(_without_training(metrics))
         return
@@ -195,23 +188,12 @@ def _without_training(metrics: dict[str, Any]) -> str:
     )
 
 
-def _add_gaits(report: Report, evaluation: Evaluation, out: Path) -> None:
-    from .report.motion_pictures import filmstrip, gait_diagram
-
+def films_of(evaluation: Evaluation) -> dict[str, Recording]:
+    """Return the recorded walks of all skills and the expert, by their titles."""
     films = {f"skill {skill}": film for skill, film in enumerate(evaluation.films)}
     if evaluation.expert_film is not None:
         films["expert"] = evaluation.expert_film
-    report.heading("Gaits")
-    report.figure(
-        gait_diagram(films, out / "gait"),
-        "Feet on the ground over time, diagonal pairs in one colour.",
-    )
-    try:
-        filmstrip(films, out / "film.png")
-        report.figure(out / "film.png", "One stride of each skill and of the expert, undisturbed.")
-    except MissingPackageError as error:  # a machine that cannot render still gets the numbers
-        report.text(f"Film strips are missing. {error}")
-        print(f"solo-eval: film strips are left out. {error}", file=sys.stderr)
+    return films
 
 
 def _add_transfer(report: Report, metrics: dict[str, Any]) -> None:
@@ -219,7 +201,10 @@ def _add_transfer(report: Report, metrics: dict[str, Any]) -> None:
     selected = ", ".join(map(str, metrics["selected"])) or "none"
     rule = metrics["selection"]["rule"]
     score = metrics["transfer_score"]
-    report.text(f"Selected: {selected}. Rule: {rule}. Transfer score: {score:.2f}.")
+    report.text(
+        f"Selected for the robot: {selected}. Rule: {rule}. Transfer score: {score:.2f}, the mean "
+        "over skills of the share of good walks where the skill does worst. Good: near 1."
+    )
     rows = []
     for found in metrics["transfer"]:
         low, high = found["success_interval"]
@@ -229,3 +214,4 @@ def _add_transfer(report: Report, metrics: dict[str, Any]) -> None:
         }
         rows.append({title: shown[name] for name, title in TRANSFER_COLUMNS.items()})
     report.table(rows)
+    report.explanations(TRANSFER_MEANINGS)

@@ -24,7 +24,9 @@ def add_training(
         constrained = trained.fixed_sigma is None and trained.alpha is None
         eps = trained.eps if constrained else None
         path = figures.over_training(lines, trained.skills, eps, out / "training")
-        shown = "violation of the constraint" if constrained else "divergence from the expert"
+        shown = "divergence from the expert"
+        if constrained:
+            shown = "violation of the constraint (below 0: within the bound)"
         report.figure(path, f"Multipliers, {shown} and distance of the ratios over training.")
     ratios = RunFiles(run).ratios
     if ratios.is_file():

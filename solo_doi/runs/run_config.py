@@ -36,6 +36,9 @@ class RunConfig(TrainConfig):
     expert: Path | None = None
     """States of the expert. May have fewer terms than the coverage data;
     datasets/TASK/demonstrations by default."""
+    terms: Path | None = None
+    """File with the names of the columns of data that do not name them: `terms` with their sizes in
+    order, `joint_names`, and `expert` with both for data that differ."""
     max_episode_steps: int | None = None
     """Length at which trajectories of D4RL files without `timeouts` were cut [steps]; 1000 for most
     MuJoCo tasks."""
@@ -52,6 +55,7 @@ class TrainCommand(RunConfig):
       solo-train --objective smodice      the expert alone
       solo-train --objective clusters     SMODICE with k-means, a baseline
       solo-train --preset paper           the printed equations
+      solo-train --data walks.hdf5 --expert expert.hdf5 --terms layout.yaml
       solo-train --resume runs/NAME       continue an interrupted run
     """
 

@@ -12,6 +12,7 @@ from solo_doi.policies.bundle.contract import ROBOT
 from solo_doi.solo12.constants import JOINT_NAMES
 from solo_doi.tasks import is_task
 
+from .data_terms import read_terms
 from .provenance import read_provenance
 
 if TYPE_CHECKING:
@@ -62,9 +63,10 @@ def read_data(config: RunConfig) -> RunData:
     coverage = coverage_path(config)
     expert = config.expert or _default_folder(config, "demonstrations", "--expert")
     steps = config.max_episode_steps
+    names, expert_names = read_terms(config.terms)
     return RunData(
-        read_transitions(coverage, max_episode_steps=steps),
-        read_transitions(expert, max_episode_steps=steps),
+        read_transitions(coverage, max_episode_steps=steps, names=names),
+        read_transitions(expert, max_episode_steps=steps, names=expert_names),
     )
 
 

@@ -51,7 +51,7 @@ RULES = {  # the most specific name applies
         may={"solo_doi.solo12"}, outside={"numpy", "onnxruntime", "cryptography"}
     ),
     "solo_doi.policies.bundle.contract": Rule(outside=frozenset()),
-    "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py"}),
+    "solo_doi.data": Rule(may={"solo_doi.solo12"}, outside={"numpy", "h5py", "pyarrow"}),
     "solo_doi.algorithm": Rule(
         may={"solo_doi.solo12", "solo_doi.data", "solo_doi.policies"}, never=ENGINES
     ),
@@ -113,6 +113,10 @@ RULES = {  # the most specific name applies
         outside={"numpy", "mujoco"},
     ),
     "deploy.console": Rule(may={*ROBOT_SIDE, "deploy.operators"}, never=LOOP_NEVER),
+    "deploy.viewer": Rule(  # code for browsers: nothing that can reach a robot
+        may={"solo_doi.solo12", "solo_doi.sim"},
+        outside={"numpy", "mujoco", "viser", "websockets"},
+    ),
     "deploy.logs": Rule(
         may={
             *ROBOT_SIDE,

@@ -23,6 +23,7 @@ try:
         estimator,
         evaluate,
         faults,
+        help_texts,
         isaac,
         latency,
         observation,

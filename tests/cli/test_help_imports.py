@@ -13,7 +13,7 @@ from tests.compatibility.entry_points import PROJECT
 HEAVY = {
     *("torch", "mujoco", "pybullet", "matplotlib", "scipy", "sklearn", "umap", "numba", "pandas"),
     *("h5py", "onnx", "onnxruntime", "ray", "tensorboard", "lcm", "websockets", "cryptography"),
-    *("rich", "PIL", "evdev", "mcap"),
+    *("rich", "PIL", "evdev", "mcap", "pyarrow", "viser", "optuna"),
 }
 NEEDS_NUMPY = {"solo-collect", "solo-pretrain", "solo-train"}
 """Commands whose settings depend on the declarations of tasks, which contain arrays."""

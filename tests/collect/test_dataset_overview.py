@@ -111,7 +111,9 @@ def test_a_card_describes_the_dataset(collection: Path, tmp_path: Path, name: st
     shutil.copytree(collection / name, tmp_path / name)
     dataset = Dataset(tmp_path / name)
     card = inspect.write_card(dataset).read_text()
-    assert card.startswith(f"# locomotion / {name}\n")
+    assert card.startswith("---\n")
+    assert f"\n---\n\n# locomotion / {name}\n" in card
+    assert "arxiv.org" in card
     assert f"{dataset.manifest.num_trajectories} trajectories" in card
     for field in dataset.manifest.fields:
         assert f"| `{field.name}` | {field.dtype} {list(field.shape)} | {field.meaning} |" in card

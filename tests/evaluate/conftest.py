@@ -21,6 +21,7 @@ from solo_doi.evaluate import selection
 from solo_doi.evaluate import write_evaluation as write_module
 from solo_doi.evaluate.metrics import skill_diversity as diversity
 from solo_doi.evaluate.report import motion_pictures as pictures
+from solo_doi.evaluate.report import side_by_side
 from solo_doi.evaluate.report.render import render
 from solo_doi.evaluate.rollouts.recording import Recording
 from solo_doi.runs.run_config import TrainCommand
@@ -116,7 +117,12 @@ def no_film(monkeypatch: pytest.MonkeyPatch) -> None:
     def filmstrip(recordings: dict[str, Recording], path: Path) -> None:
         plt.imsave(path, np.zeros((len(recordings), 4, 3)))
 
+    def animate(recordings: dict[str, Recording], path: Path) -> Path:
+        plt.imsave(path.with_suffix(".png"), np.zeros((len(recordings), 4, 3)))
+        return path.with_suffix(".png")
+
     monkeypatch.setattr(pictures, "filmstrip", filmstrip)
+    monkeypatch.setattr(side_by_side, "animate", animate)
 
 
 @pytest.fixture

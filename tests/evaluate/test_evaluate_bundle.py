@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solo_doi.evaluate.definitions import DIVERSITY
 from solo_doi.evaluate.eval_config import EvalConfig
+from solo_doi.evaluate.report.plain_words import DIVERSITY
 from solo_doi.evaluate.run_groups import group_label
 from solo_doi.evaluate.selection import CONDITIONS
 from solo_doi.evaluate.skill_evaluation import roll_out

@@ -15,8 +15,9 @@ import pytest
 
 from solo_doi.common.errors import SoloError
 from solo_doi.evaluate import write_evaluation as write_module
-from solo_doi.evaluate.definitions import DEFINITIONS, DIVERSITY
+from solo_doi.evaluate.definitions import DEFINITIONS
 from solo_doi.evaluate.eval_config import EvalConfig
+from solo_doi.evaluate.report.plain_words import DIVERSITY
 from solo_doi.evaluate.run_page import SkillMap
 from solo_doi.evaluate.selection import TransferRow, select
 from solo_doi.evaluate.shipped import SHIPPED_EXPERT
@@ -62,7 +63,7 @@ def test_an_evaluation_leaves_numbers_figures_and_a_page(evaluated: Path) -> Non
     """No other or partial files remain."""
     found = {path.name for path in (evaluated / "evaluation").iterdir()}
     pictures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg", "csv")}
-    assert found == {"metrics.json", "report.html", "film.png", *pictures}
+    assert found == {"metrics.json", "report.html", "film.png", "walks.webp", *pictures}
 
 
 def test_metrics_tell_of_skills_training_and_settings(evaluated: Path) -> None:
@@ -143,7 +144,7 @@ def test_the_page_is_one_file_and_names_are_text(evaluated: Path) -> None:
     page = Page(path)
     assert page.count("b") == 0
     assert page.texts.count(f"Skills of {evaluated.name}") == 2
-    assert page.count("img") == page.count("figure") == len(FIGURES) + 1
+    assert page.count("img") == page.count("figure") == len(FIGURES) + 2
     transfer = ("mujoco", "sideways drift [m]", "success (95 % interval)")
     for cell in ("skill 2", "expert", DIVERSITY["told_apart"], "falls (95 % interval)", *transfer):
         assert cell in page.texts
@@ -154,7 +155,7 @@ def test_the_page_is_whole_on_a_phone(evaluated: Path, tmp_path: Path) -> None:
     found = on_a_phone(evaluated / "evaluation" / "report.html", tmp_path)
     assert found["width"] == PHONE
     assert found["content"] <= PHONE
-    assert len(found["pictures"]) == len(found["captions"]) == len(FIGURES) + 1
+    assert len(found["pictures"]) == len(found["captions"]) == len(FIGURES) + 2
     assert all(natural > 300 and 300 < shown <= PHONE for natural, shown in found["pictures"])
     assert all(found["captions"])
     assert found["markup"] == 0

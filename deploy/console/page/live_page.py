@@ -94,14 +94,22 @@ class LivePage:
 
 @contextmanager
 def live_page(
-    page: LivePage, listener: socket.socket, write: Callable[[str], object], *, drivable: bool
+    page: LivePage,
+    listener: socket.socket,
+    write: Callable[[str], object],
+    *,
+    drivable: bool,
+    frame: str = "",
+    on_snapshot: Callable[[dict[str, Any]], object] = lambda snapshot: None,
 ) -> Iterator[PageServer]:
-    """Serve a page in a thread; print its link."""
-    server = PageServer(listener, page, drivable=drivable)
+    """Serve a page in a thread; print its link.
+
+    `frame` is the address of a view that the page frames, `on_snapshot` is called with its poses.
+    """
+    server = PageServer(listener, page, drivable=drivable, frame=frame)
     ended = threading.Event()
-    thread = threading.Thread(
-        target=lambda: asyncio.run(_serve(page, server, ended)), name="page", daemon=True
-    )
+    serving = _serve(page, server, ended, on_snapshot)
+    thread = threading.Thread(target=lambda: asyncio.run(serving), name="page", daemon=True)
     thread.start()
     write(f"page: {server.link}\n")
     try:
@@ -111,13 +119,20 @@ def live_page(
         thread.join()
 
 
-async def _serve(page: LivePage, server: PageServer, ended: threading.Event) -> None:
+async def _serve(
+    page: LivePage,
+    server: PageServer,
+    ended: threading.Event,
+    on_snapshot: Callable[[dict[str, Any]], object],
+) -> None:
     async with server.start():
         polls = 0
         while not ended.is_set():
             page.poll()
             polls += 1
             if polls % SNAPSHOT_POLLS == 0:
-                server.broadcast(page.snapshot())
+                snapshot = page.snapshot()
+                server.broadcast(snapshot)
+                on_snapshot(snapshot)
             await asyncio.sleep(PAGE_POLL_SECONDS)
         await server.farewell({"ended": True})

@@ -64,6 +64,10 @@ function greet(message) {
     [canvas.width, canvas.height] = [420, 160];
     return canvas;
   }));
+  if (hello.frame && place("frame").src !== `${hello.frame}/`) {
+    place("frame").src = `${hello.frame}/`;
+    place("scene").hidden = false;
+  }
   if (hello.kind === "log") { return playLog(hello); }
   const who = {
     driver: "You drive. Keep this page in front: the motors are damped when it is silent.",
@@ -233,6 +237,11 @@ for (const kind of ["keydown", "keyup"]) {
     if (kind === "keydown" && !event.repeat && page.hello?.kind !== "log") { stop(); }
   }, {capture: true});
 }
+
+// The view is another page: with the keyboard's focus in it, Space and Escape would not stop.
+addEventListener("blur", () => setTimeout(() => {
+  if (document.activeElement === place("frame")) { place("frame").blur(); focus(); }
+}, 0));
 
 // --- Age of the picture ---------------------------------------------------------------------------
 

@@ -33,10 +33,13 @@ PAGE_FILES = {
     "/page.css": ("page.css", "text/css; charset=utf-8"),
 }
 """Files of the page with their types, by path."""
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; frame-src "
+)
+"""Sources of the page's content; those of frames follow."""
 SECURITY_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
+    "Content-Security-Policy": f"{CONTENT_POLICY}'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -90,8 +93,14 @@ def listen(port: int) -> socket.socket:
 class PageServer:
     """Serves one page to several viewers; its methods run in one event loop."""
 
-    def __init__(self, listener: socket.socket, content: PageContent, *, drivable: bool) -> None:
-        """Serve `content` on an open port; with `drivable`, the first viewer may drive."""
+    def __init__(
+        self, listener: socket.socket, content: PageContent, *, drivable: bool, frame: str = ""
+    ) -> None:
+        """Serve `content` on an open port; with `drivable`, the first viewer may drive.
+
+        `frame` is the address of another server, whose view the page may frame.
+        """
+        self._frame = frame
         self._listener = listener
         self._content = content
         self.port = int(listener.getsockname()[1])
@@ -147,7 +156,11 @@ class PageServer:
         if path not in PAGE_FILES:
             return _refusal(HTTPStatus.NOT_FOUND, "No such page.")
         name, kind = PAGE_FILES[path]
-        return _response(HTTPStatus.OK, kind, files(__package__).joinpath(name).read_bytes())
+        response = _response(HTTPStatus.OK, kind, files(__package__).joinpath(name).read_bytes())
+        if self._frame:
+            del response.headers["Content-Security-Policy"]
+            response.headers["Content-Security-Policy"] = f"{CONTENT_POLICY}{self._frame}"
+        return response
 
     async def _handle(self, connection: ServerConnection) -> None:
         assert connection.request is not None  # set by the handshake
@@ -176,7 +189,8 @@ class PageServer:
         if role is Role.STRANGER:
             await connection.close(NO_TOKEN, "the link's token is missing or wrong")
             return
-        hello = {"hello": self._content.greeting(), "role": role.value, "pass": own_pass}
+        greeting = {**self._content.greeting(), "frame": self._frame}
+        hello = {"hello": greeting, "role": role.value, "pass": own_pass}
         await connection.send(encoded(hello))
         self._viewers.add(connection)
         async for text in connection:

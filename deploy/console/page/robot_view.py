@@ -122,6 +122,7 @@ class RobotView:
                 "time": state.time_ns * 1e-9,
                 "position": list(state.joint_position),
                 "torque": list(state.joint_torque),
+                "quaternion": list(state.quaternion),
                 "margins": [margin.to_json() for margin in found],
                 "state_age_ms": self._state_age,
             }

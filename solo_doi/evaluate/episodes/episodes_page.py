@@ -8,6 +8,7 @@ from typing import Any
 
 from solo_doi.common.errors import MissingPackageError, UnknownNameError
 from solo_doi.evaluate.report.html_report import Report
+from solo_doi.evaluate.report.plain_words import diversity_facts
 from solo_doi.tasks.task import Task
 
 from .episode_figures import film, paths, returns
@@ -40,12 +41,10 @@ def episodes_page(
         if scene:
             report.heading(scene)
         report.table([_row(task, name, values) for name, values in found.items()])
-    shown = [
-        {"measure": name, "value": metrics[name]} for name in DIVERSITY_ROWS if name in metrics
-    ]
+    shown = diversity_facts({name: metrics[name] for name in DIVERSITY_ROWS if name in metrics})
     if shown:
         report.heading("Differences between skills")
-        report.table(shown)
+        report.facts(shown)
     for name in task.evaluation.figures:
         if name not in FIGURES:
             raise UnknownNameError("figure", name, FIGURES)

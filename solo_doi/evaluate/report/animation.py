@@ -6,21 +6,17 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
 
 from solo_doi.evaluate.rollouts.recording import Recording, evaluation_task, record
 from solo_doi.policies.bundle.reader import Bundle
 from solo_doi.policies.bundle.shipped import find_bundle
-from solo_doi.solo12.constants import CONTROL_DT
 
-from .render import render
+from .side_by_side import frames_of, write_frames
 
 WARM_UP = 150
 """Control steps before the first picture, so that every gait is periodic."""
 STRIDE = 2
 """Control steps between two pictures: 25 pictures per second."""
-SIZE = (150, 200)
-"""Height and width of one robot's picture [pixels]."""
 
 
 def record_skill(bundle: Bundle, skill: int, steps: int) -> Recording:
@@ -34,35 +30,13 @@ def record_skill(bundle: Bundle, skill: int, steps: int) -> Recording:
         return record(task, act, steps)
 
 
-def skill_frames(bundle: Bundle, frames: int) -> list[Image.Image]:
-    """Draw all skills next to each other, one image per moment."""
+def write_animation(bundle: Bundle, path: Path, frames: int = 50) -> None:
+    """Write an animated WebP of all skills in one row."""
     moments = WARM_UP + STRIDE * np.arange(frames)
-    columns = []
+    films = {}
     for skill in range(bundle.num_skills):
-        recording = record_skill(bundle, skill, int(moments[-1]) + 1)
-        columns.append(render(recording, 0, moments, SIZE))
-    images = []
-    for pictures in zip(*columns, strict=True):
-        image = Image.fromarray(np.concatenate(pictures, axis=1))
-        draw = ImageDraw.Draw(image)
-        for skill in range(bundle.num_skills):
-            draw.text((skill * SIZE[1] + 6, 4), f"skill {skill}", fill="black")
-        images.append(image)
-    return images
-
-
-def write_animation(bundle: Bundle, path: Path, frames: int = 50, quality: int = 55) -> None:
-    """Write an animated WebP that repeats for ever, in real time."""
-    first, *others = skill_frames(bundle, frames)
-    first.save(
-        path,
-        save_all=True,
-        append_images=others,
-        duration=round(1000 * STRIDE * CONTROL_DT),
-        loop=0,
-        quality=quality,
-        method=6,
-    )
+        films[f"skill {skill}"] = record_skill(bundle, skill, int(moments[-1]) + 1)
+    write_frames(frames_of(films, moments, bundle.num_skills), path, STRIDE)
 
 
 def main() -> None:

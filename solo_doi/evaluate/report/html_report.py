@@ -18,6 +18,7 @@ figcaption { color: #666; font-size: .85rem; }
 .verdict { background: #f2f6f2; border-left: 4px solid #2a7; font-size: 1.05rem;
   padding: .6rem 1rem; } .verdict li { margin: .2rem 0; }
 dl { color: #666; } dt { font-weight: bold; } dd { margin: 0 0 .3rem 1rem; }
+dd.value { color: #222; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
@@ -57,6 +58,15 @@ class Report:
             entries += f"<dt>{html.escape(term)}</dt><dd>{html.escape(meaning)}</dd>"
         self._parts.append(f"<dl>{entries}</dl>")
 
+    def facts(self, rows: Iterable[tuple[str, object, str]]) -> None:
+        """Add measures, each with its value and its meaning below it."""
+        entries = ""
+        for name, value, meaning in rows:
+            shown = html.escape(format_value(value))
+            entries += f"<dt>{html.escape(name)}</dt><dd class=value>{shown}</dd>"
+            entries += f"<dd>{html.escape(meaning)}</dd>"
+        self._parts.append(f"<dl>{entries}</dl>")
+
     def table(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add a table with the columns of its first row. A wide table scrolls sideways."""
         head = _cells("th", rows[0])
@@ -69,10 +79,11 @@ class Report:
         )
 
     def figure(self, picture: Path, caption: str) -> None:
-        """Add a PNG picture, embedded in the file."""
+        """Add a PNG picture or a WebP animation, embedded in the file."""
+        kind = picture.suffix.removeprefix(".")
         data = base64.b64encode(picture.read_bytes()).decode()
         self._parts.append(
-            f'<figure><img alt="{html.escape(caption)}" src="data:image/png;base64,{data}">'
+            f'<figure><img alt="{html.escape(caption)}" src="data:image/{kind};base64,{data}">'
             f"<figcaption>{html.escape(caption)}</figcaption></figure>"
         )
 

@@ -10,8 +10,11 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from deploy.common.faults import Cause
 from deploy.common.state_machine import ControllerState
+from deploy.launch.viewer_launch import VIEW_VARIABLE
 from deploy.messages.lcm_link import STATE_CHANNEL, STATUS_CHANNEL
 from tests.command import SOLO_DEPLOY
 from tests.deploy.console.page.chromium import BROWSER_TIMEOUT, Chromium, Tab
@@ -75,8 +78,14 @@ def press_stop(tab: Tab, deployment: Deployment, how: str) -> int:
     return deployment.heard[STATE_CHANNEL].fault
 
 
-def test_a_browser_drives_switches_skills_and_stops(tmp_path: Path) -> None:
-    """One long test, since processes and browser take seconds to start."""
+def test_a_browser_drives_switches_skills_and_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One long test, since processes and browser take seconds to start.
+
+    Without the view in three dimensions, which a computer without a graphics card draws slowly.
+    """
+    monkeypatch.setenv(VIEW_VARIABLE, "0")
     out = tmp_path / "run"
     with (
         Deployment(out, "--mock", "--operator", "page", *PATIENT) as deployment,

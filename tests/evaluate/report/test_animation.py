@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from solo_doi.evaluate.report import animation
+from solo_doi.evaluate.report import animation, side_by_side
 
 pytestmark = pytest.mark.usefixtures("egl")
 
@@ -22,7 +22,7 @@ def test_the_shipped_skills_walk_side_by_side(
     monkeypatch.setattr(sys, "argv", ["animation", str(path), "--frames", "2"])
     animation.main()
     with Image.open(path) as image:
-        height, width = animation.SIZE
+        height, width = side_by_side.TILE_SIZE
         assert image.size == (5 * width, height)
         assert image.n_frames == 2
         first = image.convert("RGB").tobytes()

@@ -21,6 +21,15 @@ from websockets.sync.client import ClientConnection, connect
 BROWSER_TIMEOUT = 120.0
 """Timeout of everything the browser does, far longer than a slow machine needs [s]."""
 
+QUIET = (
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""Flags against connections of the browser's own."""
+
 
 class Tab:
     """One page of the browser."""
@@ -67,6 +76,30 @@ class Tab:
             meanwhile()
             time.sleep(0.05)
         return found
+
+    def evaluate_in_frame(self, expression: str) -> Any:
+        """Return the value of an expression in the first frame of the page."""
+        tree = self.call("Page.getFrameTree")["frameTree"]
+        frame = tree["childFrames"][0]["frame"]["id"]
+        world = self.call("Page.createIsolatedWorld", frameId=frame)
+        result = self.call(
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            contextId=world["executionContextId"],
+        )
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    def picture(self, selector: str) -> bytes:
+        """Return a picture of an element, as PNG."""
+        box = self.evaluate(
+            f"(() => {{const box = document.querySelector({selector!r}).getBoundingClientRect(); "
+            "return [box.x + scrollX, box.y + scrollY, box.width, box.height]})()"
+        )
+        clip = dict(zip(("x", "y", "width", "height"), box, strict=True))
+        taken = self.call("Page.captureScreenshot", format="png", clip={**clip, "scale": 1})
+        return base64.b64decode(taken["data"])
 
     def text(self, name: str) -> str:
         """Return the text of an element by its id."""
@@ -125,6 +158,7 @@ class Chromium:
                 "--headless",
                 "--no-sandbox",
                 "--disable-gpu",
+                *QUIET,
                 "--remote-debugging-port=0",
                 "--remote-allow-origins=*",
                 f"--user-data-dir={folder}",

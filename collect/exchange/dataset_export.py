@@ -7,11 +7,12 @@ from pathlib import Path
 from solo_doi.common.errors import SoloError
 from solo_doi.data.d4rl import write_d4rl
 from solo_doi.data.dataset import Dataset
+from solo_doi.data.lerobot_writer import write_lerobot
 from solo_doi.data.minari import write_minari
 
 
 def export(folder: Path, out: Path, kind: str) -> tuple[int, int]:
-    """Write a dataset as a new D4RL file or Minari directory.
+    """Write a dataset as a new D4RL file, Minari directory or LeRobotDataset.
 
     Returns:
         Numbers of transitions and trajectories.
@@ -26,6 +27,8 @@ def export(folder: Path, out: Path, kind: str) -> tuple[int, int]:
     task = dataset.manifest.task
     if kind == "d4rl":
         write_d4rl(out, data, task)
+    elif kind == "lerobot":
+        write_lerobot(out, data, task, dataset.manifest.control_dt)
     else:
         write_minari(out, data, minari_name(out), task)
     return len(data), len(data.starts)

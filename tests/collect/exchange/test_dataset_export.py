@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from collect.dataset_export import export, minari_name
+from collect.exchange.dataset_export import export, minari_name
 from solo_doi.common.errors import SoloError
 from solo_doi.data.dataset import read_transitions
 from solo_doi.data.labels import LABELS_ATTRIBUTE
@@ -17,7 +17,8 @@ from solo_doi.data.minari import data_file
 from solo_doi.data.shard import DataError
 from solo_doi.runs.run_config import implied_task
 
-PLACES = [("d4rl", "out.hdf5"), ("minari", "solo12/out-v0")]
+HDF5_PLACES = [("d4rl", "out.hdf5"), ("minari", "solo12/out-v0")]
+PLACES = [*HDF5_PLACES, ("lerobot", "out")]
 
 
 @pytest.mark.parametrize(("kind", "place"), PLACES)
@@ -67,7 +68,7 @@ def test_states_alone_are_refused(collection: Path, tmp_path: Path, kind: str, p
         ('{"task": "locomotion", "terms": {"a": -1, "b": 49}, "joint_names": []}', "numbers"),
     ],
 )
-@pytest.mark.parametrize(("kind", "place"), PLACES)
+@pytest.mark.parametrize(("kind", "place"), HDF5_PLACES)
 def test_damaged_names_are_refused(
     collection: Path, tmp_path: Path, kind: str, place: str, labels: str, message: str
 ) -> None:

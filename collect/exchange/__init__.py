@@ -1,0 +1,1 @@
+"""Data of and for other programs: exports, and datasets of robot logs."""
