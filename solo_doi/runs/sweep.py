@@ -29,7 +29,7 @@ KEY_COLUMNS = ("variant", "eps", "seed")
 """Columns that identify a run; all others are results."""
 
 
-class Trainer(Protocol):
+class JobTrainer(Protocol):
     """Runs jobs, from several threads."""
 
     def run(self, job: Job) -> str | None:
@@ -62,7 +62,7 @@ def _train_all(jobs: list[Job], command: SweepCommand, report: Callable[[str], N
 
 
 def _train_with(
-    trainer: Trainer,
+    trainer: JobTrainer,
     workers: int,
     jobs: list[Job],
     command: SweepCommand,
@@ -86,7 +86,7 @@ def _train_with(
 
 
 @contextmanager
-def _ending_together(pool: ThreadPoolExecutor, trainer: Trainer) -> Iterator[None]:
+def _ending_together(pool: ThreadPoolExecutor, trainer: JobTrainer) -> Iterator[None]:
     """End the pool, and its processes before it if the sweep is interrupted.
 
     SIGTERM is an interrupt, too: without a handler it would leave training processes behind.
