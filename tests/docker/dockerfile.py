@@ -99,6 +99,7 @@ class Image:
                 relative = os.path.relpath(name, source)
             place = self.inside(target) / relative
             place.parent.mkdir(parents=True, exist_ok=True)
+            place.unlink(missing_ok=True)
             shutil.copy(self.context / name, place, follow_symlinks=False)
 
     def run(self, command: list[str]) -> None:
