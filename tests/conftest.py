@@ -51,6 +51,7 @@ PROCESS_MODULES = (
     "deploy/service/test_bench_process.py",
     "deploy/viewer/",
     "runs/test_sweep_processes.py",
+    "runs/test_sweep_ray.py",
     "test_chain.py",
 )
 """Modules and folders of tests that start real processes."""

@@ -93,7 +93,7 @@ def shown_page(
             plan.port,
             _print_now,
             drivable=plan.device is not None,
-            frame=viewer.address if viewer else "",
+            frame=viewer.port if viewer else 0,
             on_snapshot=viewer.show if viewer else _ignore,
         ) as server,
     ):

@@ -32,8 +32,8 @@ class RobotViewer:
         assert process.stdin is not None
         self._pipe = process.stdin.fileno()
         os.set_blocking(self._pipe, False)
-        self.address = f"http://127.0.0.1:{port}"
-        """Address of the view."""
+        self.port = port
+        """Port of the view, on the loopback interface."""
         self._travelled = 0.0
         self._at = math.nan
 

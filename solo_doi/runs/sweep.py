@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import Any, Protocol
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import replacing, write_text
@@ -21,7 +19,6 @@ from solo_doi.common.settings import load
 
 from .run import Run
 from .run_config import command_defaults
-from .run_files import RunFiles
 from .sweep_checks import check_jobs
 from .sweep_command import SweepCommand
 from .sweep_job import Job
@@ -31,6 +28,16 @@ SWEEP_TABLE_FILE = "table.md"
 CSV_FILE = "table.csv"
 KEY_COLUMNS = ("variant", "eps", "seed")
 """Columns that identify a run; all others are results."""
+
+
+class JobTrainer(Protocol):
+    """Runs jobs, from several threads."""
+
+    def run(self, job: Job) -> str | None:
+        """Train a job if it is not finished; return the reason of a failure."""
+
+    def end(self) -> None:
+        """End all running jobs, and start no other."""
 
 
 def sweep(command: SweepCommand, report: Callable[[str], None]) -> Path:
@@ -47,11 +54,25 @@ def sweep(command: SweepCommand, report: Callable[[str], None]) -> Path:
 
 
 def _train_all(jobs: list[Job], command: SweepCommand, report: Callable[[str], None]) -> Path:
+    if command.ray:
+        from .sweep_ray import ray_trainer  # an optional package
+
+        with ray_trainer(command.ray, command.out) as trainer:
+            return _train_with(trainer, trainer.workers, jobs, command, report)
+    return _train_with(TrainingProcesses(), command.workers, jobs, command, report)
+
+
+def _train_with(
+    trainer: JobTrainer,
+    workers: int,
+    jobs: list[Job],
+    command: SweepCommand,
+    report: Callable[[str], None],
+) -> Path:
     failed = []
-    processes = TrainingProcesses()
-    pool = ThreadPoolExecutor(max_workers=command.workers)
-    with _ending_together(pool, processes):
-        reasons = pool.map(lambda job: _train(job, processes), jobs)
+    pool = ThreadPoolExecutor(max_workers=workers)
+    with _ending_together(pool, trainer):
+        reasons = pool.map(trainer.run, jobs)
         for number, (job, reason) in enumerate(zip(jobs, reasons, strict=True), start=1):
             report(f"{number}/{len(jobs)} {job.run}: {reason or 'done'}")
             if reason:
@@ -66,7 +87,7 @@ def _train_all(jobs: list[Job], command: SweepCommand, report: Callable[[str], N
 
 
 @contextmanager
-def _ending_together(pool: ThreadPoolExecutor, processes: TrainingProcesses) -> Iterator[None]:
+def _ending_together(pool: ThreadPoolExecutor, trainer: JobTrainer) -> Iterator[None]:
     """End the pool, and its processes before it if the sweep is interrupted.
 
     SIGTERM is an interrupt, too: without a handler it would leave training processes behind.
@@ -82,7 +103,7 @@ def _ending_together(pool: ThreadPoolExecutor, processes: TrainingProcesses) -> 
     try:
         yield
     finally:
-        processes.end()  # none is running after an orderly end
+        trainer.end()  # none is running after an orderly end
         pool.shutdown(cancel_futures=True)
         if in_main_thread:
             signal.signal(signal.SIGTERM, previous)
@@ -177,22 +198,3 @@ def _row(job: Job) -> dict[str, Any]:
         "skills named": summary.get("held_out_accuracy"),
         "effective share": summary["effective_share_mean"],
     }
-
-
-def _train(job: Job, processes: TrainingProcesses) -> str | None:
-    """Run solo-train for a job; return the reason of a failure."""
-    if job.finished:
-        return None
-    if RunFiles(job.run).config.is_file():
-        arguments = ["--resume", str(job.run)]
-    else:
-        write_text(job.settings_file, yaml.safe_dump(job.settings))
-        arguments = ["--config", str(job.settings_file), "--out", str(job.run)]
-    with job.log_file.open("w") as log:  # written while it runs, so that it can be followed
-        code = processes.train(arguments, log)
-    if not code:
-        return None
-    last = job.log_file.read_text().strip().rpartition("\n")[2]
-    if code == 1 and last:
-        return last
-    return f"ended with exit code {code}, see {job.log_file}"

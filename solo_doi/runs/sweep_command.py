@@ -12,6 +12,7 @@ class SweepCommand:
 
     Examples:
       solo-sweep --eps 0 1 2 4 --seeds 1 2 3
+      solo-sweep --eps 0 1 2 4 --ray 10.0.0.1:6379
       solo-sweep --variants sweep/ablation --seeds 1
     """
 
@@ -33,3 +34,7 @@ class SweepCommand:
     """Directory of the runs and the table. Finished runs in it are not run again."""
     workers: int = 1
     """Runs at a time; each takes one core."""
+    ray: str = ""
+    """Address of a Ray cluster to train on, such as 10.0.0.1:6379, with a run on each of its
+    processors; `local` starts one on this machine. All nodes need this environment, and the data
+    and --out at the same paths of a shared disk."""

@@ -101,7 +101,7 @@ def test_no_seeds_are_one_line(sweep: Command) -> None:
         ("--workers -2", "--workers -2: expected 1 or more."),
         (
             "--data nowhere",
-            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or a "
+            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file, a "
             "Minari",
         ),
     ],

@@ -32,7 +32,7 @@ def foreign(path: Path, **changes: object) -> Path:
     [
         (
             "--data nowhere",
-            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file or",
+            "nowhere: no such file or directory. Expected a dataset directory, a D4RL file,",
         ),
         ("--expert nowhere", "nowhere: no such file or directory."),
         (

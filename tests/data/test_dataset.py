@@ -167,7 +167,7 @@ def test_each_kind_of_dataset_is_recognised(tmp_path: Path) -> None:
     assert_same(read_transitions(tmp_path / "minari"), data)
     assert_same(read_transitions(tmp_path / "ours"), Dataset(tmp_path / "ours").transitions())
     with pytest.raises(
-        DataError, match=r"no such file or directory. Expected a dataset directory, a D4RL file or"
+        DataError, match=r"no such file or directory. Expected a dataset directory, a D4RL file,"
     ):
         read_transitions(tmp_path / "absent")
     (tmp_path / "empty").mkdir()

@@ -99,12 +99,12 @@ def live_page(
     write: Callable[[str], object],
     *,
     drivable: bool,
-    frame: str = "",
+    frame: int = 0,
     on_snapshot: Callable[[dict[str, Any]], object] = lambda snapshot: None,
 ) -> Iterator[PageServer]:
     """Serve a page in a thread; print its link.
 
-    `frame` is the address of a view that the page frames, `on_snapshot` is called with its poses.
+    `frame` is the port of a view that the page frames, `on_snapshot` is called with its poses.
     """
     server = PageServer(listener, page, drivable=drivable, frame=frame)
     ended = threading.Event()

@@ -64,9 +64,10 @@ function greet(message) {
     [canvas.width, canvas.height] = [420, 160];
     return canvas;
   }));
-  if (hello.frame && place("frame").src !== `${hello.frame}/`) {
-    place("frame").src = `${hello.frame}/`;
+  if (hello.frame && !place("frame").src) {
     place("scene").hidden = false;
+    // Drawing may slow this page down, which damps the robot: a driver starts it.
+    if (message.role === "driver") { place("draw").hidden = false; } else { drawRobot(); }
   }
   if (hello.kind === "log") { return playLog(hello); }
   const who = {
@@ -92,6 +93,15 @@ function greet(message) {
     slider.parentElement.hidden = slider.min === slider.max;
   }
 }
+
+// Another name of this computer is another site, which browsers give a process of its own.
+function drawRobot() {
+  const other = location.hostname === "localhost" ? "127.0.0.1" : "localhost";
+  place("frame").src = `http://${other}:${page.hello.frame}/`;
+  place("frame").hidden = false;
+  place("draw").hidden = true;
+}
+place("draw").onclick = drawRobot;
 
 function chip(name) {
   const item = document.createElement("li");

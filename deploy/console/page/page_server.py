@@ -24,7 +24,7 @@ from websockets.http11 import Request, Response
 
 from solo_doi.common.errors import SoloError
 
-from .access import Access, Role
+from .access import LOOPBACK_NAMES, Access, Role
 
 PAGE_FILES = {
     "/": ("page.html", "text/html; charset=utf-8"),
@@ -94,11 +94,11 @@ class PageServer:
     """Serves one page to several viewers; its methods run in one event loop."""
 
     def __init__(
-        self, listener: socket.socket, content: PageContent, *, drivable: bool, frame: str = ""
+        self, listener: socket.socket, content: PageContent, *, drivable: bool, frame: int = 0
     ) -> None:
         """Serve `content` on an open port; with `drivable`, the first viewer may drive.
 
-        `frame` is the address of another server, whose view the page may frame.
+        `frame` is the port of another server, whose view the page may frame; 0 for none.
         """
         self._frame = frame
         self._listener = listener
@@ -159,7 +159,8 @@ class PageServer:
         response = _response(HTTPStatus.OK, kind, files(__package__).joinpath(name).read_bytes())
         if self._frame:
             del response.headers["Content-Security-Policy"]
-            response.headers["Content-Security-Policy"] = f"{CONTENT_POLICY}{self._frame}"
+            framed = " ".join(f"http://{name}:{self._frame}" for name in LOOPBACK_NAMES)
+            response.headers["Content-Security-Policy"] = f"{CONTENT_POLICY}{framed}"
         return response
 
     async def _handle(self, connection: ServerConnection) -> None:

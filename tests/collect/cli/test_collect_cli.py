@@ -132,7 +132,7 @@ def test_every_sub_command_has_a_summary(command: Command) -> None:
         first_line = str(verb.load().kind.__doc__).splitlines()[0]
         assert first_line in " ".join(text.split())
         assert f"solo-collect {verb.name}: {verb.summary}" in overview
-    assert len(PROGRAM.verbs) == 7
+    assert len(PROGRAM.verbs) == 8
     assert "--config FILE" in overview
 
 

@@ -30,7 +30,7 @@ def child(program: str) -> subprocess.Popen[bytes]:
 def test_a_pose_is_a_line_with_the_way_ahead() -> None:
     process = child("import sys; print(sys.stdin.readline() * 0 + sys.stdin.readline())")
     viewer = RobotViewer(process, 5)
-    assert viewer.address == "http://127.0.0.1:5"
+    assert viewer.port == 5
     viewer.show({"time": 0.5, "velocity": None})  # no state yet
     viewer.show(POSE)
     viewer.show({**POSE, "time": 1.5})

@@ -77,20 +77,6 @@ class Tab:
             time.sleep(0.05)
         return found
 
-    def evaluate_in_frame(self, expression: str) -> Any:
-        """Return the value of an expression in the first frame of the page."""
-        tree = self.call("Page.getFrameTree")["frameTree"]
-        frame = tree["childFrames"][0]["frame"]["id"]
-        world = self.call("Page.createIsolatedWorld", frameId=frame)
-        result = self.call(
-            "Runtime.evaluate",
-            expression=expression,
-            returnByValue=True,
-            contextId=world["executionContextId"],
-        )
-        assert "exceptionDetails" not in result, result
-        return result["result"].get("value")
-
     def picture(self, selector: str) -> bytes:
         """Return a picture of an element, as PNG."""
         box = self.evaluate(

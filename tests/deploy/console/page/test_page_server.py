@@ -164,7 +164,7 @@ def test_the_first_viewer_drives_the_second_watches(running: Running) -> None:
     with running.enter() as driver, running.enter() as watcher:
         hello = received(driver)
         assert hello["role"] == "driver"
-        assert hello["hello"] == {"kind": "test", "unknown": None, "frame": ""}
+        assert hello["hello"] == {"kind": "test", "unknown": None, "frame": 0}
         assert received(watcher)["role"] == "watcher"
         for viewer in (driver, watcher):
             viewer.send(json.dumps({"request": "walk", "sent": 7}))
