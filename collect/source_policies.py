@@ -43,7 +43,7 @@ class CollectPolicy(Protocol):
 
 @dataclass(frozen=True)
 class RandomPolicy:
-    """Actions that are drawn evenly, whatever is observed."""
+    """Actions that are drawn evenly, at every observation."""
 
     observation_size: int
     num_skills: int = 1

@@ -45,7 +45,7 @@ def replay(folder: Path, trajectory: int, isaac_python: Path | None = None) -> d
     start = dataset.starts()[trajectory]
     length = int(dataset.column("episodes/length")[trajectory])
     stored = dataset.batch(np.arange(start, start + length), ("actions", *COMPARED))
-    first, second, third = (int(number) for number in dataset.column("episodes/seed")[trajectory])
+    first, second, third = map(int, dataset.column("episodes/seed")[trajectory])
     if first < 0:
         raise DataError(
             f"{folder}: trajectory {trajectory} is from a file, not simulated. Replay another."

@@ -94,7 +94,7 @@ def make_arrays(job: ShardJob) -> dict[str, np.ndarray]:
         pieces.append(arrays)
         domains.append(domain)
     flat = {}
-    lengths = np.concatenate([lengths_of(piece) for piece in pieces])
+    lengths = np.concatenate(list(map(lengths_of, pieces)))
     lasting = np.arange(job.source.steps) < lengths[:, None]
     for name in pieces[0]:
         array = np.concatenate([piece[name] for piece in pieces])

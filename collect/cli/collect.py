@@ -299,7 +299,7 @@ def _defaults(asked: Lookup) -> CollectCommand:
 
 def _part(text: str) -> tuple[int, int]:
     try:
-        part, parts = (int(number) for number in text.split("/"))
+        part, parts = map(int, text.split("/"))
     except ValueError:
         part, parts = -1, 0
     if not 0 <= part < parts:

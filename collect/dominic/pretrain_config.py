@@ -72,7 +72,7 @@ class DiversityConfig:
     the features by skill and part of the episode. Routes need the second: they differ in the order
     of directions, and states before the box are alike."""
     bins: int = 6
-    """Parts of an episode with an average of their own; for `timed`."""
+    """Parts of an episode with a separate average; for `timed`."""
     bin_steps: int = 50
     """Control steps of a part; for `timed`."""
     bin_decay: float = 0.95

@@ -48,7 +48,7 @@ def start_from_policy(
     additional units have no effect on the actions.
     """
     network = policy.network
-    sizes = tuple(len(bias) for bias in old.biases[:2])
+    sizes = tuple(map(len, old.biases[:2]))
     room = (len(network.first.bias), len(network.second.bias))
     if old.num_skills != 1 or sizes[0] > room[0] or sizes[1] > room[1]:
         raise SoloError(

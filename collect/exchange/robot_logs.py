@@ -25,7 +25,7 @@ from solo_doi.tasks import task_type
 from solo_doi.tasks.rewards import bell
 
 LOG_READER = "deploy.logs.walk_steps"
-"""Module that reads logs, in a process of its own: collection imports nothing of deployment."""
+"""Module that reads logs, in a separate process: collection imports nothing of deployment."""
 LOG_FILE_NAME = "log.lcm"
 """Log in the folder of a deployment."""
 SPEED_WIDTH = 0.3

@@ -20,7 +20,7 @@ ROBOT_REPORT_FILE = "robot.json"
 KEY_FILE = "key"
 """Key of a dry run, in the folder of a deployment."""
 DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
-"""LCM multicast address; messages stay on the loopback interface, whatever the ttl."""
+"""LCM multicast address; messages stay on the loopback interface, at any ttl."""
 
 
 @dataclass(frozen=True, kw_only=True)

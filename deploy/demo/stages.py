@@ -17,7 +17,7 @@ PROGRAMS = {
     "solo-export": "from solo_doi.cli.export import main",
     "solo-deploy": "from deploy.cli.deploy import main",
 }
-"""Import of each command. Stages are processes of their own, so nothing is imported here."""
+"""Import of each command. Stages are separate processes, so nothing is imported here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +45,15 @@ class DemoStage:
     """Command, such as solo-train."""
     arguments: tuple[str, ...]
     artefact: Path
-    """File or folder that the stage makes. It is removed before the stage starts anew."""
+    """File or folder that the stage makes. It is removed before the stage starts again."""
     after: str | None = None
     """DemoStage whose artefact this one reads."""
     resume: tuple[str, ...] = ()
-    """Arguments that continue a stage that was interrupted; none if it starts anew."""
+    """Arguments that continue a stage that was interrupted; none if it starts again."""
     resumed_from: Path | None = None
     """File or folder without which a stage cannot be continued."""
     optional: bool = False
-    """The demonstration goes on if the stage fails: its failure is a result to show."""
+    """The demonstration continues if the stage fails: its failure is a result to show."""
 
     @property
     def line(self) -> str:

@@ -1,6 +1,6 @@
 """Lateness of a 1 kHz loop on this computer; run as `python -m deploy.doctor.jitter SECONDS`.
 
-The process of its own has the settings of the controller: real-time priority and locked memory, as
+The separate process has the settings of the controller: real-time priority and locked memory, as
 far as they are allowed. It prints its result as JSON.
 """
 
@@ -34,7 +34,7 @@ def measure_lateness(seconds: float, clock: Clock = CLOCK) -> np.ndarray:
 def histogram(lateness: np.ndarray) -> list[int]:
     """Return the number of ticks between the edges, and above the last one."""
     counts, _ = np.histogram(1e6 * lateness, [-np.inf, *EDGES_US, np.inf])
-    return [int(count) for count in counts]
+    return list(map(int, counts))
 
 
 def bars(counts: list[int]) -> str:

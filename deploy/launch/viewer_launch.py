@@ -19,7 +19,7 @@ VIEW_VARIABLE = "SOLO_VIEW_3D"
 """Environment variable; 0 leaves the view out, for slow computers."""
 NEEDED_PACKAGES = ("viser", "mujoco")
 START_TIMEOUT = 30.0
-"""Timeout of the view's start; without it, the page goes on without a view [s]."""
+"""Timeout of the view's start; without it, the page continues without a view [s]."""
 END_SECONDS = 5.0
 """Time for the view's process to end before it is killed [s]."""
 

@@ -94,7 +94,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # JSON
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return list(map(plain, value))
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, np.generic):

@@ -1,6 +1,6 @@
 """Policy steps of logs as arrays in one file: `python -m deploy.logs.walk_steps OUT LOG...`.
 
-`solo-collect from-logs` runs it in a process of its own, since collection imports nothing of
+`solo-collect from-logs` runs it in a separate process, since collection imports nothing of
 deployment.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -85,17 +86,22 @@ def walk_arrays(paths: Sequence[Path]) -> dict[str, np.ndarray]:
             "least one walk, and one task."
         )
     (task,) = tasks
-    pieces = [np.array(walk.observations, dtype=np.float32) for walk in walks]
-    following = np.concatenate([piece[1:] for piece in pieces])
-    lengths = np.array([len(piece) - 1 for piece in pieces])
+    observations = []
+    following = []
+    for walk in walks:
+        steps = np.array(walk.observations, dtype=np.float32)
+        observations.append(steps[:-1])
+        following.append(steps[1:])
+    lengths = np.array(list(map(len, following)))
+    after = np.concatenate(following)
     return {
         "task": np.array(task),
-        "observations": np.concatenate([piece[:-1] for piece in pieces]),
-        "next_observations": following,
-        "actions": following[:, LAYOUTS[task].slices["previous_action"]],
+        "observations": np.concatenate(observations),
+        "next_observations": after,
+        "actions": after[:, LAYOUTS[task].slices["previous_action"]],
         "starts": np.cumsum(lengths) - lengths,
-        "skill": np.array([walk.skill for walk in walks]),
-        "log": np.array([walk.log for walk in walks]),
+        "skill": np.array(list(map(attrgetter("skill"), walks))),
+        "log": np.array(list(map(attrgetter("log"), walks))),
     }
 
 

@@ -77,7 +77,7 @@ def run_authority(folder: Path, key_file: Path, key: Path | None) -> Authority:
     """Return the authority of a run, for every process of it.
 
     `key` is the user's key file; the run's key is then derived from it and the run's number in
-    `folder`. If None, the run has a key of its own, in `key_file`.
+    `folder`. If None, the run has its own key, in `key_file`.
     """
     if key is None:
         return read_key(key_file)

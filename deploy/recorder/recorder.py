@@ -228,7 +228,7 @@ def main() -> None:
         for line in sys.stdin:
             incident = next_incident(Path(folder))
             with _reporting_errors(incident):
-                write_incident(ring.events(), incident, [Path(path) for path in kept], line)
+                write_incident(ring.events(), incident, list(map(Path, kept)), line)
         with _reporting_errors(Path(folder) / LOG_FILE):
             write_log(ring.events(), Path(folder) / LOG_FILE)
     finally:

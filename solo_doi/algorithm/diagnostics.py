@@ -118,9 +118,9 @@ class Diagnostics:
         self._steps = dict(state["lasting"])
         texts = state["warnings"]
         if "warning_ids" in state:
-            ids = [WarningId(value) for value in state["warning_ids"]]
+            ids = list(map(WarningId, state["warning_ids"]))
         else:
-            ids = [_id_of_text(text) for text in texts]
+            ids = list(map(_id_of_text, texts))
         self._warnings = dict(zip(ids, texts, strict=True))
 
     def observe_expert(self, effective_samples: float, rows: int) -> None:

@@ -69,7 +69,7 @@ class DiscriminatorConfig:
     """Past control steps over which the input is averaged. Paper: 1, which separates gait phases
     instead of skills."""
     whole: bool = False
-    """Average over the whole trajectory instead of past steps. Tells routes apart, which differ in
+    """Average over the whole trajectory instead of past steps. Separates routes, which differ in
     the order of motions. Paper: no."""
     swing_terms: tuple[str, ...] = ("joint_position", "joint_velocity")
     """Observation terms whose standard deviation over the averaged steps is also an input. It shows

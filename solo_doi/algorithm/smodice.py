@@ -75,7 +75,7 @@ def train_classifier(
         optimiser.step()
         advance(finite({"loss/classifier": float(loss.detach())}, f"update {number + 1}"))
     with torch.no_grad():
-        logits = torch.cat([classifier(chunk) for chunk in problem.classifier_input.split(65536)])
+        logits = torch.cat(list(map(classifier, problem.classifier_input.split(65536))))
     return options.reward_scale * logits
 
 

@@ -115,7 +115,7 @@ def _plain(value: object) -> object:
     if dataclasses.is_dataclass(value):
         return to_dict(value)
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return list(map(_plain, value))
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     return str(value) if isinstance(value, Path) else value

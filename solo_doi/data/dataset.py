@@ -164,7 +164,7 @@ def read_transitions(
 
 
 def with_names(path: Path, data: Transitions, names: Labels) -> Transitions:
-    """Return data without names of their own with the names of their columns.
+    """Return unnamed data with the names of their columns.
 
     Raises:
         DataError: The data have names, or the names do not fit.

@@ -25,7 +25,7 @@ def check_jobs(jobs: Sequence[Job]) -> None:
     Raises:
         SoloError: A job cannot be trained, or its directory has a run of other settings.
     """
-    configs = [resolved(job) for job in jobs]
+    configs = list(map(resolved, jobs))
     datasets = {}
     for job, config in zip(jobs, configs, strict=True):
         _check_settings(job)

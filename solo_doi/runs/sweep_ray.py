@@ -1,6 +1,6 @@
 """Runs of a sweep on a Ray cluster whose nodes share a disk.
 
-A task trains one run, as a process of its own. When a node dies, Ray starts its tasks elsewhere:
+A task trains one run, in a separate process. When a node dies, Ray starts its tasks elsewhere:
 each continues from the run's last saved state. The lock of a run refuses a second process.
 """
 

@@ -217,7 +217,7 @@ def _finite(content: object) -> object:
     if isinstance(content, dict):
         return {name: _finite(value) for name, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
+        return list(map(_finite, content))
     return content
 
 

@@ -138,7 +138,7 @@ class BulletSolo:
         return bool((forces > CONTACT_THRESHOLD).any())
 
     def stop(self, cause: str = STOPPED) -> None:
-        """Do nothing: the robot has no motions of its own."""
+        """Do nothing: the robot starts no motion by itself."""
 
     def close(self) -> None:
         """Free the physics client."""

@@ -66,7 +66,7 @@ class MockSolo:
         return observed
 
     def stop(self, cause: str = STOPPED) -> None:
-        """Do nothing: the robot has no motions of its own."""
+        """Do nothing: the robot starts no motion by itself."""
 
     def close(self) -> None:
         """Do nothing: no resources are held."""

@@ -81,7 +81,7 @@ class Plant:
         self._wrench = data.xfrc_applied[base]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy with views of its own simulator."""
+        """Restore a copy with views of the copied simulator."""
         self.__dict__.update(state)
         self._view()
 

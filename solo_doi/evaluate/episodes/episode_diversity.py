@@ -44,7 +44,7 @@ def describe_diversity(recordings: Mapping[str, Recording], scale: np.ndarray) -
     """Return distances between skills, under their names in metrics.json; none for one skill."""
     if len(recordings) < 2:
         return {}
-    features = [episode_features(recording) for recording in recordings.values()]
+    features = list(map(episode_features, recordings.values()))
     return {
         "sf_l2": successor_distance(features, scale),
         "told_apart": recognise_skills(features, scale).accuracy,

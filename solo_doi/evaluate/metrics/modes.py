@@ -1,7 +1,7 @@
 """Modes of a sample: one broad distribution, or two to four separate ones.
 
 A spread of one mode also has a best split with distant means, and chance leaves gaps in it. Two
-tests together tell modes apart: a valley in the smoothed density, and the likelihood of normal
+tests together separate modes: a valley in the smoothed density, and the likelihood of normal
 modes against that of one broad mode.
 """
 

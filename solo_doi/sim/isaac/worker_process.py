@@ -136,7 +136,7 @@ class IsaacWorker:
 def _command(
     config: IsaacConfig, requests: int, answers: int, lifeline: int, memory: int
 ) -> Sequence[str]:
-    files = (str(number) for number in (requests, answers, lifeline, memory))
+    files = map(str, (requests, answers, lifeline, memory))
     return module_command("solo_isaac", "serve", *files, python=config.python)
 
 

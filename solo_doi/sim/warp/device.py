@@ -26,7 +26,7 @@ def find_device(name: str) -> wp.Device:
         raise _unwritable(error.filename, error.strerror) from error
     if name == "cuda":
         name = "cuda:0"  # for Warp the current one, which this project never sets
-    known = [str(device) for device in wp.get_devices()]
+    known = list(map(str, wp.get_devices()))
     if name not in known:
         raise SoloError(
             f"Warp has no device {name!r}, only {', '.join(known)}{missing_gpu()}. "

@@ -61,7 +61,7 @@ def check_model(model: mujoco.MjModel) -> None:
 
 
 def device_model(model: mujoco.MjModel, terrain: Terrain) -> mjw.Model:
-    """Copy the model to the device in use, with fields of their own for each robot."""
+    """Copy the model to the device in use, with separate fields for each robot."""
     fields = [*_SET_PER_ROBOT, *_DERIVED_FROM_MASS]
     if terrain.num_boxes:
         fields.extend(_BOX_SIZES)

@@ -12,7 +12,7 @@ from solo_doi.solo12.constants import Array
 
 _CONTACTS = mjw.OverflowType.BROADPHASE | mjw.OverflowType.NARROWPHASE | mjw.OverflowType.CCD
 _LIMIT_REACHED = mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS
-"""Not an error: C MuJoCo goes on with the last iteration, too."""
+"""Not an error: C MuJoCo continues with the last iteration, too."""
 
 
 def check_health(health: Array, domain: Domain, settings: WarpConfig) -> None:

@@ -15,7 +15,7 @@ class BaseInertia:
     """Inertia of a base with added mass.
 
     C MuJoCo derives constants, robot by robot: its result has double precision and leaves other
-    robots unchanged. MuJoCo Warp's own function computes all robots anew.
+    robots unchanged. MuJoCo Warp's own function computes all robots again.
     """
 
     def __init__(self, model: mujoco.MjModel) -> None:

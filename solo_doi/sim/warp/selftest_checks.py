@@ -44,7 +44,7 @@ def stumble(robots: int, steps: int) -> Array:
 
 
 def run_checks(settings: WarpConfig, robots: int) -> list[WarpCheck]:
-    """WarpCheck weights of robots with masses of their own, one control step, and repeated ones."""
+    """WarpCheck weights of robots with different masses, one control step, and repeated ones."""
     added = np.linspace(-0.3, 0.5, robots)
     setup = SimConfig(num_robots=robots, warp=settings)
     start = standing(WALKING_SETUP, robots)

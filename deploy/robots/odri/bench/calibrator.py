@@ -176,7 +176,7 @@ class Calibrator:
         words = np.select(
             [measured, index, searching], ["measured", "index seen", "searching"], "waits"
         )
-        return [str(word) for word in words]
+        return list(map(str, words))
 
     def _find_faults(self) -> None:
         packet = self._packet

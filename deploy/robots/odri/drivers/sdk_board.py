@@ -219,4 +219,4 @@ def _column(motors: list[Any], name: str) -> np.ndarray:
 
 
 def _vector(component: Callable[[int], float]) -> np.ndarray:
-    return np.array([component(axis) for axis in range(3)])
+    return np.array(list(map(component, range(3))))
