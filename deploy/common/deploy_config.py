@@ -83,6 +83,10 @@ class DeployConfig:
     """Allow skills that their evaluation rejected."""
     seed: int = 0
     """Seed of the simulated sensor noise."""
+    ideal: bool = False
+    """Simulate sensors without the defects that real boards are known to have."""
+    defect_seed: int | None = None
+    """Seed of these defects; drawn at random and printed by default."""
     url: str = DEFAULT_URL
     """LCM address; every robot on a host needs its own port."""
     interface: str | None = None

@@ -327,6 +327,8 @@ class Controller:
             # No state of the robot yet, a motor that is not ready, or legs that still move.
             self.state = before
             return
+        if before not in POWERED:
+            self._estimator.restart_tilt()
         self._motion.enter(self.state, before, self._sensors, self.skill)
 
     def _robot_is_healthy(self) -> bool:

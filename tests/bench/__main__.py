@@ -18,6 +18,7 @@ try:
         board,
         board_wall,
         collect,
+        defects,
         deploy,
         distance,
         estimator,

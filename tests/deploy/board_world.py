@@ -66,7 +66,7 @@ class WatchedBody(Body):
         holds = self._last is not None and bool(
             (drivers["enabled"] & (self._last.motors.kp > 0)).any()
         )
-        torque = drivers["current"] * TORQUE_PER_AMPERE
+        torque = (drivers["current"] - self.drivers.current_offset) * TORQUE_PER_AMPERE
         self.ledger.note(
             self._clock.now_ns() * 1e-9, self.plant.joint_position, torque, powered=holds
         )
@@ -104,10 +104,10 @@ class Cable:
 
 
 @cache
-def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
+def brought_up(protocol: int, defects: int | None = 0) -> dict[str, tuple[World, Cable, Solo12]]:
     """Return a robot in every stage of bring-up, and a calibrated one; callers must copy them."""
     clock, found = World(), {}
-    body = WatchedBody(BodyConfig(start_pose=START, lower_after=0.1), clock)
+    body = WatchedBody(BodyConfig(start_pose=START, lower_after=0.1, defects=defects), clock)
     cable = Cable(LockStep(MasterBoard(body, protocol)))
     robot = Solo12(NativeBoard(cable, SESSION), CALIBRATION, clock=clock)
     clock.tick = lambda _: cable.tick()
@@ -139,7 +139,9 @@ class BoardRig(Rig):
         super().__init__(inject, **options)
 
     def _place(self, robot: str) -> None:
-        self.clock, self.cable, self.body = deepcopy(brought_up(self._protocol)[LYING])
+        self.clock, self.cable, self.body = deepcopy(
+            brought_up(self._protocol, self.defects)[LYING]
+        )
         self.lock_step, self.board = self.cable.lock_step, self.cable.lock_step.board
         watched = self.board.body
         assert isinstance(watched, WatchedBody)
@@ -166,7 +168,7 @@ class BoardRig(Rig):
         when, powered = [
             change for change in self.ledger.powered if change[0] < (self._rearmed or inf)
         ][-1]
-        return None if powered else when - self.injected
+        return None if powered else round(when - self.injected, 9)  # clocks count nanoseconds
 
     @property
     def moves_again(self) -> bool:

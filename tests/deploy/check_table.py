@@ -16,6 +16,7 @@ from deploy.common.state_machine import diagram
 from deploy.controller.controller import LARGEST_RESTING_VELOCITY
 from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
 from deploy.robots.process.gate_config import GateConfig
+from deploy.robots.process.outliers import DISAGREEMENTS, VELOCITY_TOLERANCE
 from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS
 
 
@@ -182,6 +183,11 @@ CAUSES = {
     Cause.PACKETS_LOST: (
         f"more than {G.lost_share} per 100 received, both directions",
         f"{MOMENT}::test_packets_may_not_be_lost_too_often",
+    ),
+    Cause.VELOCITY_DISAGREES: (
+        f"{VELOCITY_TOLERANCE:g} rad/s between a joint's velocity and its encoder, in more than "
+        f"{DISAGREEMENTS} of 100 ticks",
+        "test_outliers.py::test_velocities_that_stay_wrong_are_a_fault",
     ),
     Cause.ROBOT_PROGRAM: (
         "any error of the robot process",

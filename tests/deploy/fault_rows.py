@@ -208,6 +208,16 @@ def _wobble(sensors: Sensors) -> np.ndarray:
     return position
 
 
+def _runaway_velocity(sensors: Sensors) -> np.ndarray:
+    velocity = sensors.joint_velocity.copy()
+    velocity[5] += 20.0
+    return velocity
+
+
+def _zeros(size: int) -> Callable[[Sensors], np.ndarray]:
+    return lambda _: np.zeros(size)
+
+
 def _nan(size: int) -> Callable[[Sensors], np.ndarray]:
     return lambda _: np.full(size, np.nan)
 
@@ -254,6 +264,17 @@ ROWS: dict[str, Row] = {
     ),
     "encoder wobbles by 1.5 rad": Row(
         _sensing(joint_position=_wobble), frozenset({C.ENCODER_JUMP}), 0.003
+    ),
+    "velocity of a joint wrong by 20 rad/s": Row(
+        _sensing(joint_velocity=_runaway_velocity), frozenset({C.VELOCITY_DISAGREES}), 0.03
+    ),
+    "all positions zero": Row(
+        _sensing(joint_position=_zeros(12)), frozenset({C.ENCODER_JUMP}), 0.005
+    ),
+    "IMU all zero": Row(
+        _sensing(angular_velocity_b=_zeros(3), acceleration_b=_zeros(3)),
+        frozenset({C.IMU_FROZEN}),
+        0.023,
     ),
     "robot's clock 1 s ahead": Row(_sensing(time=lambda s: s.time + 1.0), STALE, 0.023),
     "robot's clock 1 s behind": Row(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -157,14 +158,21 @@ class Body:
         """Return the measurement, spoiled."""
         sensors = self.robot.sense()
         assert sensors is not None  # simulations always answer
-        self._true = sensors
+        self._joints = sensors.joint_position, sensors.joint_torque
+        if isinstance(self.robot, BulletSolo):  # its sensors have defects
+            self._joints = self.robot.motion.joint_position, self.robot.torque
         return self.spoil(sensors)
 
     def drive(self, command: JointCommand, observed: float) -> float:
         """Drive the robot, and record the motion."""
         now, powered = self._clock.now_ns() * 1e-9, bool(command.kp > 0.0)
-        self.ledger.note(now, self._true.joint_position, self._true.joint_torque, powered=powered)
+        self.ledger.note(now, *self._joints, powered=powered)
         return self.robot.drive(command, observed)
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """Return the robot's replaced measurements."""
+        return self.robot.rejected
 
     def stop(self, cause: str = STOPPED) -> None:
         """Stop the robot."""
@@ -214,16 +222,20 @@ class Eager:
 
     done = False
 
-    def __init__(self, *, sits: bool = False) -> None:
-        """Walk without end, or only stand up to sit down again."""
-        self._sits = sits
+    def __init__(self, *, sits: bool = False, skill: int = 2) -> None:
+        """Walk with a skill without end, or only stand up to sit down again."""
+        self._sits, self._skill = sits, skill
 
     def next_request(self, state: ControllerState, now: float) -> OperatorRequest:
         """Return the next request."""
         if state is ControllerState.IDLE and now > 0.05:
             return OperatorRequest(Request.STAND)
         if state is ControllerState.READY:
-            return OperatorRequest(Request.SIT) if self._sits else OperatorRequest(Request.WALK, 2)
+            return (
+                OperatorRequest(Request.SIT)
+                if self._sits
+                else OperatorRequest(Request.WALK, self._skill)
+            )
         return OperatorRequest(Request.NOTHING)
 
 
@@ -243,8 +255,13 @@ class Rig:
     state: ControllerState = ControllerState.WALK, after: float = 0.2,
                  robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None,
                  recorder: ListRecorder | None = None,
-                 distance: float | None = None) -> None:  # fmt: skip
-        """Call `inject` once, `after` seconds into a state, and record the consequences."""
+                 distance: float | None = None, skill: int = 2,
+                 defects: int | None = 0) -> None:  # fmt: skip
+        """Call `inject` once, `after` seconds into a state, and record the consequences.
+
+        `defects` is the seed of the sensors' known defects; None for an ideal robot.
+        """
+        self.defects = defects
         self._inject, self._at, self._after, self._watch = inject, state, after, watch
         self._place(robot)
         self.wire = Wire(self.clock)
@@ -252,9 +269,9 @@ class Rig:
         self.process = RobotProcess(self.body, self.links[0], Gate(), clock=self.clock)
         self.bundle = Spoilable(shipped())
         config = ControllerConfig(stand_seconds=0.6, sit_seconds=0.6)  # shortens the tests
-        self.controller = Controller(self.bundle, 2, config, distance=distance)  # type: ignore[arg-type]  # one in all that is used
+        self.controller = Controller(self.bundle, skill, config, distance=distance)  # type: ignore[arg-type]  # one in all that is used
         self.recorder = recorder or ListRecorder()
-        self._script, self.stopped, self.killed = operator or Eager(), False, False
+        self._script, self.stopped, self.killed = operator or Eager(skill=skill), False, False
         self.loop = Loop(self.controller, self.links[1], self, self.recorder, self.clock)  # type: ignore[arg-type]
         self.clock.tick = self.tick
         self.injected: float | None = None
@@ -264,7 +281,9 @@ class Rig:
     def _place(self, robot: str) -> None:
         """Connect time and the robot."""
         self.clock: World = World()
-        self.body: Any = Body(BulletSolo() if robot == "bullet" else MockSolo(), self.clock)
+        self.body: Any = Body(
+            BulletSolo(defects=self.defects) if robot == "bullet" else MockSolo(), self.clock
+        )
         self.ledger: Ledger = self.body.ledger
 
     def tick(self, now: float) -> None:
@@ -324,7 +343,7 @@ class Rig:
         """Time from the fault to lasting damping [s]; None if motors were never damped after it."""
         assert self.injected is not None
         when, powered = self.ledger.powered[-1]
-        return None if powered else when - self.injected
+        return None if powered else round(when - self.injected, 9)  # clocks count nanoseconds
 
     @property
     def damp_told_after(self) -> float | None:

@@ -388,3 +388,15 @@ def test_rearming_resets_all_counters(
     ready.controller.on_late_ticks(0)
     ready.run(5)
     assert (ready.state, ready.controller.fault) == (ControllerState.STAND, None)
+
+
+def test_measurements_lost_before_standing_up_have_no_effect() -> None:
+    """The tilt is taken from the accelerometer again; no false ATTITUDE_DISAGREES 0.1 s later."""
+    stage = Stage()
+    stage.run(5)
+    for _ in range(250):  # a turn of which the way back was lost
+        stage.tick(angular_velocity_b=np.array([0.0, 5.0, 0.0]))
+    assert stage.controller.estimate is not None
+    assert abs(stage.controller.estimate.gravity_b[0]) > 0.35
+    stage.until(ControllerState.READY, Request.STAND)
+    assert abs(stage.controller.estimate.gravity_b[0]) < 0.01
