@@ -89,6 +89,10 @@ class DeployConfig:
     """Seed of these defects; drawn at random and printed by default."""
     url: str = DEFAULT_URL
     """LCM address; every robot on a host needs its own port."""
+    allow_jitter: bool = False
+    """Real robot: start without the right to real-time scheduling."""
+    skip_check: bool = False
+    """Real robot: start without a GO of today's --check."""
     interface: str | None = None
     """Network interface of the real robot's master board."""
     driver: Literal["native", "sdk"] = "native"

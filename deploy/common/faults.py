@@ -54,6 +54,7 @@ class Cause(IntEnum):
     # 67 was COMPLAINT, an error with a text but no number; such errors are HARDWARE now.
     PACKETS_LOST = 68
     VELOCITY_DISAGREES = 69
+    BOARD_DISARMED = 70
     # Found by the robot process in its own operation.
     ROBOT_PROGRAM = 80
 
@@ -105,6 +106,9 @@ WORDS = {
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
     Cause.PACKETS_LOST: "{value:.0f} packets between PC and motors were lost in a hundred",
+    Cause.BOARD_DISARMED: (
+        "this computer stalled for {value:.0f} ms, and the master board switched the motors off"
+    ),
     Cause.VELOCITY_DISAGREES: (
         "velocity and encoder of {joint} disagree in {value:.0f} of a hundred ticks"
     ),

@@ -35,6 +35,7 @@ from .deployment_report import BOARD_FILE, DeploymentSummary, summarise
 from .operator_device import acquired, make_device
 from .page_launch import PagePlan, planned_page, shown_page
 from .preflight import check, check_robot
+from .readiness import check_readiness
 
 END_TIMEOUT = 60.0
 """Timeout for a process to end, and for a recorder to write its log [s]."""
@@ -55,6 +56,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
     if note:
         Console().print(f"note: {note}", highlight=False, markup=False)
     if kind_of(config).is_real:
+        check_readiness(config)
         ask_before_bring_up(_print_now)
     with planned_page(config, bundle, device) as page, acquired(device, config) as acquired_device:
         try:

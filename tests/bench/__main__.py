@@ -30,6 +30,7 @@ try:
         page,
         pretrain,
         sim,
+        sitting,
         train,
         train_update,
         vendor,

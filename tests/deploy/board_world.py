@@ -25,9 +25,11 @@ from deploy.robots.odri.wire.protocol import CommandPacket
 from deploy.robots.virtual_board.body import Body, BodyConfig
 from deploy.robots.virtual_board.master_board import MasterBoard
 from deploy.robots.virtual_board.memory_link import BOARD_MAC, LockStep
+from deploy.robots.virtual_board.plant import Plant
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING_LIMITS
+from solo_doi.solo12.state import Motion
 
 from .fault_rows import named
 from .ledger import Ledger
@@ -124,6 +126,23 @@ def brought_up(protocol: int, defects: int | None = 0) -> dict[str, tuple[World,
     return found | {LYING: (clock, cable, robot)}
 
 
+class BoardMotion:
+    """True motion of a plant, as `BulletSolo` gives it."""
+
+    def __init__(self, plant: Plant) -> None:
+        """Read a plant."""
+        self._plant = plant
+
+    @property
+    def motion(self) -> Motion:
+        """True motion."""
+        return self._plant.motion()
+
+    def belly_on_ground(self) -> bool:
+        """Return True if a part other than the feet touches the ground."""
+        return self._plant.belly_on_ground()
+
+
 class BoardRig(Rig):
     """A complete real robot except for hardware, processes and sockets."""
 
@@ -155,6 +174,12 @@ class BoardRig(Rig):
         self.cable.tick()
         if self.alive and now >= self._stalled_until:
             self.process.tick(now)
+        self.watch_reaction(now)
+
+    @property
+    def simulated(self) -> Any:
+        """Simulated robot behind the board."""
+        return BoardMotion(self.board.body.plant)
 
     @property
     def causes(self) -> set[Cause]:

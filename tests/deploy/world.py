@@ -275,6 +275,9 @@ class Rig:
         self.loop = Loop(self.controller, self.links[1], self, self.recorder, self.clock)  # type: ignore[arg-type]
         self.clock.tick = self.tick
         self.injected: float | None = None
+        self._reacted: float | None = None
+        self.heights: list[float] = []
+        self.landed_at: int | None = None
         self._since, self._state = 0.0, ControllerState.IDLE
         self._faulted: int | None = None
 
@@ -289,6 +292,36 @@ class Rig:
     def tick(self, now: float) -> None:
         """Advance the robot by one millisecond."""
         self.process.tick(now)
+        self.watch_reaction(now)
+
+    def watch_reaction(self, now: float) -> None:
+        """Record the time of the first fault, and the height of the base until the belly lands."""
+        if self.injected is None:
+            return
+        if self._reacted is None and (self.controller.fault or self.process.gate.fault):
+            self._reacted = now
+        if self.landed_at is None and self.simulated is not None:
+            self.heights.append(float(self.simulated.motion.base_position_w[2]))
+            if self.simulated.belly_on_ground():
+                self.landed_at = len(self.heights)
+
+    @property
+    def simulated(self) -> Any:
+        """Simulated robot with physics; None if it has none."""
+        return self.body.robot if isinstance(self.body.robot, BulletSolo) else None
+
+    @property
+    def reacted_after(self) -> float | None:
+        """Time from the fault until controller or robot process had latched it [s]."""
+        if self._reacted is None or self.injected is None:
+            return None
+        return round(self._reacted - self.injected, 9)
+
+    @property
+    def landing_speed(self) -> float:
+        """Mean speed of the base towards the ground in the 5 ms before the belly lands [m/s]."""
+        assert self.landed_at is not None
+        return (self.heights[-6] - self.heights[-1]) / 0.005
 
     @property
     def done(self) -> bool:
@@ -323,7 +356,8 @@ class Rig:
     def _over(self) -> bool:
         """Return True if the run is over: the operator ended it, or a fault is long past."""
         now = self.clock.now_ns()
-        if self.controller.state is ControllerState.FAULT and self._faulted is None:
+        ended = self.controller.state is ControllerState.FAULT and not self.process.gate.powered
+        if ended and self._faulted is None:
             self._faulted = now
         ends = [self.limit]
         ends += [] if self._faulted is None else [self._faulted * 1e-9 + 0.1]

@@ -93,7 +93,7 @@ class RobotProcess:
     def skill(self) -> int:
         """Skill that drives the motors; -1 if none."""
         followed = self.gate.followed
-        if followed is None or not self.gate.powered:
+        if followed is None or not self.gate.powered or self.gate.lies_down:
             return -1
         return followed.skill
 
@@ -163,7 +163,7 @@ class RobotProcess:
         followed = self.gate.followed
         command = self.gate.decide(sensors, now)
         observed = now
-        if followed is not None and self.gate.powered:
+        if followed is not None and self.gate.powered and not self.gate.lies_down:
             observed = followed.observed_ns * 1e-9
         acting = self.robot.drive(command, observed)
         if acting != self._acting:
