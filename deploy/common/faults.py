@@ -55,6 +55,8 @@ class Cause(IntEnum):
     PACKETS_LOST = 68
     VELOCITY_DISAGREES = 69
     BOARD_DISARMED = 70
+    ENCODER_FROZEN = 71
+    MOTOR_HOT = 72
     # Found by the robot process in its own operation.
     ROBOT_PROGRAM = 80
 
@@ -106,6 +108,8 @@ WORDS = {
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
     Cause.PACKETS_LOST: "{value:.0f} packets between PC and motors were lost in a hundred",
+    Cause.ENCODER_FROZEN: "the encoder of {joint} shows the same angle for {value:.0f} ms",
+    Cause.MOTOR_HOT: "the motor of {joint} has had {value:.1f} A for too long",
     Cause.BOARD_DISARMED: (
         "this computer stalled for {value:.0f} ms, and the master board switched the motors off"
     ),

@@ -29,6 +29,7 @@ REACTIONS: dict[Cause, Reaction] = {
     Cause.OPERATOR_SILENT: Reaction.SIT,
     Cause.COMMAND_STALE: Reaction.SIT,
     Cause.VOLTAGE: Reaction.SIT,
+    Cause.MOTOR_HOT: Reaction.SIT,
 }
 """Reactions of causes that leave sensors and motors sound; all others damp."""
 

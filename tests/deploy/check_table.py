@@ -18,8 +18,9 @@ from deploy.controller.controller import LARGEST_RESTING_VELOCITY
 from deploy.controller.safety import HELD_TICKS
 from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
 from deploy.robots.process.gate_config import GateConfig
+from deploy.robots.process.joint_watch import FROZEN_SECONDS, FROZEN_TORQUE, HEAT_SECONDS
 from deploy.robots.process.outliers import DISAGREEMENTS, VELOCITY_TOLERANCE
-from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS
+from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS, VENDOR_CURRENT
 
 
 class Level(Enum):
@@ -195,6 +196,15 @@ CAUSES = {
     Cause.PACKETS_LOST: (
         f"more than {G.lost_share} per 100 received, both directions",
         f"{MOMENT}::test_packets_may_not_be_lost_too_often",
+    ),
+    Cause.ENCODER_FROZEN: (
+        f"no encoder step within {1000 * FROZEN_SECONDS:g} ms after the wanted torque changed by "
+        f"{FROZEN_TORQUE:g} N m",
+        "test_joint_watch.py::test_every_frozen_encoder_is_found_while_walking",
+    ),
+    Cause.MOTOR_HOT: (
+        f"mean square of the current over {HEAT_SECONDS:g} s above that of {VENDOR_CURRENT:g} A",
+        "test_joint_watch.py::test_a_saturated_motor_is_too_hot_after_some_seconds",
     ),
     Cause.BOARD_DISARMED: (
         f"all motors off after a stall of {1000 * G.disarmed_after:g} ms",

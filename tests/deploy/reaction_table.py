@@ -12,6 +12,7 @@ from deploy.common.reactions import REACTIONS, Reaction
 from deploy.common.safety_config import SafetyConfig
 from deploy.controller.safety import HELD_TICKS
 from deploy.robots.process.gate_config import GateConfig
+from deploy.robots.process.joint_watch import HEAT_SECONDS
 
 PAGE = Path(__file__).parents[2] / "deploy" / "docs" / "faults.md"
 """Page with the generated table."""
@@ -26,6 +27,7 @@ GRACE = {
     ),
     Cause.OVERRUN: f"one stall of up to {HELD_TICKS} ms per tenth of a second, which is held",
     Cause.VOLTAGE: f"{G.voltage_patience:g} s without interruption",
+    Cause.MOTOR_HOT: f"thermal model: 11.1 A for {0.731 * HEAT_SECONDS:.1f} s",
     Cause.OPERATOR_SILENT: f"{S.operator_age:g} s; robot process {G.operator_age:g} s",
     Cause.DELAY: f"{S.patience:g} s",
     Cause.STATE_GAP: f"{S.gap_share} of 100",

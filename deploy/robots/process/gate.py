@@ -41,6 +41,7 @@ from solo_doi.solo12.state import JointCommand
 
 from .damping import Damping
 from .gate_config import GateConfig
+from .joint_watch import FrozenEncoders, MotorHeat
 from .lying_down import CatchingPose, LyingDown
 from .rate_limit import RateLimit
 
@@ -62,6 +63,8 @@ class Gate:
         self._holding = False
         self._lying_down: LyingDown | None = None
         self._catching = CatchingPose()
+        self._frozen = FrozenEncoders()
+        self._heat = MotorHeat()
         self._followed: joint_command | None = None
         self._timed: joint_command | None = None
         self._followed_since = 0.0
@@ -103,6 +106,9 @@ class Gate:
         reaction = reaction_to(fault)
         if self.fault is not None and reaction <= reaction_to(self.fault):
             return
+        if self.fault is not None and fault.cause is Cause.OPERATOR_STOP:
+            self._lying_down = None  # the cause of the fault is worth more than the stop
+            return
         can_lie_down = self.fault is None and self.powered and self._followed is not None
         if reaction is Reaction.SIT and can_lie_down:
             assert self._followed is not None
@@ -142,6 +148,7 @@ class Gate:
         if sensors is not None:
             self._sensed = sensors.time
             self._watch_battery(sensors)
+            self._heat.update(sensors)
         self._rate_limit.leak(now)
         if self._followed is not self._timed:
             self._timed = self._followed
@@ -232,6 +239,7 @@ class Gate:
         if sensors is not None:
             asked = command.kp * (np.array(command.position) - sensors.joint_position)
             fault = _first_beyond(asked, self._torque, Cause.COMMAND_TORQUE)
+            fault = fault or self._frozen.check(sensors.joint_position, asked, now)
             if fault is not None:
                 return fault
         expires = min(command.expires_ns * 1e-9, self._followed_since + config.expiry)
@@ -268,6 +276,7 @@ class Gate:
         if self._switching_on:
             self._positions.relax_to(sensors.joint_position)
             self._losses = RollingCount(config.lost_share)
+            self._frozen = FrozenEncoders()
             self._switching_on = False
         outside = self._positions.violated_joint(sensors.joint_position)
         if outside is not None:
@@ -299,7 +308,7 @@ class Gate:
             return Fault(Cause.IMU_FROZEN, 1000 * (sensors.time - self._imu_since))
         if self._is_low:
             return Fault(Cause.VOLTAGE, sensors.voltage)
-        return None
+        return self._heat.fault()
 
     def _watch_battery(self, sensors: Sensors) -> None:
         """Debounce a low voltage, also while motors are damped."""

@@ -33,6 +33,8 @@ LARGEST_TURN = 0.1
 """Largest plausible change of the attitude in one tick; the gyroscope ends at 16 rad/s [rad]."""
 LARGEST_GYROSCOPE_STEP = 8.0
 """Largest plausible change of an angular velocity in one tick [rad/s]."""
+LARGEST_VELOCITY_STEP = 25.0
+"""Largest change of a velocity in one tick; feet that land in PyBullet show 23 [rad/s]."""
 DISAGREEMENTS = 25
 """Largest number of ticks in 100 in which velocity and encoder of a joint may disagree.
 
@@ -118,6 +120,10 @@ class OutlierFilter:
         """Replace wrong velocities by the encoder's, and wrong positions by their prediction."""
         velocity = sensors.joint_velocity
         step = np.abs(velocity - before.joint_velocity)
+        # After a replaced position, the difference is that of a prediction: hold the velocity.
+        predicted_before = self._since_outlier <= 1
+        encoder = np.where(predicted_before, before.joint_velocity, encoder)
+        wrong = wrong & ~(predicted_before & (step < LARGEST_VELOCITY_STEP))
         encoder_is_closer = np.abs(encoder - before.joint_velocity) <= step
         bad_velocity = wrong & encoder_is_closer
         bad_position = wrong & ~encoder_is_closer & (self._since_outlier > RECURRING_TICKS)

@@ -18,6 +18,7 @@ def test_the_table_is_this() -> None:
         Cause.OPERATOR_SILENT: Reaction.SIT,
         Cause.COMMAND_STALE: Reaction.SIT,
         Cause.VOLTAGE: Reaction.SIT,
+        Cause.MOTOR_HOT: Reaction.SIT,
     }
 
 

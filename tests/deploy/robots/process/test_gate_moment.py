@@ -284,6 +284,14 @@ def test_a_robot_with_an_empty_battery_lies_down_by_itself() -> None:
     assert not gate.powered
 
 
+def test_a_stop_damps_a_robot_that_lies_down_and_keeps_its_fault() -> None:
+    gate = powered()
+    gate.latch(Fault(Cause.VOLTAGE, 19.0))
+    gate.latch(Fault(Cause.OPERATOR_STOP))
+    assert gate.decide(state(NOW + 0.001), NOW + 0.001).kp == 0.0
+    assert gate.fault == Fault(Cause.VOLTAGE, 19.0)
+
+
 def test_the_controller_can_damp_a_robot_that_lies_down() -> None:
     gate = powered()
     gate.latch(Fault(Cause.VOLTAGE, 19.0))

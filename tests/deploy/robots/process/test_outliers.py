@@ -206,3 +206,17 @@ def test_a_gap_widens_the_tolerance(swing: Swing) -> None:
     swing.ticks += 9
     clean, _ = swing.clean(elapsed=0.010, joint_velocity=velocity(2, SPEED + 10.0))
     assert clean.joint_velocity[2] == SPEED + 10.0
+
+
+def test_a_spike_after_a_predicted_position_is_held(swing: Swing) -> None:
+    """The encoder's difference from a prediction is not trusted; a landing foot's step is kept."""
+    fast = np.full(12, SPEED + 20.0)
+    swing.clean(joint_position=np.zeros(12), joint_velocity=velocity(0, SPEED + 20.0))
+    moved = swing.truth().joint_position + 0.02
+    clean, _ = swing.clean(joint_position=moved, joint_velocity=fast)
+    assert clean.joint_velocity[1] == SPEED + 20.0
+    swing = Swing()
+    swing.clean(joint_position=np.zeros(12))
+    moved = swing.truth().joint_position + 0.05
+    clean, _ = swing.clean(joint_position=moved, joint_velocity=velocity(0, 60.0))
+    assert clean.joint_velocity[0] == pytest.approx(SPEED, abs=1e-6)
