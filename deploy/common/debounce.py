@@ -35,6 +35,11 @@ class RollingCount:
         self._bad: deque[int] = deque(maxlen=WINDOW_TICKS)
         self.count = 0
 
+    @property
+    def largest(self) -> int:
+        """Largest number of bad events of one tick in the window."""
+        return max(self._bad, default=0)
+
     def exceeded(self, bad: int) -> bool:
         """Add the bad events of a tick; return True if the window holds too many."""
         if len(self._bad) == self._bad.maxlen:

@@ -83,8 +83,16 @@ class DeployConfig:
     """Allow skills that their evaluation rejected."""
     seed: int = 0
     """Seed of the simulated sensor noise."""
+    ideal: bool = False
+    """Simulate sensors without the defects that real boards are known to have."""
+    defect_seed: int | None = None
+    """Seed of these defects; drawn at random and printed by default."""
     url: str = DEFAULT_URL
     """LCM address; every robot on a host needs its own port."""
+    allow_jitter: bool = False
+    """Real robot: start without the right to real-time scheduling."""
+    skip_check: bool = False
+    """Real robot: start without a GO of today's --check."""
     interface: str | None = None
     """Network interface of the real robot's master board."""
     driver: Literal["native", "sdk"] = "native"

@@ -53,6 +53,10 @@ class Cause(IntEnum):
     ENCODER_JUMP = 66
     # 67 was COMPLAINT, an error with a text but no number; such errors are HARDWARE now.
     PACKETS_LOST = 68
+    VELOCITY_DISAGREES = 69
+    BOARD_DISARMED = 70
+    ENCODER_FROZEN = 71
+    MOTOR_HOT = 72
     # Found by the robot process in its own operation.
     ROBOT_PROGRAM = 80
 
@@ -104,6 +108,14 @@ WORDS = {
     Cause.IMU_FROZEN: "the IMU shows the same numbers for {value:.0f} ms",
     Cause.VOLTAGE: "the battery gives {value:.1f} V",
     Cause.PACKETS_LOST: "{value:.0f} packets between PC and motors were lost in a hundred",
+    Cause.ENCODER_FROZEN: "the encoder of {joint} shows the same angle for {value:.0f} ms",
+    Cause.MOTOR_HOT: "the motor of {joint} has had {value:.1f} A for too long",
+    Cause.BOARD_DISARMED: (
+        "this computer stalled for {value:.0f} ms, and the master board switched the motors off"
+    ),
+    Cause.VELOCITY_DISAGREES: (
+        "velocity and encoder of {joint} disagree in {value:.0f} of a hundred ticks"
+    ),
     Cause.ROBOT_PROGRAM: "the robot's own program failed{note}",
     Cause.ENCODER_JUMP: "the encoder of {joint} jumps by {value:.2f} rad",
     Cause.UNKNOWN: "a cause that this version does not know",

@@ -22,6 +22,8 @@ FROZEN_AFTER = 0.020
 """Time after which an IMU that repeats exactly the same numbers is considered frozen [s]."""
 LEAST_WALKING_VOLTAGE = 20.0
 """Battery voltage below which motors are damped: an empty pack of six cells [V]."""
+MEASURED_VOLTAGE = 5.0
+"""Voltage above which a reading is one of a power board; boards without one report 0 [V]."""
 STOPPED = str(Fault(Cause.OPERATOR_STOP))
 """Text of the fault that an operator's stop causes."""
 LARGEST_GAINS = (LARGEST_KP, LARGEST_KD)

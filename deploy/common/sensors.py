@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from solo_doi.solo12.constants import NUM_JOINTS, Array
+from solo_doi.solo12.constants import NUM_JOINTS, SENSE_DT, Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,8 @@ class Sensors:
     """Battery voltage; NaN where the robot does not measure it [V]."""
     command_lag: int = 0
     """Ticks since the motors last acknowledged a command."""
+    elapsed: float = SENSE_DT
+    """Time since the measurement before, on the clock of the hardware that measures [s]."""
     lost: int = 0
     """Packets lost so far between PC and motors, in both directions."""
     errors: np.ndarray = field(default_factory=lambda: np.zeros(NUM_JOINTS, dtype=np.int64))

@@ -14,6 +14,7 @@ import numpy as np
 from deploy.common.debounce import HoldTimer
 from deploy.common.deploy_config import ControllerConfig
 from deploy.common.faults import Cause, Fault
+from deploy.common.reactions import Reaction, reaction_to
 from deploy.common.robot_constants import TICK
 from deploy.common.sensors import Sensors
 from deploy.common.state_machine import POWERED, ControllerEvent, ControllerState, next_state
@@ -54,6 +55,11 @@ EVENTS = {
     Request.DAMP: ControllerEvent.DAMP,
 }
 """Requests that act at once. A re-arm request waits until the robot has no fault."""
+EVENT_OF_REACTION = {
+    Reaction.STAND: ControllerEvent.STOP,
+    Reaction.SIT: ControllerEvent.SIT,
+    Reaction.DAMP: ControllerEvent.FAULT,
+}
 
 
 class Controller:
@@ -130,6 +136,8 @@ class Controller:
             self._rearm_until_ns = now_ns + REARM_NS
         elif request is Request.WALK and skill >= 0 and skill not in self._allowed_skills:
             return  # refuse to walk rather than walk with another skill
+        elif self.fault is not None and request not in (Request.SIT, Request.DAMP):
+            return  # a reaction to a fault can only escalate
         elif request in EVENTS:
             if request is Request.WALK and skill >= 0:
                 self.skill = skill
@@ -229,7 +237,8 @@ class Controller:
         # A robot that damps by itself collapses: its own fault is the cause, not what follows.
         if self.state in POWERED and not message.fault:
             fault = self._safety.check_news(sensors, missed)
-            if fault is None:
+            # A robot with a fault of its own moves, and is checked, by its own gate.
+            if fault is None and not message.fault:
                 fault = self._safety.check_motion(sensors, self.estimate)
             if fault is not None:
                 self._latch(fault)
@@ -305,13 +314,22 @@ class Controller:
     # --- State machine ----------------------------------------------------------------------------
 
     def _latch(self, fault: Fault) -> None:
-        """Damp the motors; keep the first fault until the operator re-arms."""
-        if self.state is not ControllerState.FAULT:
-            self.fault = fault
-        self._handle(ControllerEvent.FAULT)
+        """React to a fault; only a graver one replaces it before the operator re-arms."""
+        reaction = reaction_to(fault)
+        if self.fault is not None and reaction <= reaction_to(self.fault):
+            return
+        self.fault = fault
+        event = EVENT_OF_REACTION[reaction]
+        if self.state not in POWERED:
+            event = ControllerEvent.FAULT
+        self._handle(event)
 
     def _handle(self, event: ControllerEvent) -> None:
         before = self.state
+        latched = self.fault is not None
+        lies = event is ControllerEvent.ARRIVED and before is ControllerState.SIT
+        if latched and (lies or event is ControllerEvent.DAMP):
+            event = ControllerEvent.FAULT  # damped until the operator re-arms
         self.state = next_state(before, event)
         if self.state is ControllerState.WALK and before is ControllerState.WALK:
             self._motion.switch_skill(self.skill)
@@ -328,7 +346,10 @@ class Controller:
             # No state of the robot yet, a motor that is not ready, or legs that still move.
             self.state = before
             return
-        self._motion.enter(self.state, before, self._sensors, self.skill)
+        if before not in POWERED:
+            self._estimator.restart_tilt()
+        gently = self.fault is not None
+        self._motion.enter(self.state, before, self._sensors, self.skill, gently=gently)
 
     def _robot_is_healthy(self) -> bool:
         return self._newest is not None and not self._newest.fault

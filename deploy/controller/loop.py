@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from deploy.common.clock import CLOCK, Clock, Samples, Ticker
+from deploy.common.faults import Fault
 from deploy.common.robot_constants import LOCKSTEP_POLL_SECONDS, TICK
 from deploy.common.state_machine import ControllerState
 from deploy.messages.generated import controller_status, robot_state
 from deploy.messages.lcm_link import (
     COMMAND_CHANNEL,
+    LARGEST_BATCH,
     OBSERVATION_CHANNEL,
     OPERATOR_CHANNEL,
     STATE_CHANNEL,
@@ -58,6 +60,7 @@ class Loop:
         self._recorder = recorder
         self._newest_ns: int | None = None
         self._has_new_state = False
+        self._fault: Fault | None = None
         self._activity: tuple[ControllerState, int] | None = None
         self._readonly = False
         self._lateness = 0.0
@@ -65,7 +68,7 @@ class Loop:
         self._work = Samples()
         self._age = Samples()
         self.report = LoopReport()
-        link.subscribe(STATE_CHANNEL, self._on_state)
+        link.subscribe(STATE_CHANNEL, self._on_state, queue=LARGEST_BATCH)
 
     def run(
         self, until: Callable[[], bool], *, lockstep: bool = False, readonly: bool = False
@@ -178,6 +181,7 @@ class Loop:
             self.report.memory["first"] = memory()
         if self.report.ticks % STATUS_TICKS == 0:
             self._link.publish(STATUS_CHANNEL, self._status(now_ns))
+        self._record_fault()
         # Compared here, not in `Controller.tick`: messages can change the state too.
         skill = controller.skill if controller.state is ControllerState.WALK else -1
         activity = (controller.state, skill)
@@ -206,18 +210,25 @@ class Loop:
         return status
 
     def _record_activity(self, now_ns: int) -> None:
-        """Add the controller's state to the history; record an incident for a fault."""
+        """Add the controller's state to the history."""
         state = self._controller.state
         entry = {"time": now_ns * 1e-9, "state": state.name}
         if state is ControllerState.WALK:
             entry["skill"] = self._controller.skill
         if self._controller.walk_end is not None:
             entry["reason"] = str(self._controller.walk_end)
-        if state is ControllerState.FAULT:
-            self.report.faults.append(str(self._controller.fault))
-            if self._recorder is not None:
-                self._recorder.incident(str(self._controller.fault))
         self.report.history.append(entry)
+
+    def _record_fault(self) -> None:
+        """Record an incident for a new fault, and for one that escalates it."""
+        fault = self._controller.fault
+        if fault is self._fault:
+            return
+        self._fault = fault
+        if fault is not None:
+            self.report.faults.append(str(fault))
+            if self._recorder is not None:
+                self._recorder.incident(str(fault))
 
     def _on_state(self, message: robot_state, data: bytes) -> None:
         """Pass a state to the controller; log it only if the controller used it."""

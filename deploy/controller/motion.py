@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from deploy.common.deploy_config import ControllerConfig
@@ -24,6 +26,10 @@ LOWEST = -TRAINING_LIMITS.position
 """Lower limit of joint targets [rad]."""
 HIGHEST = TRAINING_LIMITS.position
 """Upper limit of joint targets [rad]."""
+LATE_STEP = 10 * TICK
+"""Lateness of a policy step from which it is caught up at once [s]."""
+GENTLE_SIT_SECONDS = 2.5
+"""Duration of lying down after a fault; the robot process, alone, takes 2.4 s at most [s]."""
 
 
 class MotionGenerator:
@@ -42,6 +48,7 @@ class MotionGenerator:
         self._command = np.array(self._contract.command)
         self._entered_at = 0.0
         self._switched_on_at = 0.0
+        self._sit_seconds = config.sit_seconds
         self._stopping = False
         self.observation: np.ndarray | None = None
         """Observation of the policy step in this tick; None if no step was due."""
@@ -65,9 +72,21 @@ class MotionGenerator:
         self._requested_command = np.clip(velocity, self._lowest_command, self._highest_command)
 
     def enter(
-        self, state: ControllerState, before: ControllerState, sensors: Sensors, skill: int
+        self,
+        state: ControllerState,
+        before: ControllerState,
+        sensors: Sensors,
+        skill: int,
+        *,
+        gently: bool = False,
     ) -> None:
-        """Start the motion of a state in which motors hold positions."""
+        """Start the motion of a state in which motors hold positions.
+
+        With `gently`, lying down takes at least `GENTLE_SIT_SECONDS`.
+        """
+        self._sit_seconds = self._config.sit_seconds
+        if gently:
+            self._sit_seconds = max(self._sit_seconds, GENTLE_SIT_SECONDS)
         self._entered_at = sensors.time
         if before not in POWERED:
             self._safety.on_power(sensors)
@@ -116,6 +135,7 @@ class MotionGenerator:
     def _start_walk(self, skill: int) -> None:
         self._skill_runner = SkillRunner(self._bundle, skill)
         self._ticks_walked = 0
+        self._stepped_at = math.inf
         self._safety.on_policy()
         self.mode = Mode.POLICY
         self.kd = self._contract.kd
@@ -129,10 +149,13 @@ class MotionGenerator:
 
     def _step(self, sensors: Sensors, estimate: Estimate, scale: float) -> Fault | None:
         """Run the skill if a step is due; `scale` below 1 shrinks steps towards standing."""
+        if sensors.time - self._stepped_at > self._contract.control_dt + LATE_STEP:
+            self._ticks_walked = 0  # after a stall, at once: the last observation is too old
         due = self._ticks_walked % self._ticks_per_step == 0
         self._ticks_walked += 1
         if not due:
             return None
+        self._stepped_at = sensors.time
         self._ramp_command()
         motion = estimated_motion(sensors.joint_position, sensors.joint_velocity, estimate)
         target = self._skill_runner.step(motion, self._command)
@@ -175,7 +198,7 @@ class MotionGenerator:
                 duration = 0.0  # the shrinking steps end in the standing pose
             return Glide(start, self._pose, duration)
         if state is ControllerState.SIT:
-            return Glide(start, LYING, self._config.sit_seconds)
+            return Glide(start, LYING, self._sit_seconds)
         return Glide(self._pose, self._pose, float("inf"))
 
     def _command_is_fixed(self) -> bool:

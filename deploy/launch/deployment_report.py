@@ -73,6 +73,11 @@ class DeploymentSummary:
                 _add_figures(table, title, figures, decimals=0)
         if self.content["delay_ms"] is not None:
             _add_figures(table, "sensor to torque, ms", self.content["delay_ms"], decimals=1)
+        if self.content.get("rejected"):
+            counts = (f"{name} {count}" for name, count in self.content["rejected"].items())
+            table.add_row("rejected measurements", ", ".join(counts))
+        if self.content.get("holds"):
+            table.add_row("held commands", str(self.content["holds"]))
         table.add_row("ticks, overruns", f"{self.content['ticks']}, {self.content['overruns']}")
         return table
 
@@ -191,6 +196,8 @@ def _merged(
         "robot_gave_up_at": robot.get("gave_up_at"),
         "timing": {name: controller.get(name) for name in TIMING},
         "delay_ms": robot.get("delay_ms"),
+        "rejected": robot.get("rejected", {}),
+        "holds": robot.get("holds", 0),
         "ended": controller.get("ended"),
         "memory": controller.get("memory", {}),
         "refused": [*controller.get("refused", []), *robot.get("refused", [])],

@@ -8,12 +8,14 @@ import sys
 import termios
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
 from deploy.common.deploy_config import CONFIG_FILE, KEY_FILE, DeployConfig
+from deploy.common.known_defects import drawn_seed
 from deploy.common.signals import ask_to_end, naming_parent, on_ending
 from deploy.console.consent import ask_before_bring_up
 from deploy.console.console import Device, run_console
@@ -33,6 +35,7 @@ from .deployment_report import BOARD_FILE, DeploymentSummary, summarise
 from .operator_device import acquired, make_device
 from .page_launch import PagePlan, planned_page, shown_page
 from .preflight import check, check_robot
+from .readiness import check_readiness
 
 END_TIMEOUT = 60.0
 """Timeout for a process to end, and for a recorder to write its log [s]."""
@@ -44,6 +47,7 @@ Process = subprocess.Popen[bytes]
 
 def supervise(config: DeployConfig, out: Path) -> int:
     """Run a deployment in a new folder; return its exit code."""
+    config = with_defect_seed(config)
     bundle = check(config)
     note = check_robot(config)
     device = None
@@ -52,6 +56,7 @@ def supervise(config: DeployConfig, out: Path) -> int:
     if note:
         Console().print(f"note: {note}", highlight=False, markup=False)
     if kind_of(config).is_real:
+        check_readiness(config)
         ask_before_bring_up(_print_now)
     with planned_page(config, bundle, device) as page, acquired(device, config) as acquired_device:
         try:
@@ -63,11 +68,21 @@ def supervise(config: DeployConfig, out: Path) -> int:
         write_text(out / CONFIG_FILE, settings.to_yaml(config))
         write_run_number(out)
         Console().print(f"run: {out}", highlight=False, markup=False)
+        if config.defect_seed is not None:
+            seed = config.defect_seed
+            _print_now(f"sensor defects: seed {seed} (--defect-seed {seed} repeats them)\n")
         _run(config, out, acquired_device, page)
     summary = summarise(out, bundle, config)
     with suppress(OSError):  # the terminal may be gone
         _show(summary)
     return 0 if summary.good else 1
+
+
+def with_defect_seed(config: DeployConfig) -> DeployConfig:
+    """Return the configuration with a random seed of sensor defects, if it needs one."""
+    if config.ideal or config.defect_seed is not None or not kind_of(config).has_defects:
+        return config
+    return replace(config, defect_seed=drawn_seed())
 
 
 def _run(config: DeployConfig, out: Path, device: Device | None, page: PagePlan | None) -> None:

@@ -66,6 +66,8 @@ class RobotKind:
     """
     board_interface: Callable[[DeployConfig], str] | None = None
     """Return the network interface of the master board; None for a robot without a board."""
+    has_defects: bool = False
+    """True if the sensors are simulated with the known defects of real boards."""
     chooses_protocol: bool = False
     """True if --protocol sets the board's protocol; a real board reports its own."""
     calibration_in_file: bool = False
@@ -138,10 +140,17 @@ def _needs_real_time(config: DeployConfig) -> None:
         raise SoloError("--fast is for simulated robots; hardware runs in real time.")
 
 
+def _defects(config: DeployConfig) -> int | None:
+    """Return the seed of the sensors' defects; None for ideal sensors."""
+    if config.ideal:
+        return None
+    return config.seed if config.defect_seed is None else config.defect_seed
+
+
 def _make_bullet(config: DeployConfig) -> Robot:
     from .simulated.bullet_solo import BulletSolo
 
-    return BulletSolo(seed=config.seed, gui=_has_window(config))
+    return BulletSolo(seed=config.seed, defects=_defects(config), gui=_has_window(config))
 
 
 def _make_mujoco(config: DeployConfig) -> Robot:
@@ -149,7 +158,7 @@ def _make_mujoco(config: DeployConfig) -> Robot:
 
     if not config.headless:
         sys.stderr.write("note: --robot mujoco has no window. See --view.\n")
-    return MujocoSolo(seed=config.seed)
+    return MujocoSolo(seed=config.seed, defects=_defects(config))
 
 
 def _make_bullet_ground_truth(robot: Robot) -> GroundTruth:
@@ -219,18 +228,24 @@ def _start_with_virtual_board(
     clock = "lock-step" if config.fast else "wall"
     board = module_command("deploy.robots.virtual_board", "--veth")
     board += ["--protocol", str(config.protocol), "--clock", clock, "--seed", str(config.seed)]
+    if config.ideal:
+        board.append("--ideal")
+    elif config.defect_seed is not None:
+        board += ["--defect-seed", str(config.defect_seed)]
     return [*board, *board_options, "--", *command]
 
 
 KINDS: dict[RobotName, RobotKind] = {
     "pybullet": RobotKind(
         name="pybullet",
+        has_defects=True,
         make=_make_bullet,
         walk_source=WalkSource.SIMULATOR,
         make_ground_truth=_make_bullet_ground_truth,
     ),
     "mujoco": RobotKind(
         name="mujoco",
+        has_defects=True,
         make=_make_mujoco,
         walk_source=WalkSource.SIMULATOR,
         make_ground_truth=_make_bullet_ground_truth,
@@ -238,6 +253,7 @@ KINDS: dict[RobotName, RobotKind] = {
     "mock": RobotKind(name="mock", make=_make_mock, walk_source=WalkSource.NONE),
     "virtual": RobotKind(
         name="virtual",
+        has_defects=True,
         make=_make_virtual,
         walk_source=WalkSource.BOARD,
         board_interface=_virtual_interface,

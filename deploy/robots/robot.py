@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Protocol
 
 from deploy.common.robot_constants import STOPPED
@@ -25,6 +26,10 @@ class Robot(Protocol):
     @property
     def largest_gains(self) -> tuple[float, float]:
         """Largest kp [N m/rad] and kd [N m s/rad] the motors accept; the gate refuses more."""
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """Number of measurements that the driver has replaced, by kind."""
 
     def sense(self) -> Sensors | None:
         """Return the measurement of this tick; None if no new one came in time."""

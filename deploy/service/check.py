@@ -11,6 +11,7 @@ from rich.text import Text
 
 from deploy.common.deploy_config import DeployConfig
 from deploy.launch.preflight import with_calibration_path
+from deploy.launch.readiness import record_go
 from deploy.launch.skill_checks import check_skills
 from deploy.robots.odri.bring_up.calibration import load
 from deploy.robots.registry import kind_of
@@ -52,6 +53,8 @@ def run_preflight_check(config: DeployConfig, *, yes: bool) -> int:
         table.add_row(entry.name, escape(entry.value), entry.limit, verdict, escape(entry.advice))
     screen.console.print(table)
     code, words = verdict_of(rows)
+    if code == 0 and kind_of(config).is_real and config.calibration is not None:
+        record_go(load(config.calibration).board)  # one row compares it with the board
     screen.console.print(words)
     return code
 

@@ -76,6 +76,13 @@ class Estimator:
         self._velocity: Vector = (0.0, 0.0, 0.0)
         self._gyro_bias: Vector = (0.0, 0.0, 0.0)
 
+    def restart_tilt(self) -> None:
+        """Take the tilt from the accelerometer again, for a robot at rest.
+
+        Lost measurements of an earlier motion then have no effect any more.
+        """
+        self._age = 0.0
+
     def update(
         self,
         joint_position: Array,

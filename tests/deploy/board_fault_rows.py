@@ -11,7 +11,7 @@ from deploy.messages.lcm_link import COMMAND_CHANNEL, Message, decode
 from deploy.robots.virtual_board.fault_switches import SWITCHES
 
 from .board_world import BoardRig
-from .fault_rows import LATE, ROWS
+from .fault_rows import HELD, LATE, ROWS
 from .world import Killed
 
 
@@ -24,8 +24,13 @@ class BoardRow:
     """Causes that controller or robot may report; empty if the robot must continue to walk."""
     within: float = inf
     """Longest time from the fault until motors are damped or off [s]."""
-    rearms: bool = False
-    """True if the robot moves again once re-armed; False if the board needs a new session."""
+    rearms: bool | None = False
+    """True if the robot moves again once re-armed; False if the board needs a new session.
+
+    None if it depends on the pose in which the damped robot comes to rest.
+    """
+    sits: bool = False
+    """True if the robot lies down; `within` is then the time to the beginning of lying down."""
     bounded: bool = True
     """True if torques stay within the largest that the PC requested."""
 
@@ -111,7 +116,9 @@ def _stiff(command: Message) -> None:
 
 C = Cause
 SILENT = frozenset({C.SENSOR_STALE, C.STATE_STALE})
-DISARMED = frozenset({C.MOTOR_NOT_READY, C.STATE_STALE, C.COMMAND_STALE, C.SENSOR_STALE})
+DISARMED = frozenset(
+    {C.BOARD_DISARMED, C.MOTOR_NOT_READY, C.STATE_STALE, C.COMMAND_STALE, C.SENSOR_STALE}
+)
 SPOILT = frozenset(
     {C.ENCODER_JUMP, C.JOINT_POSITION, C.JOINT_VELOCITY, C.JOINT_TORQUE, C.COMMAND_TORQUE, C.TILT,
     C.MOTOR_NOT_READY,
@@ -136,15 +143,17 @@ BOARD_ROWS: dict[str, BoardRow] = {
     "encoder in error": BoardRow(_switch("encoder-error", 7), frozenset({C.HARDWARE}), 0.003),
     "driver dead": BoardRow(_switch("dead-driver", 2), frozenset({C.HARDWARE}), 0.003),
     "IMU frozen": BoardRow(_switch("imu-freeze"), frozenset({C.IMU_FROZEN}), 0.023),
-    "battery flat": BoardRow(_switch("battery", 19.0), frozenset({C.VOLTAGE}), 0.003),
+    "battery flat": BoardRow(_switch("battery", 19.0), frozenset({C.VOLTAGE}), 0.503, sits=True),
     "robot process stalls for 40 ms": BoardRow(_process_stalls(0.04), DISARMED, 0.023),
     "robot process stalls for 80 ms": BoardRow(_process_stalls(0.08), DISARMED, 0.023),
     "PC stalls for 40 ms": BoardRow(_pc_stalls(0.04), DISARMED | LATE, 0.023),
     "PC stalls for 80 ms": BoardRow(_pc_stalls(0.08), DISARMED | LATE, 0.023),
     "robot process killed": BoardRow(_process_killed, frozenset({C.STATE_STALE}), 0.023),
-    "controller killed": BoardRow(_controller_killed, frozenset({C.COMMAND_STALE}), 0.025),
+    "controller killed": BoardRow(
+        _controller_killed, frozenset({C.COMMAND_STALE}), HELD, sits=True
+    ),
     "controller frozen for 500 ms": BoardRow(
-        ROWS["controller frozen for 500 ms"].inject, LATE, 0.025, rearms=True
+        ROWS["controller frozen for 500 ms"].inject, LATE, HELD, rearms=None, sits=True
     ),
     "second controller with the key": BoardRow(
         ROWS["second controller with the key"].inject,

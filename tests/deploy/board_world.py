@@ -25,9 +25,11 @@ from deploy.robots.odri.wire.protocol import CommandPacket
 from deploy.robots.virtual_board.body import Body, BodyConfig
 from deploy.robots.virtual_board.master_board import MasterBoard
 from deploy.robots.virtual_board.memory_link import BOARD_MAC, LockStep
+from deploy.robots.virtual_board.plant import Plant
 from deploy.robots.virtual_board.virtual_robot import CALIBRATION
 from solo_doi.solo12.constants import NUM_JOINTS
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING_LIMITS
+from solo_doi.solo12.state import Motion
 
 from .fault_rows import named
 from .ledger import Ledger
@@ -66,7 +68,7 @@ class WatchedBody(Body):
         holds = self._last is not None and bool(
             (drivers["enabled"] & (self._last.motors.kp > 0)).any()
         )
-        torque = drivers["current"] * TORQUE_PER_AMPERE
+        torque = (drivers["current"] - self.drivers.current_offset) * TORQUE_PER_AMPERE
         self.ledger.note(
             self._clock.now_ns() * 1e-9, self.plant.joint_position, torque, powered=holds
         )
@@ -104,10 +106,10 @@ class Cable:
 
 
 @cache
-def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
+def brought_up(protocol: int, defects: int | None = 0) -> dict[str, tuple[World, Cable, Solo12]]:
     """Return a robot in every stage of bring-up, and a calibrated one; callers must copy them."""
     clock, found = World(), {}
-    body = WatchedBody(BodyConfig(start_pose=START, lower_after=0.1), clock)
+    body = WatchedBody(BodyConfig(start_pose=START, lower_after=0.1, defects=defects), clock)
     cable = Cable(LockStep(MasterBoard(body, protocol)))
     robot = Solo12(NativeBoard(cable, SESSION), CALIBRATION, clock=clock)
     clock.tick = lambda _: cable.tick()
@@ -122,6 +124,23 @@ def brought_up(protocol: int) -> dict[str, tuple[World, Cable, Solo12]]:
         robot.drive(damping_command(), robot.time)
         clock.sleep(TICK)
     return found | {LYING: (clock, cable, robot)}
+
+
+class BoardMotion:
+    """True motion of a plant, as `BulletSolo` gives it."""
+
+    def __init__(self, plant: Plant) -> None:
+        """Read a plant."""
+        self._plant = plant
+
+    @property
+    def motion(self) -> Motion:
+        """True motion."""
+        return self._plant.motion()
+
+    def belly_on_ground(self) -> bool:
+        """Return True if a part other than the feet touches the ground."""
+        return self._plant.belly_on_ground()
 
 
 class BoardRig(Rig):
@@ -139,7 +158,9 @@ class BoardRig(Rig):
         super().__init__(inject, **options)
 
     def _place(self, robot: str) -> None:
-        self.clock, self.cable, self.body = deepcopy(brought_up(self._protocol)[LYING])
+        self.clock, self.cable, self.body = deepcopy(
+            brought_up(self._protocol, self.defects)[LYING]
+        )
         self.lock_step, self.board = self.cable.lock_step, self.cable.lock_step.board
         watched = self.board.body
         assert isinstance(watched, WatchedBody)
@@ -153,6 +174,12 @@ class BoardRig(Rig):
         self.cable.tick()
         if self.alive and now >= self._stalled_until:
             self.process.tick(now)
+        self.watch_reaction(now)
+
+    @property
+    def simulated(self) -> Any:
+        """Simulated robot behind the board."""
+        return BoardMotion(self.board.body.plant)
 
     @property
     def causes(self) -> set[Cause]:
@@ -166,7 +193,7 @@ class BoardRig(Rig):
         when, powered = [
             change for change in self.ledger.powered if change[0] < (self._rearmed or inf)
         ][-1]
-        return None if powered else when - self.injected
+        return None if powered else round(when - self.injected, 9)  # clocks count nanoseconds
 
     @property
     def moves_again(self) -> bool:

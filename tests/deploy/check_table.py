@@ -11,12 +11,16 @@ from pathlib import Path
 
 from deploy.common.faults import Cause
 from deploy.common.position_limits import NOISE
+from deploy.common.reactions import REACTIONS, Reaction
 from deploy.common.safety_config import SafetyConfig
 from deploy.common.state_machine import diagram
 from deploy.controller.controller import LARGEST_RESTING_VELOCITY
+from deploy.controller.safety import HELD_TICKS
 from deploy.robots.odri.bring_up.calibration import LARGEST_AGE
 from deploy.robots.process.gate_config import GateConfig
-from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS
+from deploy.robots.process.joint_watch import FROZEN_SECONDS, FROZEN_TORQUE, HEAT_SECONDS
+from deploy.robots.process.outliers import DISAGREEMENTS, VELOCITY_TOLERANCE
+from solo_doi.solo12.limits import DRIVER_LIMITS, SAFETY_LIMITS, VENDOR_CURRENT
 
 
 class Level(Enum):
@@ -25,7 +29,9 @@ class Level(Enum):
     WARNING = "warning: printed, nothing else happens"
     REFUSAL = "refusal: the request is rejected, nothing moves"
     DAMPING = "damping: requested by the operator, ends when the operator re-arms"
-    FAULT = "damping fault: latched until the operator re-arms"
+    FAULT = (
+        "fault: latched until the operator re-arms, with the [reaction](faults.md#reactions) named"
+    )
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,11 @@ class Check:
 
 S = SafetyConfig()
 G = GateConfig()
+REACTION_WORDS = {
+    Reaction.STAND: ", stands",
+    Reaction.SIT: ", lies down",
+    Reaction.DAMP: ", damps",
+}
 GRACE = f"for {S.patience:g} s"
 
 
@@ -119,7 +130,7 @@ CAUSES = {
         f"{SAFETY_TEST}::test_a_target_that_jumps_is_a_fault",
     ),
     Cause.OVERRUN: (
-        f"more than {S.bad_share} of 100 ticks late",
+        f"more than {S.bad_share} of 100 ticks late, one stall of up to {HELD_TICKS} ms excepted",
         f"{NEWS}::test_late_ticks_are_a_fault_beyond_a_fifth",
     ),
     Cause.DELAY: (
@@ -149,8 +160,8 @@ CAUSES = {
         f"{MOMENT}::test_gains_and_distance_must_not_ask_for_too_much",
     ),
     Cause.COMMAND_STALE: (
-        f"{1000 * G.expiry:g} ms",
-        f"{AGE}::test_a_command_expires_after_exactly_twenty_milliseconds",
+        f"held from {1000 * G.expiry:g} ms on, fault after {1000 * G.hold:g} ms",
+        f"{AGE}::test_a_command_is_held_for_sixty_milliseconds",
     ),
     Cause.COMMAND_OBSERVED: (
         f"measurement used for it {1000 * G.observed_age:g} ms old, or in the future",
@@ -174,7 +185,10 @@ CAUSES = {
         f"{MOMENT}::test_motors_must_follow_and_report_no_error",
     ),
     Cause.IMU_FROZEN: (f"{1000 * G.imu_frozen:g} ms", f"{MOMENT}::test_a_frozen_imu_is_a_fault"),
-    Cause.VOLTAGE: (f"below {G.voltage:g} V", f"{MOMENT}::test_a_flat_battery_is_a_fault"),
+    Cause.VOLTAGE: (
+        f"below {G.voltage:g} V for {G.voltage_patience:g} s",
+        f"{MOMENT}::test_a_flat_battery_is_a_fault",
+    ),
     Cause.ENCODER_JUMP: (
         f"{G.encoder_jump:g} rad more than {DRIVER_LIMITS.velocity:g} rad/s allows",
         f"{MOMENT}::test_an_encoder_that_jumps_is_a_fault",
@@ -182,6 +196,24 @@ CAUSES = {
     Cause.PACKETS_LOST: (
         f"more than {G.lost_share} per 100 received, both directions",
         f"{MOMENT}::test_packets_may_not_be_lost_too_often",
+    ),
+    Cause.ENCODER_FROZEN: (
+        f"no encoder step within {1000 * FROZEN_SECONDS:g} ms after the wanted torque changed by "
+        f"{FROZEN_TORQUE:g} N m",
+        "test_joint_watch.py::test_every_frozen_encoder_is_found_while_walking",
+    ),
+    Cause.MOTOR_HOT: (
+        f"mean square of the current over {HEAT_SECONDS:g} s above that of {VENDOR_CURRENT:g} A",
+        "test_joint_watch.py::test_a_saturated_motor_is_too_hot_after_some_seconds",
+    ),
+    Cause.BOARD_DISARMED: (
+        f"all motors off after a stall of {1000 * G.disarmed_after:g} ms",
+        "test_stalls.py::test_a_board_that_disarmed_is_named",
+    ),
+    Cause.VELOCITY_DISAGREES: (
+        f"{VELOCITY_TOLERANCE:g} rad/s between a joint's velocity and its encoder, in more than "
+        f"{DISAGREEMENTS} of 100 ticks",
+        "test_outliers.py::test_velocities_that_stay_wrong_are_a_fault",
     ),
     Cause.ROBOT_PROGRAM: (
         "any error of the robot process",
@@ -199,6 +231,10 @@ def checks() -> list[Check]:
     return [
         Check("real-time scheduling, memory lock", Level.WARNING, "refused by the system",
               "test_clock.py::test_refusals_are_printed_at_once"),
+        Check("real robot without real-time scheduling", Level.REFUSAL, "without --allow-jitter",
+              "test_readiness.py::test_a_real_robot_needs_real_time_scheduling"),
+        Check("real robot without a GO of --check today", Level.REFUSAL, "without --skip-check",
+              "test_readiness.py::test_a_real_robot_needs_a_go_of_today"),
         Check("age of the calibration", Level.WARNING, f"{LARGEST_AGE} days",
               "test_preflight.py::test_a_robot_needs_a_calibration_that_can_be_true"),
         Check("forged or malformed messages", Level.WARNING, "dropped and counted",
@@ -218,6 +254,8 @@ def table() -> str:
     rows = []
     for check in checks():
         level = check.level.value.split(":")[0]
+        if check.level is Level.FAULT:
+            level += REACTION_WORDS[REACTIONS.get(Cause[check.what], Reaction.DAMP)]
         rows.append(f"| {check.what} | {level} | {check.threshold} | `{check.test}` |")
     meanings = "; ".join(level.value for level in Level)
     head = ["| check | level | threshold | test |", "|---|---|---|---|"]

@@ -28,6 +28,8 @@ class Row:
     """Longest time from the fault to damping [s]; infinite if the robot may continue to walk."""
     counted: str = ""
     """Counter of the links or the robot process that must show it."""
+    sits: bool = False
+    """True if the robot lies down; `within` is then the time to the beginning of lying down."""
 
     @property
     def survives(self) -> bool:
@@ -208,6 +210,16 @@ def _wobble(sensors: Sensors) -> np.ndarray:
     return position
 
 
+def _runaway_velocity(sensors: Sensors) -> np.ndarray:
+    velocity = sensors.joint_velocity.copy()
+    velocity[5] += 20.0
+    return velocity
+
+
+def _zeros(size: int) -> Callable[[Sensors], np.ndarray]:
+    return lambda _: np.zeros(size)
+
+
 def _nan(size: int) -> Callable[[Sensors], np.ndarray]:
     return lambda _: np.full(size, np.nan)
 
@@ -215,13 +227,15 @@ def _nan(size: int) -> Callable[[Sensors], np.ndarray]:
 C = Cause
 STALE = frozenset({C.COMMAND_STALE, C.STATE_STALE})
 LATE = frozenset({C.COMMAND_STALE, C.OVERRUN})
+HELD = 0.062
+"""Hold of the last command, with one tick of the robot and one of the controller [s]."""
 ROWS: dict[str, Row] = {
-    "controller killed": Row(_kill, frozenset({C.COMMAND_STALE}), 0.025),
-    "controller frozen for 500 ms": Row(_freeze, LATE, 0.025),
+    "controller killed": Row(_kill, frozenset({C.COMMAND_STALE}), HELD, sits=True),
+    "controller frozen for 500 ms": Row(_freeze, LATE, HELD, sits=True),
     "robot process killed": Row(_unplug, frozenset({C.STATE_STALE}), 0.013),
     "10 % of packets lost": Row(_losing(0.1)),
-    "30 % of packets lost": Row(_losing(0.3), frozenset({C.STATE_GAP}), 0.15),
-    "all packets lost": Row(_losing(1.0), STALE, 0.025),
+    "30 % of packets lost": Row(_losing(0.3), frozenset({C.STATE_GAP}), 0.15, sits=True),
+    "all packets lost": Row(_losing(1.0), STALE, 0.025, sits=True),
     "reordered, 10 % by 2 ms": Row(_reordering, counted="dropped"),
     "duplicated": Row(_duplicating, counted="dropped"),
     "corrupted, 5 %": Row(_corrupting, counted="forged"),
@@ -246,7 +260,7 @@ ROWS: dict[str, Row] = {
     ),
     "NaN policy output": Row(_nan_policy, frozenset({C.POLICY_NOT_FINITE}), 0.023),
     "policy leaps": Row(_wild_policy, frozenset({C.TARGET_RATE}), 0.023),
-    "policy takes 50 ms": Row(_slow_policy, LATE, 0.045),
+    "policy takes 50 ms": Row(_slow_policy, LATE, 0.085, sits=True),
     "IMU frozen": Row(_imu_frozen, frozenset({C.IMU_FROZEN}), 0.023),
     "all sensors frozen": Row(_all_frozen, frozenset({C.IMU_FROZEN, C.STATE_FROZEN}), 0.023),
     "encoder jumps by 1.5 rad": Row(
@@ -254,6 +268,17 @@ ROWS: dict[str, Row] = {
     ),
     "encoder wobbles by 1.5 rad": Row(
         _sensing(joint_position=_wobble), frozenset({C.ENCODER_JUMP}), 0.003
+    ),
+    "velocity of a joint wrong by 20 rad/s": Row(
+        _sensing(joint_velocity=_runaway_velocity), frozenset({C.VELOCITY_DISAGREES}), 0.03
+    ),
+    "all positions zero": Row(
+        _sensing(joint_position=_zeros(12)), frozenset({C.ENCODER_JUMP}), 0.005
+    ),
+    "IMU all zero": Row(
+        _sensing(angular_velocity_b=_zeros(3), acceleration_b=_zeros(3)),
+        frozenset({C.IMU_FROZEN}),
+        0.023,
     ),
     "robot's clock 1 s ahead": Row(_sensing(time=lambda s: s.time + 1.0), STALE, 0.023),
     "robot's clock 1 s behind": Row(

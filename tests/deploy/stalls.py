@@ -34,6 +34,8 @@ class Stall:
     phase: float
     """[s]."""
     seconds: float
+    whole_pc: bool = True
+    """False if the robot process goes on."""
 
 
 def all_stalls(lengths: Iterable[float]) -> list[Stall]:
@@ -44,15 +46,19 @@ def all_stalls(lengths: Iterable[float]) -> list[Stall]:
 class StallingRig(BoardRig):
     """A robot behind a master board on a PC that stalls once per interval while it walks."""
 
-    def __init__(self, stalls: list[Stall], *, interval: float) -> None:
-        """Stall as listed, one after another, every `interval` seconds of walking."""
+    def __init__(self, stalls: list[Stall], *, interval: float, after: float = 0.0) -> None:
+        """Stall as listed, one after another, every `interval` seconds of walking.
+
+        The run goes on for `after` seconds.
+        """
         self._stalls: Iterator[Stall] = iter(stalls)
         self._interval = interval
         self._next = 0.0
         self._due: Stall | None = None
         self.largest_tilt = 0.0
         self.endured = 0
-        super().__init__(StallingRig.begin, watch=interval * (len(stalls) + 1))
+        self.woke_at = 0.0
+        super().__init__(StallingRig.begin, watch=interval * (len(stalls) + 1) + after)
         self.limit = 20.0 + interval * len(stalls)
 
     def begin(self) -> None:
@@ -91,6 +97,8 @@ class StallingRig(BoardRig):
         due = self._due
         self._due = None
         self.clock.sleep(due.phase)
-        self.stall(due.seconds)
+        self.woke_at = self.clock.now_ns() * 1e-9 + due.seconds
+        if due.whole_pc:
+            self.stall(due.seconds)
         self.clock.sleep(due.seconds)
         self.endured += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -157,14 +158,21 @@ class Body:
         """Return the measurement, spoiled."""
         sensors = self.robot.sense()
         assert sensors is not None  # simulations always answer
-        self._true = sensors
+        self._joints = sensors.joint_position, sensors.joint_torque
+        if isinstance(self.robot, BulletSolo):  # its sensors have defects
+            self._joints = self.robot.motion.joint_position, self.robot.torque
         return self.spoil(sensors)
 
     def drive(self, command: JointCommand, observed: float) -> float:
         """Drive the robot, and record the motion."""
         now, powered = self._clock.now_ns() * 1e-9, bool(command.kp > 0.0)
-        self.ledger.note(now, self._true.joint_position, self._true.joint_torque, powered=powered)
+        self.ledger.note(now, *self._joints, powered=powered)
         return self.robot.drive(command, observed)
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """Return the robot's replaced measurements."""
+        return self.robot.rejected
 
     def stop(self, cause: str = STOPPED) -> None:
         """Stop the robot."""
@@ -214,16 +222,20 @@ class Eager:
 
     done = False
 
-    def __init__(self, *, sits: bool = False) -> None:
-        """Walk without end, or only stand up to sit down again."""
-        self._sits = sits
+    def __init__(self, *, sits: bool = False, skill: int = 2) -> None:
+        """Walk with a skill without end, or only stand up to sit down again."""
+        self._sits, self._skill = sits, skill
 
     def next_request(self, state: ControllerState, now: float) -> OperatorRequest:
         """Return the next request."""
         if state is ControllerState.IDLE and now > 0.05:
             return OperatorRequest(Request.STAND)
         if state is ControllerState.READY:
-            return OperatorRequest(Request.SIT) if self._sits else OperatorRequest(Request.WALK, 2)
+            return (
+                OperatorRequest(Request.SIT)
+                if self._sits
+                else OperatorRequest(Request.WALK, self._skill)
+            )
         return OperatorRequest(Request.NOTHING)
 
 
@@ -243,8 +255,13 @@ class Rig:
     state: ControllerState = ControllerState.WALK, after: float = 0.2,
                  robot: str = "bullet", watch: float = 0.6, operator: Operator | None = None,
                  recorder: ListRecorder | None = None,
-                 distance: float | None = None) -> None:  # fmt: skip
-        """Call `inject` once, `after` seconds into a state, and record the consequences."""
+                 distance: float | None = None, skill: int = 2,
+                 defects: int | None = 0) -> None:  # fmt: skip
+        """Call `inject` once, `after` seconds into a state, and record the consequences.
+
+        `defects` is the seed of the sensors' known defects; None for an ideal robot.
+        """
+        self.defects = defects
         self._inject, self._at, self._after, self._watch = inject, state, after, watch
         self._place(robot)
         self.wire = Wire(self.clock)
@@ -252,24 +269,59 @@ class Rig:
         self.process = RobotProcess(self.body, self.links[0], Gate(), clock=self.clock)
         self.bundle = Spoilable(shipped())
         config = ControllerConfig(stand_seconds=0.6, sit_seconds=0.6)  # shortens the tests
-        self.controller = Controller(self.bundle, 2, config, distance=distance)  # type: ignore[arg-type]  # one in all that is used
+        self.controller = Controller(self.bundle, skill, config, distance=distance)  # type: ignore[arg-type]  # one in all that is used
         self.recorder = recorder or ListRecorder()
-        self._script, self.stopped, self.killed = operator or Eager(), False, False
+        self._script, self.stopped, self.killed = operator or Eager(skill=skill), False, False
         self.loop = Loop(self.controller, self.links[1], self, self.recorder, self.clock)  # type: ignore[arg-type]
         self.clock.tick = self.tick
         self.injected: float | None = None
+        self._reacted: float | None = None
+        self.heights: list[float] = []
+        self.landed_at: int | None = None
         self._since, self._state = 0.0, ControllerState.IDLE
         self._faulted: int | None = None
 
     def _place(self, robot: str) -> None:
         """Connect time and the robot."""
         self.clock: World = World()
-        self.body: Any = Body(BulletSolo() if robot == "bullet" else MockSolo(), self.clock)
+        self.body: Any = Body(
+            BulletSolo(defects=self.defects) if robot == "bullet" else MockSolo(), self.clock
+        )
         self.ledger: Ledger = self.body.ledger
 
     def tick(self, now: float) -> None:
         """Advance the robot by one millisecond."""
         self.process.tick(now)
+        self.watch_reaction(now)
+
+    def watch_reaction(self, now: float) -> None:
+        """Record the time of the first fault, and the height of the base until the belly lands."""
+        if self.injected is None:
+            return
+        if self._reacted is None and (self.controller.fault or self.process.gate.fault):
+            self._reacted = now
+        if self.landed_at is None and self.simulated is not None:
+            self.heights.append(float(self.simulated.motion.base_position_w[2]))
+            if self.simulated.belly_on_ground():
+                self.landed_at = len(self.heights)
+
+    @property
+    def simulated(self) -> Any:
+        """Simulated robot with physics; None if it has none."""
+        return self.body.robot if isinstance(self.body.robot, BulletSolo) else None
+
+    @property
+    def reacted_after(self) -> float | None:
+        """Time from the fault until controller or robot process had latched it [s]."""
+        if self._reacted is None or self.injected is None:
+            return None
+        return round(self._reacted - self.injected, 9)
+
+    @property
+    def landing_speed(self) -> float:
+        """Mean speed of the base towards the ground in the 5 ms before the belly lands [m/s]."""
+        assert self.landed_at is not None
+        return (self.heights[-6] - self.heights[-1]) / 0.005
 
     @property
     def done(self) -> bool:
@@ -304,7 +356,8 @@ class Rig:
     def _over(self) -> bool:
         """Return True if the run is over: the operator ended it, or a fault is long past."""
         now = self.clock.now_ns()
-        if self.controller.state is ControllerState.FAULT and self._faulted is None:
+        ended = self.controller.state is ControllerState.FAULT and not self.process.gate.powered
+        if ended and self._faulted is None:
             self._faulted = now
         ends = [self.limit]
         ends += [] if self._faulted is None else [self._faulted * 1e-9 + 0.1]
@@ -324,7 +377,7 @@ class Rig:
         """Time from the fault to lasting damping [s]; None if motors were never damped after it."""
         assert self.injected is not None
         when, powered = self.ledger.powered[-1]
-        return None if powered else when - self.injected
+        return None if powered else round(when - self.injected, 9)  # clocks count nanoseconds
 
     @property
     def damp_told_after(self) -> float | None:

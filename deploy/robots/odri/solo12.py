@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from deploy.common.clock import CLOCK, Clock
@@ -84,6 +86,11 @@ class Solo12:
         if not self._session.is_open:
             return LARGEST_GAINS
         return motors.largest_gains(self._session.board.protocol)
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """Number of replaced frames of zeros, by kind."""
+        return self._session.zero_frames.counts
 
     def sense(self) -> Sensors | None:
         """Return the measurement of this tick; None if nothing new came in time.

@@ -79,6 +79,8 @@ def main(folder: Path) -> None:
             "forged": link.forged,
             "unsent": link.unsent,
             "delay_ms": process.delay_ms,
+            "rejected": process.rejected,
+            "holds": process.gate.holds,
             "fault": failure or (process.gate.fault and str(process.gate.fault)),
             "refused": refused,
             "gave_up_at": failed_at,

@@ -11,7 +11,8 @@ In every tick, these are checked in this order:
 
 Driver errors are checked before joint positions and velocities, since measurements of a driver in
 error are invalid. A motor in error is also not ready, but the report must name the error.
-The first check that fails is latched. Motors then stay damped until an operator re-arms.
+A check that fails is latched with its reaction (`deploy.common.reactions`): lying down under the
+gate's own control, or damping. A graver fault escalates. Only an operator re-arms.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from math import inf, isfinite
 
 import numpy as np
 
-from deploy.common.debounce import RollingCount
+from deploy.common.debounce import HoldTimer, RollingCount
 from deploy.common.faults import Cause, Fault
 from deploy.common.position_limits import RelaxedLimits
+from deploy.common.reactions import Reaction, reaction_to
 from deploy.common.robot_constants import (
     LARGEST_GAINS,
+    MEASURED_VOLTAGE,
     TICK,
     damping_command,
 )
@@ -38,6 +41,8 @@ from solo_doi.solo12.state import JointCommand
 
 from .damping import Damping
 from .gate_config import GateConfig
+from .joint_watch import FrozenEncoders, MotorHeat
+from .lying_down import CatchingPose, LyingDown
 from .rate_limit import RateLimit
 
 
@@ -53,6 +58,13 @@ class Gate:
 
         None if the operator is a script in the controller; commands then carry its heartbeat.
         """
+        self.holds = 0
+        """Number of times in which the last command was held because fresh ones were late."""
+        self._holding = False
+        self._lying_down: LyingDown | None = None
+        self._catching = CatchingPose()
+        self._frozen = FrozenEncoders()
+        self._heat = MotorHeat()
         self._followed: joint_command | None = None
         self._timed: joint_command | None = None
         self._followed_since = 0.0
@@ -63,6 +75,9 @@ class Gate:
         self._sensed = -inf
         self._before: Sensors | None = None
         self._losses = RollingCount(self._config.lost_share)
+        self._low_voltage = HoldTimer(self._config.voltage_patience)
+        self._has_voltage = self._is_low = False
+        self._now = self._stalled = 0.0
         self._damping = Damping()
         self._rate_limit = RateLimit(self._config.step, self._config.rate)
         self._torque = np.tile(self._config.torque, NUM_LEGS)
@@ -70,9 +85,14 @@ class Gate:
     @property
     def powered(self) -> bool:
         """True while motors hold positions."""
-        return (
-            self.fault is None and self._followed is not None and self._followed.mode != Mode.DAMP
-        )
+        if self.fault is not None:
+            return self._lying_down is not None
+        return self._followed is not None and self._followed.mode != Mode.DAMP
+
+    @property
+    def lies_down(self) -> bool:
+        """True while the gate lies the robot down by itself; commands are then not followed."""
+        return self._lying_down is not None
 
     @property
     def followed(self) -> joint_command | None:
@@ -80,14 +100,30 @@ class Gate:
         return self._followed
 
     def latch(self, fault: Fault | None) -> None:
-        """Keep the first fault until `rearm`; later ones and None change nothing."""
-        if self.fault is None:
-            self.fault = fault
+        """Keep a fault until `rearm`; only a graver one replaces it, and None changes nothing."""
+        if fault is None:
+            return
+        reaction = reaction_to(fault)
+        if self.fault is not None and reaction <= reaction_to(self.fault):
+            return
+        if self.fault is not None and fault.cause is Cause.OPERATOR_STOP:
+            self._lying_down = None  # the cause of the fault is worth more than the stop
+            return
+        can_lie_down = self.fault is None and self.powered and self._followed is not None
+        if reaction is Reaction.SIT and can_lie_down:
+            assert self._followed is not None
+            self._lying_down = LyingDown(self._followed, self._catching.pose(), self._now)
+        else:
+            self._lying_down = None
+        self.fault = fault
 
     def rearm(self) -> None:
-        """Clear the fault and the followed command, at the operator's request."""
-        if self.fault is not None:
-            self.fault = self._followed = None
+        """Clear the fault and the followed command, at the operator's request.
+
+        An empty battery must be charged first.
+        """
+        if self.fault is not None and not (self.fault.cause is Cause.VOLTAGE and self._is_low):
+            self.fault = self._followed = self._lying_down = None
 
     def offer(self, command: joint_command, carried: tuple[float, float] = LARGEST_GAINS) -> None:
         """Follow a command if it passes all checks; otherwise latch a fault.
@@ -96,6 +132,8 @@ class Gate:
         carry. The link would clamp or refuse larger gains.
         """
         if self.fault is not None:
+            if command.mode == Mode.DAMP:  # the controller has found something graver
+                self._lying_down = None
             return
         self.latch(self._command_fault(command, carried))
         if self.fault is None:
@@ -105,8 +143,12 @@ class Gate:
 
     def decide(self, sensors: Sensors | None, now: float) -> JointCommand:
         """Return the command for the motors in this tick."""
+        self._stalled = now - self._now
+        self._now = now
         if sensors is not None:
             self._sensed = sensors.time
+            self._watch_battery(sensors)
+            self._heat.update(sensors)
         self._rate_limit.leak(now)
         if self._followed is not self._timed:
             self._timed = self._followed
@@ -116,7 +158,15 @@ class Gate:
         elif sensors is not None:
             self._watch_imu(sensors)
         self._before = sensors or self._before
+        if sensors is not None and not self._holding:
+            self._catching.update(sensors)
+        if self._lying_down is not None and self._lying_down.is_over(now):
+            self._lying_down = None
         command = self._followed
+        if self._lying_down is not None:
+            lying = self._lying_down.command(now)
+            self._damping.hold(float(lying.kd), now)
+            return lying
         if command is None or not self.powered:
             position = None
             if sensors is not None and np.isfinite(sensors.joint_position).all():
@@ -168,14 +218,35 @@ class Gate:
             fault = self._measurement_fault(sensors)
             if fault is not None:
                 return fault
+            if not sensors.ready.any() and self._stalled > config.disarmed_after:
+                return Fault(Cause.BOARD_DISARMED, 1000 * self._stalled)
+        fault = None
+        if self._lying_down is None:
+            fault = self._followed_fault(command, sensors, now)
+        if fault is None and sensors is not None:
+            fault = self._robot_fault(sensors)
+        if fault is None and now - self._sensed > config.sensor_age:
+            return Fault(Cause.SENSOR_STALE, 1000 * (now - self._sensed))
+        if fault is None and sensors is not None:
+            fault = self._imu_or_battery_fault(sensors)
+        return fault
+
+    def _followed_fault(
+        self, command: joint_command, sensors: Sensors | None, now: float
+    ) -> Fault | None:
+        """Check torque, ages and operator of the command that is followed."""
+        config = self._config
+        if sensors is not None:
             asked = command.kp * (np.array(command.position) - sensors.joint_position)
             fault = _first_beyond(asked, self._torque, Cause.COMMAND_TORQUE)
+            fault = fault or self._frozen.check(sensors.joint_position, asked, now)
             if fault is not None:
                 return fault
         expires = min(command.expires_ns * 1e-9, self._followed_since + config.expiry)
-        if now >= expires:
+        self._count_hold(late=now >= expires)
+        if now >= expires - config.expiry + config.hold:
             return Fault(Cause.COMMAND_STALE, 1000 * (now - expires + config.expiry))
-        observed = now - command.observed_ns * 1e-9
+        observed = min(now, expires) - command.observed_ns * 1e-9
         # Half a tick of tolerance, since times are rounded in messages.
         if not -TICK / 2 <= observed <= config.observed_age:
             return Fault(Cause.COMMAND_OBSERVED, 1000 * observed)
@@ -185,12 +256,11 @@ class Gate:
         silence = abs(now - operator_time)  # a time in the future is not valid either
         if silence > config.operator_age:
             return Fault(Cause.OPERATOR_SILENT, 1000 * silence)
-        fault = None if sensors is None else self._robot_fault(sensors)
-        if fault is None and now - self._sensed > config.sensor_age:
-            return Fault(Cause.SENSOR_STALE, 1000 * (now - self._sensed))
-        if fault is None and sensors is not None:
-            fault = self._imu_or_battery_fault(sensors)
-        return fault
+        return None
+
+    def _count_hold(self, *, late: bool) -> None:
+        self.holds += late and not self._holding
+        self._holding = late
 
     def _measurement_fault(self, sensors: Sensors) -> Fault | None:
         """Check that measurements are plausible and joints are within their limits."""
@@ -206,6 +276,7 @@ class Gate:
         if self._switching_on:
             self._positions.relax_to(sensors.joint_position)
             self._losses = RollingCount(config.lost_share)
+            self._frozen = FrozenEncoders()
             self._switching_on = False
         outside = self._positions.violated_joint(sensors.joint_position)
         if outside is not None:
@@ -235,9 +306,16 @@ class Gate:
         self._watch_imu(sensors)
         if sensors.time - self._imu_since > config.imu_frozen:
             return Fault(Cause.IMU_FROZEN, 1000 * (sensors.time - self._imu_since))
-        if sensors.voltage < config.voltage:  # False for NaN, an unknown voltage
+        if self._is_low:
             return Fault(Cause.VOLTAGE, sensors.voltage)
-        return None
+        return self._heat.fault()
+
+    def _watch_battery(self, sensors: Sensors) -> None:
+        """Debounce a low voltage, also while motors are damped."""
+        self._has_voltage = self._has_voltage or sensors.voltage > MEASURED_VOLTAGE
+        # False for NaN, an unknown voltage, and for a board that never measured one.
+        low = self._has_voltage and sensors.voltage < self._config.voltage
+        self._is_low = self._low_voltage.expired(low, sensors.time)
 
     def _watch_imu(self, sensors: Sensors) -> None:
         """Store the time at which the IMU readings last changed."""

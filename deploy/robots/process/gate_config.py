@@ -36,6 +36,11 @@ class GateConfig:
     """
     expiry: float = 0.020
     """Longest time for which a command is followed, even if its own expiry is later [s]."""
+    hold: float = 0.060
+    """Longest time for which the last command is held while fresh ones are late [s].
+
+    Walking robots stay within 0.15 rad of level through holds of this length.
+    """
     observed_age: float = 0.060
     """Largest age of the measurement that a command is based on [s].
 
@@ -61,3 +66,7 @@ class GateConfig:
     """Longest time with identical IMU values [s]."""
     voltage: float = LEAST_WALKING_VOLTAGE
     """Lowest battery voltage [V]."""
+    disarmed_after: float = 0.015
+    """Stall of this process after which motors that are all off were switched off by the board."""
+    voltage_patience: float = 0.5
+    """Time below the lowest voltage after which the battery counts as empty [s]."""

@@ -33,6 +33,7 @@ from deploy.messages.lcm_link import (
 from deploy.robots.robot import Robot
 
 from .gate import Gate
+from .outliers import OutlierFilter
 
 ROBOT_PRIORITY = 60
 """Real-time priority, above the controller's, so that motors can be damped while it is busy."""
@@ -66,6 +67,7 @@ class RobotProcess:
         self._until = until
         self.robot = robot
         self.gate = gate
+        self.outliers = OutlierFilter()
         self._link = link
         self._lockstep = lockstep
         self._session = new_session()
@@ -91,7 +93,7 @@ class RobotProcess:
     def skill(self) -> int:
         """Skill that drives the motors; -1 if none."""
         followed = self.gate.followed
-        if followed is None or not self.gate.powered:
+        if followed is None or not self.gate.powered or self.gate.lies_down:
             return -1
         return followed.skill
 
@@ -103,6 +105,11 @@ class RobotProcess:
         values = np.percentile(self._delays.values(), [0, 50, 100])
         least, middle, most = (round(1000 * float(value), 3) for value in values)
         return {"min": least, "p50": middle, "max": most}
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """Number of rejected measurements by kind, those of the robot's own driver included."""
+        return dict(sorted((self.outliers.counts + self.robot.rejected).items()))
 
     def tick(self, now: float | None = None) -> None:
         """Read sensors, publish, receive, decide, drive.
@@ -123,13 +130,25 @@ class RobotProcess:
 
     def _sense(self) -> Sensors | None:
         try:
-            return self.robot.sense()
+            sensors = self.robot.sense()
+            if sensors is None:
+                return None
+            return self._plausible(sensors)
         except RobotError:
             raise
         except Exception as error:
             self._fail(error)
             self._clock.sleep(TICK)  # the failed `sense` did not wait for the next tick
             return None
+
+    def _plausible(self, sensors: Sensors) -> Sensors:
+        """Return measurements without outliers; latch lasting ones while motors hold positions."""
+        sensors, fault = self.outliers.clean(sensors)
+        if self.gate.powered:
+            self.gate.latch(fault)
+        else:
+            self.outliers.reset()
+        return sensors
 
     def _act(self, sensors: Sensors | None, now: float | None) -> None:
         if now is None:
@@ -144,7 +163,7 @@ class RobotProcess:
         followed = self.gate.followed
         command = self.gate.decide(sensors, now)
         observed = now
-        if followed is not None and self.gate.powered:
+        if followed is not None and self.gate.powered and not self.gate.lies_down:
             observed = followed.observed_ns * 1e-9
         acting = self.robot.drive(command, observed)
         if acting != self._acting:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deploy.common.known_defects import KnownDefects
 from deploy.common.latency_padding import LatencyPadding
 from deploy.common.poses import LYING, LYING_HEIGHT
 from deploy.common.robot_constants import LARGEST_GAINS, STOPPED, TICK, damping_command
@@ -15,7 +18,7 @@ from deploy.common.sensors import Sensors
 from solo_doi.sim.simulator import SimConfig
 from solo_doi.sim.terrain import Terrain
 from solo_doi.solo12.constants import MOTOR_LAG, NUM_JOINTS, NUM_LEGS, UP_W, Array
-from solo_doi.solo12.limits import TRAINING_LIMITS
+from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE, TRAINING_LIMITS
 from solo_doi.solo12.rotations import IDENTITY, matrix, right_matrix
 from solo_doi.solo12.sensors import SensorNoise
 from solo_doi.solo12.state import CONTACT_THRESHOLD, JointCommand, Motion
@@ -46,13 +49,18 @@ class BulletSolo:
         epoch: float = 0.0,
         noise: SensorNoise | None = None,
         seed: int = 0,
+        defects: int | None = None,
         gui: bool = False,
     ) -> None:
-        """Load the robot into a separate physics client; its clock starts at `epoch` [s]."""
+        """Load the robot into a separate physics client; its clock starts at `epoch` [s].
+
+        `defects` is the seed of the sensors' known defects; None for sensors without them.
+        """
         self.epoch = epoch
         self._lag = LatencyPadding(lag, damping_command())
         self._noise = noise or SensorNoise()
         self._rng = np.random.default_rng(seed)
+        self._defects = None if defects is None else KnownDefects(defects)
         config = SimConfig(physics_dt=TICK, decimation=1, torque_limit=TRAINING_LIMITS.torque)
         self._body = self._make_body(config, gui=gui)
         self._gui = gui
@@ -71,6 +79,11 @@ class BulletSolo:
             urdf = Path(folder) / "solo12.urdf"
             urdf.write_text(solo12_urdf(visual=gui))
             return BulletRobot(urdf, config, Terrain.flat(1), 0, gui=gui)
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """Nothing: there is no driver that replaces measurements."""
+        return Counter()
 
     @property
     def time(self) -> float:
@@ -92,7 +105,13 @@ class BulletSolo:
         return self._torque
 
     def sense(self) -> Sensors:
-        """Return the measurement of this tick, with sensor noise."""
+        """Return the measurement of this tick, with noise and defects; call once per tick."""
+        measured = self._noisy()
+        if self._defects is None:
+            return measured
+        return _defective(measured, self._defects)
+
+    def _noisy(self) -> Sensors:
         noise = self._noise
         rng = self._rng
         motion = self._motion
@@ -156,6 +175,24 @@ class BulletSolo:
             joint_position=np.array(joints),
             joint_velocity=np.array(rates),
         )
+
+
+def _defective(sensors: Sensors, defects: KnownDefects) -> Sensors:
+    """Return measurements with the defects of real boards; every motor's zero is at its joint's."""
+    angle = GEAR_RATIO * sensors.joint_position
+    position = defects.position(angle) / GEAR_RATIO
+    if defects.zero_frame():
+        position = np.zeros(NUM_JOINTS)
+    changed = replace(
+        sensors,
+        joint_position=position,
+        joint_velocity=defects.velocity(angle, GEAR_RATIO * sensors.joint_velocity) / GEAR_RATIO,
+        joint_torque=sensors.joint_torque + TORQUE_PER_AMPERE * defects.current_offset,
+    )
+    if not defects.zero_frame():
+        return changed
+    zero = np.zeros(3)
+    return replace(changed, angular_velocity_b=zero, acceleration_b=zero, quaternion=IDENTITY)
 
 
 def _lying() -> Motion:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from deploy.common.latency_padding import LatencyPadding
@@ -31,6 +33,11 @@ class MockSolo:
         self._position = LYING.copy()
         self._velocity = np.zeros(NUM_JOINTS)
         self._lag = LatencyPadding(MOTOR_LAG, damping_command())
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """Nothing: there is no driver that replaces measurements."""
+        return Counter()
 
     @property
     def time(self) -> float:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from deploy.common.known_defects import drawn_seed
 from deploy.common.realtime import prepare
 from deploy.common.signals import Interrupts, Parent, ask_to_end, naming_parent, on_ending
 from deploy.robots.odri.wire.ethernet_link import EthernetLink
@@ -87,6 +88,12 @@ def parse_arguments() -> argparse.Namespace:
         "--seed", type=int, default=0, help="seed of starting pose and sensor errors"
     )
     parser.add_argument(
+        "--ideal", action="store_true", help="no known defects of real boards: see virtual_board.md"
+    )
+    parser.add_argument(
+        "--defect-seed", type=int, help="seed of the defects, drawn at random by default"
+    )
+    parser.add_argument(
         "--event", action="append", default=[], help="name=value@seconds of board time, see below"
     )
     parser.add_argument(
@@ -95,7 +102,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "command", nargs="*", help="program to run beside the board, which ends with it"
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.defect_seed is None and not arguments.ideal:
+        arguments.defect_seed = drawn_seed()
+    return arguments
 
 
 def main() -> int:
@@ -111,6 +121,7 @@ def main() -> int:
         ),
         lower_after=arguments.lower_after,
         seed=arguments.seed,
+        defects=None if arguments.ideal else arguments.defect_seed,
     )
     schedule = FaultSchedule([FaultEvent.parse(text) for text in arguments.event])
     board = MasterBoard(Body(config), arguments.protocol, waits=arguments.clock == "lock-step")
@@ -161,8 +172,9 @@ def _run(
     true_path: TruePath,
     parent: Parent,
 ) -> int:
+    defects = "no defects" if arguments.ideal else f"defects of seed {arguments.defect_seed}"
     sys.stdout.write(
-        f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}\n"
+        f"Virtual master board on {arguments.interface}, protocol {arguments.protocol}, {defects}\n"
     )
     sys.stdout.flush()
     command = _Command(arguments.command, parent)

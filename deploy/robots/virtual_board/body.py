@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deploy.common.known_defects import KnownDefects
 from deploy.common.robot_constants import TICK
 from deploy.robots.odri.drivers.motors import MOTOR_OF_JOINT, SIGN
-from deploy.robots.odri.wire.protocol import CommandPacket, Power
-from solo_doi.solo12.constants import NUM_JOINTS, Array
+from deploy.robots.odri.wire.protocol import CommandPacket, ImuReading, Power
+from solo_doi.solo12.constants import NUM_JOINTS, Array, constant
 from solo_doi.solo12.limits import GEAR_RATIO, TORQUE_PER_AMPERE
 from solo_doi.solo12.rotations import IDENTITY
 
@@ -27,6 +28,10 @@ FULL_BATTERY = 24.0
 """Voltage of a full battery [V]."""
 BATTERY_RESISTANCE = 0.05
 """Internal resistance of the battery, assumed [ohm]."""
+ZERO_IMU = ImuReading(**dict.fromkeys(
+    ("acceleration", "gyroscope", "attitude", "linear_acceleration"), constant(np.zeros(3))
+))  # fmt: skip
+"""Readings in a frame of zeros."""
 IDLE_CURRENT = 0.4
 """Current of the electronics, assumed [A]."""
 
@@ -84,6 +89,8 @@ class BodyConfig:
     """
     seed: int = 0
     """Seed of sensor errors."""
+    defects: int | None = None
+    """Seed of the known defects of real boards; None for a board without them."""
 
 
 class Body:
@@ -94,9 +101,10 @@ class Body:
         self.config = config
         self.plant = Plant(config.start_pose, config.height)
         self.imu = Imu(np.random.default_rng(config.seed), config.imu_mounting)
+        self._defects = None if config.defects is None else KnownDefects(config.defects)
         to_motors = config.wiring.to_motors
         self.drivers = MotorDrivers(
-            to_motors(config.index_angles), to_motors(self.plant.joint_position)
+            to_motors(config.index_angles), to_motors(self.plant.joint_position), self._defects
         )
         self.battery = FULL_BATTERY
         """Battery voltage without load [V]."""
@@ -112,8 +120,11 @@ class Body:
         connected = command is not None and command.session != 0
         self._person.tick(motors_on=self.drivers.any_enabled, connected=connected)
         self.plant.tick(self._torques, self._observe)
+        self.drivers.measure()
         self._power = self._read_power()
         self._imu_reading = self.imu.read(self.plant.body())
+        if self._defects is not None and self._defects.zero_frame():
+            self._imu_reading = ZERO_IMU
         if self.drivers.calibrated:
             self._calibrated_for += TICK
         if self.config.lower_after is not None and self._calibrated_for >= self.config.lower_after:

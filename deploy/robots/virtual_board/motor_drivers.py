@@ -11,6 +11,7 @@ from math import tau
 
 import numpy as np
 
+from deploy.common.known_defects import KnownDefects
 from deploy.robots.odri.wire import protocol as p
 from deploy.robots.odri.wire.protocol import CommandPacket, Flags
 from solo_doi.solo12.constants import Array, constant
@@ -42,9 +43,17 @@ def some(flags: Flags) -> bool:
 class MotorDrivers:
     """Six motor drivers; angles and velocities are those of rotors, in the board's order."""
 
-    def __init__(self, index_angle: Array, angle: Array) -> None:
-        """Power up with rotors at `angle`; indices are at `index_angle` plus whole turns [rad]."""
+    def __init__(
+        self, index_angle: Array, angle: Array, defects: KnownDefects | None = None
+    ) -> None:
+        """Power up with rotors at `angle`; indices are at `index_angle` plus whole turns [rad].
+
+        `defects` are those of the sensors; None for drivers without defects.
+        """
         self._index_angle = index_angle
+        self._defects = defects
+        self.current_offset = ZEROS if defects is None else defects.current_offset
+        """Offset of each current sensor in what is reported, (12,) [A]."""
         self.dead: Flags = np.zeros(p.NUM_DRIVERS, dtype=bool)
         """True for drivers that do not answer, (6,)."""
         self.broken_encoder: Flags = np.zeros(p.NUM_MOTORS, dtype=bool)
@@ -57,6 +66,7 @@ class MotorDrivers:
         self._angle = angle.copy()
         self._turns = self._turns_at(angle)
         self._velocity = self._current = ZEROS
+        self._measured_position = self._measured_velocity = ZEROS
         self._aligning = np.zeros(p.NUM_MOTORS, dtype=np.intp)  # remaining ticks
         self._pole = angle.copy()
         none = np.zeros(p.NUM_MOTORS, dtype=bool)
@@ -122,6 +132,19 @@ class MotorDrivers:
         self._velocity = velocity
         self._turns = after
 
+    def measure(self) -> None:
+        """Measure positions and velocities for the packet of this tick, with all defects."""
+        angle = self._angle - self._zero
+        self._measured_position = self._reported(self._angle)
+        self._measured_velocity = self._velocity
+        defects = self._defects
+        if defects is None:
+            return
+        self._measured_position = defects.position(angle) - self._reference
+        self._measured_velocity = defects.velocity(angle, self._velocity)
+        if defects.zero_frame():
+            self._measured_position = ZEROS
+
     @property
     def electrical_power(self) -> float:
         """Power from the battery: mechanical work and heat of the coils [W]."""
@@ -156,9 +179,9 @@ class MotorDrivers:
             "ready": self._ready,
             "index_seen": self._seen,
             "index_toggle": self._toggle,
-            "position": self._reported(self._angle),
-            "velocity": self._velocity,
-            "current": self._current,
+            "position": self._measured_position,
+            "velocity": self._measured_velocity,
+            "current": self._current + self.current_offset,
         }
 
     def _reported(self, angle: Array) -> Array:

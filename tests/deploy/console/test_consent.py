@@ -79,6 +79,8 @@ def real(tmp_path: Path) -> tuple[str, ...]:
     return (
         "--robot",
         "real",
+        "--skip-check",
+        "--allow-jitter",
         "--interface",
         "nocard",
         "--calibration",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from deploy.common.faults import Cause, Fault
+from deploy.common.reactions import REACTIONS, Reaction
 from deploy.common.robot_constants import DAMPING_GAIN
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import Mode, Request
@@ -18,6 +19,12 @@ from tests.deploy.stage import MS, Stage, with_joint
 
 def damped(stage: Stage, cause: Cause) -> Fault:
     """Return the fault, after checking that the last command damps and names no skill."""
+    if REACTIONS.get(cause) is Reaction.SIT:
+        assert stage.state is ControllerState.SIT
+        assert stage.commands[-1].kp > 0.0
+        latched = stage.controller.fault
+        stage.until(ControllerState.FAULT, Request.WALK)
+        assert stage.controller.fault is latched
     command, fault = stage.commands[-1], stage.controller.fault
     assert stage.state is ControllerState.FAULT
     assert fault is not None
@@ -250,7 +257,15 @@ def test_a_delay_that_training_never_had_is_a_fault(walking: Stage, delay: float
     walking.run(100)
     assert walking.state is ControllerState.WALK
     walking.run(2)
-    assert damped(walking, Cause.DELAY).value == pytest.approx(delay)
+    fault = walking.controller.fault
+    assert fault == Fault(Cause.DELAY, pytest.approx(delay))
+    walking.until(ControllerState.READY)  # stands, and may only lie down
+    for request in (Request.WALK, Request.STOP, Request.REARM):
+        walking.tick(request)
+        walking.run(600)
+        assert (walking.state, walking.controller.fault) == (ControllerState.READY, fault)
+    walking.until(ControllerState.FAULT, Request.SIT)
+    assert walking.controller.fault == fault
     stage = Stage()
     stage.delay_ns = round(delay * MS)
     stage.ready()
@@ -295,8 +310,48 @@ def test_late_ticks_are_a_fault_while_motors_hold(ready: Stage) -> None:
         ready.controller.on_late_ticks(1)
     assert ready.state is ControllerState.READY
     ready.controller.on_late_ticks(1)
-    assert ready.tick().kp == 0.0
+    assert ready.tick().kp > 0.0
     assert damped(ready, Cause.OVERRUN).value == 21
+
+
+@pytest.mark.parametrize(("stall", "sits"), [(20, False), (50, False), (60, False), (61, True)])
+def test_a_stall_that_the_robot_bridges_is_no_fault(ready: Stage, stall: int, sits: bool) -> None:
+    ready.controller.on_late_ticks(stall)
+    ready.tick()
+    assert (ready.state is ControllerState.SIT) == sits
+
+
+def test_two_bridged_stalls_in_a_tenth_of_a_second_are_a_fault(ready: Stage) -> None:
+    for _ in range(2):
+        ready.controller.on_late_ticks(50)
+        ready.tick()
+    damped(ready, Cause.OVERRUN)
+
+
+def test_a_graver_fault_ends_lying_down(ready: Stage) -> None:
+    ready.controller.on_late_ticks(90)
+    ready.tick()
+    assert ready.state is ControllerState.SIT
+    ready.tick(joint_torque=with_joint(np.zeros(NUM_JOINTS), 3, 9.0))
+    damped(ready, Cause.JOINT_TORQUE)
+
+
+def test_a_stop_ends_lying_down_in_a_latched_fault(ready: Stage) -> None:
+    ready.controller.on_late_ticks(90)
+    ready.tick()
+    ready.tick(Request.DAMP)
+    assert ready.state is ControllerState.FAULT
+    assert ready.controller.fault is not None
+    assert ready.controller.fault.cause is Cause.OVERRUN
+
+
+def test_a_robot_that_lies_down_by_itself_is_followed(ready: Stage) -> None:
+    """The controller does not damp it."""
+    ready.fault = Cause.VOLTAGE
+    ready.tick()
+    assert ready.state is ControllerState.SIT
+    assert ready.controller.fault is not None
+    assert ready.controller.fault.behind is Cause.VOLTAGE
 
 
 # --- Re-arming -----------------------------------------------------------------------------------
@@ -398,3 +453,15 @@ def test_rearming_resets_all_counters(
     ready.controller.on_late_ticks(0)
     ready.run(5)
     assert (ready.state, ready.controller.fault) == (ControllerState.STAND, None)
+
+
+def test_measurements_lost_before_standing_up_have_no_effect() -> None:
+    """The tilt is taken from the accelerometer again; no false ATTITUDE_DISAGREES 0.1 s later."""
+    stage = Stage()
+    stage.run(5)
+    for _ in range(250):  # a turn of which the way back was lost
+        stage.tick(angular_velocity_b=np.array([0.0, 5.0, 0.0]))
+    assert stage.controller.estimate is not None
+    assert abs(stage.controller.estimate.gravity_b[0]) > 0.35
+    stage.until(ControllerState.READY, Request.STAND)
+    assert abs(stage.controller.estimate.gravity_b[0]) < 0.01

@@ -41,7 +41,7 @@ def test_the_reader_of_messages_is_urgent_and_the_log_writer_is_not(
         def __init__(self, *_: object) -> None:
             """Join."""
 
-        def subscribe(self, channel: str, _: object) -> None:
+        def subscribe(self, channel: str, _: object, queue: int = 30) -> None:
             order.append(channel)
 
     class Loop:

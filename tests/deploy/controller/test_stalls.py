@@ -6,7 +6,7 @@ from itertools import cycle
 
 import pytest
 
-from deploy.common.faults import Cause
+from deploy.common.faults import Cause, Fault
 from deploy.common.state_machine import ControllerState
 from tests.deploy.stage import MS, Stage
 from tests.deploy.stalls import PHASES, PLACES, Stall, StallingRig, all_stalls
@@ -34,6 +34,61 @@ def test_stalls_of_the_pc_are_survived_at_every_phase() -> None:
     assert rig.endured == len(stalls)
     assert rig.loop.report.overruns >= len(stalls)
     assert rig.largest_tilt <= LARGEST_TILT
+
+
+def test_stalls_of_the_controller_are_held() -> None:
+    """The robot walks on while the robot process holds the last command, up to 50 ms."""
+    places = [Stall(place, phase, 0.05, whole_pc=False) for place in PLACES for phase in PHASES]
+    stalls = size(places[::3], places)
+    rig = StallingRig(stalls, interval=size(0.3, 0.5)).run()
+    assert rig.recorder.incidents == []
+    assert rig.controller.state is ControllerState.WALK
+    assert rig.endured == len(stalls)
+    assert rig.process.gate.holds >= len(stalls)
+    assert rig.largest_tilt <= LARGEST_TILT
+
+
+def test_a_long_stall_of_the_controller_ends_on_the_ground() -> None:
+    """After 100 ms: the command was held, the robot lies down by itself and is then damped."""
+    rig = StallingRig([Stall(PLACES[0], 0.0, 0.1, whole_pc=False)], interval=1.0, after=4.0)
+    found: list[Fault] = []
+    process, tick = rig.process, rig.process.tick
+
+    def watched(now: float | None = None) -> None:
+        tick(now)
+        if process.gate.fault is not None and process.gate.fault not in found:
+            found.append(process.gate.fault)
+
+    process.tick = watched  # type: ignore[method-assign]
+    rig.run()
+    assert [fault.cause for fault in found[:1]] == [Cause.COMMAND_STALE]
+    assert found[0].value == pytest.approx(60.0, abs=1.5)
+    assert len(found) == 1 or found[1].cause is Cause.OPERATOR_STOP
+    assert rig.process.gate.holds == 1
+    assert rig.landing_speed <= 0.15
+
+
+@pytest.mark.parametrize("seconds", [0.025, 0.08])
+def test_a_board_that_disarmed_is_named(seconds: float) -> None:
+    """The cause is the stall of this computer; it is found in the first tick after waking."""
+    rig = StallingRig([Stall(PLACES[-1], 0.0, seconds)], interval=0.5)
+    found: list[tuple[float, Fault]] = []
+    process, tick = rig.process, rig.process.tick
+
+    def watched(now: float | None = None) -> None:
+        tick(now)
+        if process.gate.fault is not None and not found:
+            found.append((rig.clock.now_ns() * 1e-9 - rig.woke_at, process.gate.fault))
+
+    process.tick = watched  # type: ignore[method-assign]
+    rig.run()
+    after, fault = found[0]
+    assert fault.cause is Cause.BOARD_DISARMED
+    assert fault.value == pytest.approx(1000 * seconds, abs=2.0)
+    assert after <= 0.005
+    assert Cause.BOARD_DISARMED.name not in str(fault)
+    assert "this computer stalled" in str(fault)
+    assert not rig.moves_again
 
 
 def stalled(stage: Stage, ticks: int, *, heard: bool) -> None:

@@ -155,6 +155,8 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
         "dropped": 7,
         "unsent": 5,
         "delay_ms": {"min": 15, "p50": 15, "max": 16},
+        "rejected": {"velocities": 7, "imu zero frames": 2},
+        "holds": 3,
         "refused": ["no"],
     }
     (tmp_path / "robot.json").write_text(json.dumps(robot))
@@ -168,6 +170,8 @@ def test_the_summary_has_every_figure_and_a_picture(tmp_path: Path) -> None:
         "forged": 5, "malformed": 1, "dropped": 7, "unsent": 9, "commanded": 1.0,
     }  # fmt: skip
     assert content["delay_ms"]["max"] == 16
+    assert content["rejected"] == {"velocities": 7, "imu zero frames": 2}
+    assert content["holds"] == 3
     assert content["software"]
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
     shown = text_of(summary)

@@ -17,6 +17,11 @@ from deploy.recorder.recorder import read_log, write_log
 from tests.deploy.fault_rows import ROWS, counts, named
 from tests.deploy.world import Eager, Rig
 
+LYING_DOWN = 4.0
+"""Longest time from a fault until a robot that lies down is damped [s]."""
+LARGEST_LANDING_SPEED = 0.15
+"""Largest speed of a belly that lands [m/s]."""
+
 
 @pytest.mark.parametrize("name", ROWS)
 def test_faults_end_in_damping_or_have_no_effect(name: str, tmp_path: Path) -> None:
@@ -25,7 +30,8 @@ def test_faults_end_in_damping_or_have_no_effect(name: str, tmp_path: Path) -> N
     Checked are cause, time to damping, exit code, log and limits.
     """
     row = ROWS[name]
-    rig = Rig(row.inject).run()
+    rig = Rig(row.inject, watch=LYING_DOWN if row.sits else 0.6)
+    rig.run(afterwards=LYING_DOWN if row.sits and name == "controller killed" else 0.1)
     assert rig.ledger.unharmed
     assert not row.counted or counts(rig, row.counted) > 0
     if row.survives:
@@ -37,6 +43,11 @@ def test_faults_end_in_damping_or_have_no_effect(name: str, tmp_path: Path) -> N
     else:
         took = rig.damp_told_after if name == "robot process killed" else rig.damped_after
         assert took is not None
+        if row.sits:
+            assert took <= LYING_DOWN
+            took = rig.reacted_after
+            assert took is not None
+            assert rig.landing_speed <= LARGEST_LANDING_SPEED
         assert 0.0 <= took <= row.within
         assert named(rig)
         assert named(rig) <= row.causes

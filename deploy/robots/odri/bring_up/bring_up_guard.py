@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from math import acos, cos
 
-from deploy.common.robot_constants import FROZEN_AFTER, LARGEST_TILT, LEAST_WALKING_VOLTAGE, TICK
+from deploy.common.robot_constants import (
+    FROZEN_AFTER,
+    LARGEST_TILT,
+    LEAST_WALKING_VOLTAGE,
+    MEASURED_VOLTAGE,
+    TICK,
+)
 from deploy.robots.odri.wire.protocol import SensorPacket
 
 
@@ -35,6 +41,7 @@ class BringUpGuard:
                 f"the base is tilted by {tilt:.2f} rad: "
                 "hang it level, or check how the IMU is mounted"
             )
-        if packet.power.voltage < LEAST_WALKING_VOLTAGE:  # False for NaN, an unknown voltage
+        # False for NaN, an unknown voltage, and for the 0 V of a missing power board.
+        if MEASURED_VOLTAGE < packet.power.voltage < LEAST_WALKING_VOLTAGE:
             return f"the battery gives {packet.power.voltage:.1f} V"
         return ""

@@ -41,6 +41,7 @@ def sensors_of(
         voltage=packet.power.voltage,
         command_lag=session.board.command_lag,
         lost=session.lost,
+        elapsed=session.elapsed,
         errors=packet.error[motors.DRIVER_OF_JOINT],
         faults=(*driver_faults(packet), *faults),
     )

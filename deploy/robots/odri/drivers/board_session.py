@@ -7,6 +7,7 @@ from deploy.common.robot_constants import TICK
 from deploy.robots.odri.wire.protocol import MotorCommand, SensorPacket
 
 from .board import WORD, Board, BoardError, check_drivers
+from .zero_frames import ZeroFrames
 
 CONNECT_LIMIT = 2500
 """Largest number of requests to open a session, one per tick: 2.5 s, as the vendor's library."""
@@ -44,7 +45,10 @@ class BoardSession:
         self._requests = 0
         self._commanded = False  # the board sends measurements only after its first command
         self._last_packet = 0.0  # time of the last packet, or of the first command
-        self._index = 0
+        self.elapsed = TICK
+        """Time between the last two packets on the board's clock [s]."""
+        self.zero_frames = ZeroFrames()
+        self._index: int | None = None
         self._silent = 0
         self._reported_lost = 0
         self._commands_lost = 0
@@ -94,6 +98,7 @@ class BoardSession:
             timeout = self._wait
         packet = self.board.receive(timeout)
         if packet is not None:
+            packet = self.zero_frames.repaired(packet)
             self.time = self._stamp(packet)
             self._last_packet = self.time
             self._silent = 0
@@ -118,9 +123,14 @@ class BoardSession:
             self._commands_lost += more
 
     def _stamp(self, packet: SensorPacket) -> float:
+        ticks = 1
+        if self._index is not None:
+            ticks = (packet.index - self._index) % WORD
+        elif self._lock_step:
+            ticks = packet.index
+        self._index = packet.index
+        self.elapsed = max(1, ticks) * TICK
         if not self._lock_step:
             return self.now
-        elapsed = (packet.index - self._index) % WORD
-        self._index = packet.index
         # Silent ticks were already added to the time in `receive`.
-        return self.time + TICK * max(0, elapsed - self._silent)
+        return self.time + TICK * max(0, ticks - self._silent)

@@ -27,7 +27,9 @@ class FakeLink:
         self.looks: list[float] = []
         self.answer: Callable[[], list[Any]] = list
 
-    def subscribe(self, channel: str, handler: Callable[[Any, bytes], None]) -> None:
+    def subscribe(
+        self, channel: str, handler: Callable[[Any, bytes], None], queue: int = 30
+    ) -> None:
         """Keep a handler."""
         self.handlers[channel] = handler
 

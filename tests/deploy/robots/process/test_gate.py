@@ -94,10 +94,10 @@ def test_thresholds_are_these() -> None:
     assert asdict(CONFIG) == {
         "step": 1.6, "first_step": 0.6, "rate": 20.0, "kp": 10.0, "kd": 0.6, "torque": (5.5, 6.5,
         10.5),
-        "expiry": 0.020, "observed_age": 0.060, "operator_age": 0.6, "tilt": 1.2,
+        "expiry": 0.020, "hold": 0.060, "observed_age": 0.060, "operator_age": 0.6, "tilt": 1.2,
         "command_lag": 10, "lost_share": 10, "sensor_age": 0.005, "encoder_jump": 0.05,
         "imu_frozen": 0.020,
-        "voltage": 20.0,
+        "voltage": 20.0, "disarmed_after": 0.015, "voltage_patience": 0.5,
     }  # fmt: skip
     assert NOISE == 0.02
 

@@ -11,33 +11,73 @@ import pytest
 from deploy.common.faults import Cause, Fault
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.gate_config import GateConfig
+from deploy.robots.process.lying_down import LIE_SECONDS
 from solo_doi.solo12.rotations import from_rpy
 
 from .test_gate import NOW, ZERO, command, powered, state
 
 
 def test_a_command_expires_after_exactly_twenty_milliseconds() -> None:
-    """A nanosecond before its expiry it is followed, then no more."""
+    """A nanosecond before its expiry it is fresh, then it is held, which is counted."""
     gate = powered()
     for k in range(1, 20):
         assert gate.decide(state(NOW + k / 1000), NOW + k / 1000).kp == 5.0
     before = NOW + 0.020 - 1e-9
     assert gate.decide(state(before), before).kp == 5.0
+    assert gate.holds == 0
     expiry = command().expires_ns * 1e-9
-    assert gate.decide(state(expiry), expiry).kp == 0.0
-    assert gate.fault is not None
-    assert gate.fault.cause is Cause.COMMAND_STALE
-    assert gate.fault.value == pytest.approx(20.0)
+    assert gate.decide(state(expiry), expiry).kp == 5.0
+    assert gate.holds == 1
+    assert gate.fault is None
+
+
+def held(gate: Gate, first: float, last: float) -> None:
+    """Run ticks of a millisecond in which the command is held [s]."""
+    now = first
+    while now < last:
+        assert gate.decide(state(now), now).kp == 5.0
+        assert not gate.lies_down
+        now += 0.001
+
+
+def test_a_command_is_held_for_sixty_milliseconds() -> None:
+    """Then the robot lies down by itself, and is damped in the end."""
+    gate = powered()
+    held(gate, NOW + 0.001, NOW + 0.0595)
+    assert gate.fault is None
+    assert gate.holds == 1
+    now = NOW + 0.0601
+    assert gate.decide(state(now), now).kp == 5.0
+    assert gate.lies_down
+    assert gate.fault == Fault(Cause.COMMAND_STALE, pytest.approx(60.1))
+    while gate.decide(state(now), now).kp > 0.0:
+        now += 0.001
+    assert now - NOW == pytest.approx(0.060 + LIE_SECONDS, abs=0.003)
+    assert not gate.powered
+
+
+def test_a_fresh_command_ends_a_hold() -> None:
+    """The next delay is another hold."""
+    gate = powered()
+    held(gate, NOW + 0.001, NOW + 0.055)
+    gate.offer(command(NOW + 0.055))
+    held(gate, NOW + 0.055, NOW + 0.110)
+    assert gate.holds == 2
+    assert gate.fault is None
 
 
 def test_a_command_with_an_earlier_expiry_expires_then() -> None:
-    """At its own expiry it is no longer followed."""
+    """The hold begins, and ends, at its own expiry."""
     gate, named = Gate(), command(expires_ns=round((NOW + 0.0078125) * 1e9))
     gate.offer(named)
     assert gate.decide(state(), NOW).kp == 5.0
     expiry = named.expires_ns * 1e-9
     assert gate.decide(state(expiry - 1e-9), expiry - 1e-9).kp == 5.0
-    assert gate.decide(state(expiry), expiry).kp == 0.0
+    assert gate.holds == 0
+    held(gate, expiry, expiry + 0.0395)
+    assert gate.holds == 1
+    assert gate.decide(state(expiry + 0.0401), expiry + 0.0401).kp == 5.0
+    assert gate.lies_down
 
 
 def test_a_later_expiry_of_a_command_has_no_effect() -> None:
@@ -48,9 +88,10 @@ def test_a_later_expiry_of_a_command_has_no_effect() -> None:
     gate = Gate()
     gate.offer(command(expires_ns=round((NOW + 3600) * 1e9)))
     assert gate.decide(state(), NOW).kp == 5.0
-    assert gate.decide(state(NOW + 0.019), NOW + 0.019).kp == 5.0
-    later = NOW + 0.020 + 1e-9
-    assert gate.decide(state(later), later).kp == 0.0
+    held(gate, NOW + 0.001, NOW + 0.0595)
+    later = NOW + 0.060 + 1e-9
+    gate.decide(state(later), later)
+    assert gate.lies_down
     assert gate.fault is not None
     assert gate.fault.cause is Cause.COMMAND_STALE
 
@@ -106,7 +147,8 @@ def test_a_silent_operator_is_a_fault(sign: int) -> None:
     gate.offer(command(heartbeat_ns=round((NOW - sign * 0.599999) * 1e9)))
     assert gate.decide(state(), NOW).kp == 5.0
     gate.offer(command(heartbeat_ns=round((NOW - sign * 0.600001) * 1e9)))
-    assert gate.decide(state(), NOW).kp == 0.0
+    assert gate.decide(state(), NOW).kp == 5.0
+    assert gate.lies_down
     assert gate.fault is not None
     assert (gate.fault.cause, gate.fault.value) == (Cause.OPERATOR_SILENT, pytest.approx(600.001))
 
@@ -122,7 +164,8 @@ def test_the_operator_s_program_counts_and_not_the_controller() -> None:
     assert gate.decide(state(), NOW).kp == 5.0
     gate.operator_time = NOW - 0.600001
     gate.offer(command())
-    assert gate.decide(state(), NOW).kp == 0.0
+    assert gate.decide(state(), NOW).kp == 5.0
+    assert gate.lies_down
     assert gate.fault is not None
     assert (gate.fault.cause, gate.fault.value) == (Cause.OPERATOR_SILENT, pytest.approx(600.001))
 

@@ -20,6 +20,7 @@ from deploy.robots.process.robot_process import RobotProcess
 from deploy.robots.virtual_board.fault_switches import SWITCHES
 from tests.deploy.board_fault_rows import BOARD_ROWS
 from tests.deploy.board_world import STAGES, BoardRig, brought_up
+from tests.deploy.launch.test_fault_matrix import LARGEST_LANDING_SPEED, LYING_DOWN
 from tests.deploy.world import Wire, WireLink
 
 
@@ -30,7 +31,8 @@ def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path)
     The robot does not move until re-armed.
     """
     row = BOARD_ROWS[name]
-    rig = BoardRig(row.inject).run()
+    rig = BoardRig(row.inject, watch=LYING_DOWN if row.sits else 0.6)
+    rig.run(afterwards=LYING_DOWN if row.sits and name == "controller killed" else 0.1)
     assert not rig.ledger.beyond_limit
     assert rig.ledger.unharmed or not row.bounded
     if row.survives:
@@ -39,11 +41,17 @@ def test_faults_end_in_damping_or_switched_off_motors(name: str, tmp_path: Path)
         assert rig.recorder.incidents == []
         return
     assert rig.damped_after is not None
-    assert 0.0 <= rig.damped_after <= row.within
+    took = rig.damped_after
+    if row.sits:
+        assert took <= LYING_DOWN
+        took = rig.reacted_after
+        assert took is not None
+        assert rig.landing_speed <= LARGEST_LANDING_SPEED
+    assert 0.0 <= took <= row.within
     assert rig.causes
     assert rig.causes <= row.causes
     if not rig.killed:
-        assert rig.moves_again == row.rearms
+        assert row.rearms is None or rig.moves_again == row.rearms
         assert rig.recorder.incidents
         write_incident(rig.recorder.events, tmp_path / "incident", [], rig.recorder.incidents[0])
         channels = {channel for _, channel, _ in read_log(tmp_path / "incident" / "log.lcm")}
