@@ -234,10 +234,10 @@ class Controller:
         )  # fmt: skip
         missed = self._missed_states
         self._missed_states = 0
-        # A robot that damps by itself collapses: its own fault is the cause, not what follows.
-        if self.state in POWERED and not message.fault:
+        if self.state in POWERED:
             fault = self._safety.check_news(sensors, missed)
-            # A robot with a fault of its own moves, and is checked, by its own gate.
+            # A robot with a fault of its own sits or damps, and is checked by its own gate. That
+            # fault is the cause, not what follows from it.
             if fault is None and not message.fault:
                 fault = self._safety.check_motion(sensors, self.estimate)
             if fault is not None:
