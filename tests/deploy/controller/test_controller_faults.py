@@ -129,11 +129,11 @@ def test_a_robot_that_damps_by_itself_is_a_fault(walking: Stage) -> None:
 def test_the_fault_of_the_robot_is_named_not_what_follows(walking: Stage) -> None:
     """A robot that damps by itself sinks beyond its limits before a thawed controller looks."""
     message = walking.message()
-    message.fault, message.fault_value = Cause.COMMAND_STALE, 20.0
+    message.fault, message.fault_value = Cause.COMMAND_STEP, 1.75
     message.joint_position = with_joint(np.zeros(NUM_JOINTS), 1, 1.6)
     walking.controller.on_robot_state(message)
     walking.tick(heard=False)
-    assert damped(walking, Cause.ROBOT_FAULT).behind is Cause.COMMAND_STALE
+    assert damped(walking, Cause.ROBOT_FAULT).behind is Cause.COMMAND_STEP
 
 
 def test_a_robot_that_damps_for_an_unknown_cause_is_a_fault(walking: Stage) -> None:
