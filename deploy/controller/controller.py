@@ -36,7 +36,7 @@ from solo_doi.solo12.estimator import Estimate, Estimator
 
 from .motion import MotionGenerator
 from .odometry import Odometry
-from .safety import Safety
+from .safety import Safety, attitude_difference
 from .walk_bound import WalkBound
 
 COMMAND_LIFETIME_NS = 20_000_000
@@ -47,6 +47,9 @@ LARGEST_RESTING_VELOCITY = 0.5
 """Joint velocity above which motors may not be switched on, as the legs still move [rad/s]."""
 LARGEST_ESTIMATOR_STEP = 10 * TICK
 """Longest time step of the estimator, also after a gap in the states [s]."""
+DOUBTFUL_TILT = 0.05
+"""Difference between the tilts of IMU and estimator above which standing up takes the tilt from the
+accelerometer again [rad]."""
 EVENTS = {
     Request.STAND: ControllerEvent.STAND,
     Request.WALK: ControllerEvent.WALK,
@@ -346,10 +349,16 @@ class Controller:
             # No state of the robot yet, a motor that is not ready, or legs that still move.
             self.state = before
             return
-        if before not in POWERED:
+        if before not in POWERED and self._tilt_is_doubtful(self._sensors):
             self._estimator.restart_tilt()
         gently = self.fault is not None
         self._motion.enter(self.state, before, self._sensors, self.skill, gently=gently)
+
+    def _tilt_is_doubtful(self, sensors: Sensors) -> bool:
+        """Return True if the estimate differs from the IMU's attitude, after lost measurements."""
+        if self.estimate is None:
+            return False
+        return attitude_difference(sensors, self.estimate) > DOUBTFUL_TILT
 
     def _robot_is_healthy(self) -> bool:
         return self._newest is not None and not self._newest.fault

@@ -120,20 +120,24 @@ class Safety:
         self._disagreement_timer = HoldTimer(self.config.patience)
 
     def _check_attitude(self, sensors: Sensors, estimate: Estimate) -> Fault | None:
-        gx, gy, gz = estimate.gravity_b.tolist()
-        tilt = _angle(-gz)
+        tilt = _angle(-float(estimate.gravity_b[2]))
         # Negated comparison, so that a tilt of NaN is a fault.
         if not tilt <= self.config.tilt:
             return Fault(Cause.TILT, tilt)
-        w, x, y, z = sensors.quaternion.tolist()
-        # Angle between the estimated gravity and the IMU's: `projected_gravity` for a single
-        # quaternion, written out, which is ten times faster.
-        angle = _angle(
-            2 * gx * (w * y - x * z) - 2 * gy * (y * z + w * x) - gz * (1 - 2 * (x * x + y * y))
-        )
+        angle = attitude_difference(sensors, estimate)
         if self._disagreement_timer.expired(angle > self.config.tilt_disagreement, sensors.time):
             return Fault(Cause.ATTITUDE_DISAGREES, angle)
         return None
+
+
+def attitude_difference(sensors: Sensors, estimate: Estimate) -> float:
+    """Return the angle between the estimated direction of gravity and the IMU's [rad]."""
+    gx, gy, gz = estimate.gravity_b.tolist()
+    w, x, y, z = sensors.quaternion.tolist()
+    # `projected_gravity` for a single quaternion, written out, which is ten times faster.
+    return _angle(
+        2 * gx * (w * y - x * z) - 2 * gy * (y * z + w * x) - gz * (1 - 2 * (x * x + y * y))
+    )
 
 
 def _largest_step(now: list[float], before: list[float]) -> tuple[int, float]:

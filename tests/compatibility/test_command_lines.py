@@ -62,7 +62,7 @@ def changed_defaults(line: str, expected: dict[str, Any]) -> list[str]:
     return [
         name
         for name, default in CHANGED_DEFAULTS.items()
-        if f"--{name}" not in given and expected.get(name) == default
+        if f"--{name}" not in given and expected.get(name) in (default, [default])  # of a sweep
     ]
 
 
