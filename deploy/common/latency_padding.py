@@ -33,8 +33,8 @@ class LatencyPadding:
     - A command waits at most the lag. A measurement time in the future counts as now.
     - While another command waits, a command acts at most the lag plus one tick after its push.
 
-    The gate follows a command for at most 20 ms. The acting command therefore arrived at most the
-    lag plus 20 ms plus one tick ago.
+    The gate follows a command for at most 60 ms. The acting command therefore arrived at most the
+    lag plus 60 ms plus one tick ago.
     """
 
     def __init__(self, lag: float, first: JointCommand) -> None:

@@ -21,7 +21,7 @@ LARGEST_TILT = 1.2
 FROZEN_AFTER = 0.020
 """Time after which an IMU that repeats exactly the same numbers is considered frozen [s]."""
 LEAST_WALKING_VOLTAGE = 20.0
-"""Battery voltage below which motors are damped: an empty pack of six cells [V]."""
+"""Battery voltage below which the robot lies down: an empty pack of six cells [V]."""
 MEASURED_VOLTAGE = 5.0
 """Voltage above which a reading is one of a power board; boards without one report 0 [V]."""
 STOPPED = str(Fault(Cause.OPERATOR_STOP))

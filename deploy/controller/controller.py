@@ -133,7 +133,7 @@ class Controller:
     ) -> None:
         """Handle a request of the operator; a request of NOTHING is only a heartbeat."""
         self.on_heartbeat(now_ns)
-        if velocity is not None and np.isfinite(velocity).all():
+        if self.fault is None and velocity is not None and np.isfinite(velocity).all():
             self._motion.command_velocity(velocity)
         if request is Request.REARM:
             self._rearm_until_ns = now_ns + REARM_NS

@@ -87,15 +87,19 @@ class MotionGenerator:
         self._sit_seconds = self._config.sit_seconds
         if gently:
             self._sit_seconds = max(self._sit_seconds, GENTLE_SIT_SECONDS)
-        self._entered_at = sensors.time
+        # A stop from walking that has begun is completed first.
+        stops = before is ControllerState.WALK or (self._stopping and before in POWERED)
+        if not (stops and self._stopping):
+            self._entered_at = sensors.time
         if before not in POWERED:
             self._safety.on_power(sensors)
             self._switched_on_at = sensors.time
         if state is ControllerState.WALK:
+            self._stopping = False
             self._start_walk(skill)
             return
         # After a walk, the policy continues with shrinking steps until the robot stands.
-        self._stopping = before is ControllerState.WALK
+        self._stopping = stops
         if self._stopping:
             self._reset_requested_command()
         else:
@@ -185,7 +189,7 @@ class MotionGenerator:
         self, state: ControllerState, before: ControllerState, sensors: Sensors
     ) -> Glide:
         """Return the slow motion of a state, from the last targets or the measured joints."""
-        if before is ControllerState.WALK:
+        if self._stopping:
             start = self._pose
         elif before in POWERED:
             start = self.target

@@ -39,6 +39,8 @@ from .readiness import check_readiness
 
 END_TIMEOUT = 60.0
 """Timeout for a process to end, and for a recorder to write its log [s]."""
+LYING_SECONDS = 4.0
+"""Time for which a robot whose controller has failed may lie down before it is damped [s]."""
 POLL_PERIOD = 0.05
 """Polling period for the end of processes [s]."""
 
@@ -132,14 +134,25 @@ def _accompany(
 ) -> None:
     """Wait until a process ends; with a device, send the operator's requests meanwhile."""
     link = LcmLink(run_authority(out, out / KEY_FILE, config.key), config.url)
-    if device is None:
-        StateLines(link, _print_now)
-        _watch(controller, robot, link)
-        return
+    failed_at: float | None = None
 
     def ended() -> bool:
         # An idle controller does not end by itself when its robot process has ended.
-        return controller.poll() is not None or robot.poll() is not None
+        nonlocal failed_at
+        if robot.poll() is not None or controller.poll() == 0:
+            return True
+        if controller.returncode is None:
+            return False
+        # The robot process lies down by itself; a stop would drop the robot.
+        failed_at = failed_at or time.monotonic()
+        return time.monotonic() - failed_at > LYING_SECONDS
+
+    if device is None:
+        StateLines(link, _print_now)
+        _watch(controller, robot, link)
+        while not ended():
+            time.sleep(POLL_PERIOD)
+        return
 
     # A closed terminal means that the operator is gone; the controller then damps the robot.
     with suppress(OSError, termios.error):

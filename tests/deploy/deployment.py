@@ -79,6 +79,11 @@ class Deployment:
             assert time.monotonic() < deadline, "no message arrived"
             self._ear.handle_timeout(50)
 
+    def listen_to_the_end(self) -> None:
+        """Receive messages until there are none for a second."""
+        while self._ear.handle_timeout(1000) > 0:
+            pass
+
     def listen_until_state(self, state: int) -> None:
         """Listen until the controller is in a state."""
         self.listen(lambda heard: self.is_in(state))

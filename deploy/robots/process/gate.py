@@ -78,6 +78,8 @@ class Gate:
         self._low_voltage = HoldTimer(self._config.voltage_patience)
         self._has_voltage = self._is_low = False
         self._now = self._stalled = 0.0
+        self._drove = False  # a position command in the tick before
+        self._rearmed = False  # and no damping command since
         self._damping = Damping()
         self._rate_limit = RateLimit(self._config.step, self._config.rate)
         self._torque = np.tile(self._config.torque, NUM_LEGS)
@@ -109,7 +111,8 @@ class Gate:
         if self.fault is not None and fault.cause is Cause.OPERATOR_STOP:
             self._lying_down = None  # the cause of the fault is worth more than the stop
             return
-        can_lie_down = self.fault is None and self.powered and self._followed is not None
+        # A command that has not driven the motors yet starts no motion of the gate's own.
+        can_lie_down = self.fault is None and self.powered and self._drove
         if reaction is Reaction.SIT and can_lie_down:
             assert self._followed is not None
             self._lying_down = LyingDown(self._followed, self._catching.pose(), self._now)
@@ -120,10 +123,14 @@ class Gate:
     def rearm(self) -> None:
         """Clear the fault and the followed command, at the operator's request.
 
-        An empty battery must be charged first.
+        An empty battery must be charged first. A robot that lies down lies first. Motors then
+        stay damped until the controller damps them too: it may still be lying down.
         """
+        if self._lying_down is not None:
+            return
         if self.fault is not None and not (self.fault.cause is Cause.VOLTAGE and self._is_low):
-            self.fault = self._followed = self._lying_down = None
+            self.fault = self._followed = None
+            self._rearmed = True
 
     def offer(self, command: joint_command, carried: tuple[float, float] = LARGEST_GAINS) -> None:
         """Follow a command if it passes all checks; otherwise latch a fault.
@@ -134,6 +141,9 @@ class Gate:
         if self.fault is not None:
             if command.mode == Mode.DAMP:  # the controller has found something graver
                 self._lying_down = None
+            return
+        self._rearmed = self._rearmed and command.mode != Mode.DAMP
+        if self._rearmed:
             return
         self.latch(self._command_fault(command, carried))
         if self.fault is None:
@@ -148,7 +158,9 @@ class Gate:
         if sensors is not None:
             self._sensed = sensors.time
             self._watch_battery(sensors)
-            self._heat.update(sensors)
+        finite = sensors if sensors is not None and sensors.finite else None
+        if finite is not None:
+            self._heat.update(finite)
         self._rate_limit.leak(now)
         if self._followed is not self._timed:
             self._timed = self._followed
@@ -157,12 +169,13 @@ class Gate:
             self.latch(self._tick_fault(sensors, now))
         elif sensors is not None:
             self._watch_imu(sensors)
-        self._before = sensors or self._before
-        if sensors is not None and not self._holding:
-            self._catching.update(sensors)
+        self._before = finite or self._before
+        if finite is not None and not self._holding:
+            self._catching.update(finite)
         if self._lying_down is not None and self._lying_down.is_over(now):
             self._lying_down = None
         command = self._followed
+        self._drove = self.powered
         if self._lying_down is not None:
             lying = self._lying_down.command(now)
             self._damping.hold(float(lying.kd), now)

@@ -14,7 +14,7 @@ from math import cos
 
 import numpy as np
 
-from deploy.common.debounce import WINDOW_TICKS
+from deploy.common.debounce import WINDOW_TICKS, RollingCount
 from deploy.common.faults import Cause, Fault
 from deploy.common.robot_constants import TICK
 from deploy.common.sensors import Sensors
@@ -33,8 +33,6 @@ LARGEST_TURN = 0.1
 """Largest plausible change of the attitude in one tick; the gyroscope ends at 16 rad/s [rad]."""
 LARGEST_GYROSCOPE_STEP = 8.0
 """Largest plausible change of an angular velocity in one tick [rad/s]."""
-LARGEST_VELOCITY_STEP = 25.0
-"""Largest change of a velocity in one tick; feet that land in PyBullet show 23 [rad/s]."""
 DISAGREEMENTS = 25
 """Largest number of ticks in 100 in which velocity and encoder of a joint may disagree.
 
@@ -53,12 +51,14 @@ class OutlierFilter:
         self._before: Sensors | None = None
         self._zero_frames = 0
         self._held_imu = False
+        self._holds = RollingCount(DISAGREEMENTS)
         self._since_outlier = np.full(NUM_JOINTS, RECURRING_TICKS)
         self._window: deque[Array] = deque(maxlen=WINDOW_TICKS)
         self._disagreements = np.zeros(NUM_JOINTS)
 
     def reset(self) -> None:
         """Forget disagreements, so that those before motors were switched on do not count."""
+        self._holds = RollingCount(DISAGREEMENTS)
         self._window.clear()
         self._disagreements = np.zeros(NUM_JOINTS)
 
@@ -67,12 +67,16 @@ class OutlierFilter:
         before = self._before
         if not sensors.finite:  # the gate reports it
             return sensors, None
-        if before is not None:
-            sensors = self._clean_imu(sensors, before)
         fault = None
+        if before is not None:
+            cleaned = self._clean_imu(sensors, before)
+            if self._holds.exceeded(cleaned is not sensors):
+                fault = Fault(Cause.IMU_FROZEN, self._holds.count)  # a tick is a millisecond
+            sensors = cleaned
         # Positions jump while joints are being calibrated, and joints are then not ready.
         if before is not None and all(before.ready.tolist()):
-            sensors, fault = self._clean_joints(sensors, before)
+            sensors, lasting = self._clean_joints(sensors, before)
+            fault = fault or lasting
         self._before = sensors
         return sensors, fault
 
@@ -85,7 +89,7 @@ class OutlierFilter:
             turned = abs(float(sensors.quaternion.dot(before.quaternion))) < _STILL
             steps = zip(gyroscope, before.angular_velocity_b.tolist(), strict=True)
             held = turned or any(abs(now - was) > LARGEST_GYROSCOPE_STEP for now, was in steps)
-        self._held_imu = held
+        self._held_imu = held and not zeros
         if not held:
             return sensors
         self.counts["imu zero frames" if zeros else "imu"] += 1
@@ -100,7 +104,8 @@ class OutlierFilter:
     def _clean_joints(self, sensors: Sensors, before: Sensors) -> tuple[Sensors, Fault | None]:
         ticks = max(1.0, sensors.elapsed / TICK)
         self._since_outlier += 1
-        if sensors.joint_position.any():
+        zeros = not sensors.joint_position.any()
+        if not zeros:
             self._zero_frames = 0
         elif self._zero_frames < MOST_ZERO_FRAMES:
             self._zero_frames += 1
@@ -112,7 +117,7 @@ class OutlierFilter:
         wrong = np.abs(sensors.joint_velocity - encoder) > ticks * VELOCITY_TOLERANCE
         if wrong.any():
             sensors = self._replaced(sensors, before, encoder, wrong)
-        return sensors, self._lasting(wrong)
+        return sensors, self._lasting(wrong | zeros)
 
     def _replaced(
         self, sensors: Sensors, before: Sensors, encoder: Array, wrong: np.ndarray
@@ -123,7 +128,6 @@ class OutlierFilter:
         # After a replaced position, the difference is that of a prediction: hold the velocity.
         predicted_before = self._since_outlier <= 1
         encoder = np.where(predicted_before, before.joint_velocity, encoder)
-        wrong = wrong & ~(predicted_before & (step < LARGEST_VELOCITY_STEP))
         encoder_is_closer = np.abs(encoder - before.joint_velocity) <= step
         bad_velocity = wrong & encoder_is_closer
         bad_position = wrong & ~encoder_is_closer & (self._since_outlier > RECURRING_TICKS)

@@ -354,6 +354,16 @@ def test_a_robot_that_lies_down_by_itself_is_followed(ready: Stage) -> None:
     assert ready.controller.fault.behind is Cause.VOLTAGE
 
 
+def test_a_graver_fault_does_not_cut_a_stop_short(walking: Stage) -> None:
+    """The steps shrink to the end, then the robot lies down."""
+    walking.delay_ns = 30 * MS
+    walking.until(ControllerState.STAND)
+    walking.controller.on_late_ticks(90)
+    assert walking.tick().mode == Mode.POLICY
+    assert walking.state is ControllerState.SIT
+    walking.until(ControllerState.FAULT)
+
+
 # --- Re-arming -----------------------------------------------------------------------------------
 
 

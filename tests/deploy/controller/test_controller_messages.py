@@ -79,6 +79,22 @@ def test_a_velocity_is_forgotten_when_the_walk_ends(steerable: Bundle, end: Requ
     np.testing.assert_array_equal(np.array(bundle.observations)[:, -3:], 0.0)
 
 
+def test_a_fault_ends_the_influence_of_the_stick(steerable: Bundle) -> None:
+    """The steps of a latched stop shrink without a command."""
+    bundle = Counting(steerable)
+    stage = Stage(bundle)  # type: ignore[arg-type]
+    stage.ready()
+    stage.tick(Request.WALK)
+    stage.run(100)
+    stage.delay_ns = 50_000_000
+    stage.until(ControllerState.STAND)
+    assert stage.controller.fault is not None
+    bundle.observations.clear()
+    for _ in range(300):
+        stage.tick(velocity=np.array([1.5, 0.0, 0.0]))
+    assert (np.diff(np.array(bundle.observations)[:, -3]) <= 0.0).all()
+
+
 # --- Messages ------------------------------------------------------------------------------------
 
 

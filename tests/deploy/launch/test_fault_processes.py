@@ -15,6 +15,7 @@ from deploy.common.robot_constants import TICK
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import STATE_CHANNEL, STATUS_CHANNEL
 from deploy.robots.process.__main__ import DAMPED_SECONDS
+from deploy.robots.process.lying_down import LIE_SECONDS
 from solo_doi.solo12.limits import TORQUE_PER_AMPERE, TRAINING_LIMITS
 from tests.common.disks import small_disk
 from tests.deploy.deployment import QUICK, Deployment
@@ -270,3 +271,14 @@ def test_ctrl_c_after_a_fault(tmp_path: Path) -> None:
     assert "Traceback" not in run.output
     assert run.summary["history"][-1]["state"] == "FAULT"
     assert len(run.incidents()) == 1
+
+
+def test_a_robot_lies_down_after_its_controller_was_killed(tmp_path: Path) -> None:
+    """The command that started both lets the robot process end its reaction before it damps."""
+    with Deployment(tmp_path / "run", "--mock", "--seconds", "1000") as run:
+        run.listen_until_state(ControllerState.WALK)
+        os.kill(run.child("deploy.controller.controller_process"), signal.SIGKILL)
+        run.listen_until_damped()
+        first = run.heard[STATE_CHANNEL].time_ns
+        run.listen_to_the_end()
+        assert (run.heard[STATE_CHANNEL].time_ns - first) * 1e-9 > LIE_SECONDS + DAMPED_SECONDS

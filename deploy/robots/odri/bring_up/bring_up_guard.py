@@ -26,6 +26,7 @@ class BringUpGuard:
         """Start without a packet."""
         self._imu = b""
         self._repeats = 0
+        self._has_voltage = False
 
     def check(self, packet: SensorPacket) -> str:
         """Return the fault as text; empty if there is none."""
@@ -41,7 +42,8 @@ class BringUpGuard:
                 f"the base is tilted by {tilt:.2f} rad: "
                 "hang it level, or check how the IMU is mounted"
             )
+        self._has_voltage = self._has_voltage or packet.power.voltage > MEASURED_VOLTAGE
         # False for NaN, an unknown voltage, and for the 0 V of a missing power board.
-        if MEASURED_VOLTAGE < packet.power.voltage < LEAST_WALKING_VOLTAGE:
+        if self._has_voltage and packet.power.voltage < LEAST_WALKING_VOLTAGE:
             return f"the battery gives {packet.power.voltage:.1f} V"
         return ""

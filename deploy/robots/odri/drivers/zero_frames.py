@@ -12,11 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from deploy.common.debounce import RollingCount
 from deploy.robots.odri.wire.protocol import NUM_MOTORS, SensorPacket
 from solo_doi.solo12.constants import Array
 
 MOST_REPEATED = 3
 """Largest number of frames of zero positions in a row that are replaced."""
+MOST_RECENT = 25
+"""Largest number of replaced frames of a kind in 100; with more, the checks see the zeros."""
 
 
 class ZeroFrames:
@@ -28,6 +31,8 @@ class ZeroFrames:
         """Number of replaced frames by kind."""
         self._before: SensorPacket | None = None
         self._replaced = 0
+        self._imu_zeros = RollingCount(MOST_RECENT)
+        self._position_zeros = RollingCount(MOST_RECENT)
         self._step: Array = np.zeros(NUM_MOTORS)  # last change of the positions
 
     def repaired(self, packet: SensorPacket) -> SensorPacket:
@@ -41,14 +46,17 @@ class ZeroFrames:
 
     def _with_imu(self, packet: SensorPacket, before: SensorPacket) -> SensorPacket:
         # Frames of zeros that last repeat the same numbers, which is IMU_FROZEN.
-        if any(packet.imu.gyroscope.tolist()) or any(packet.imu.acceleration.tolist()):
+        is_zero = not any(packet.imu.gyroscope.tolist() + packet.imu.acceleration.tolist())
+        is_broken = self._imu_zeros.exceeded(is_zero)
+        if not is_zero or is_broken:
             return packet
         self.counts["imu zero frames"] += 1
         return replace(packet, imu=before.imu)
 
     def _with_positions(self, packet: SensorPacket, before: SensorPacket) -> SensorPacket:
         is_zero = not any(packet.position.tolist()) and any(before.position.tolist())
-        if not is_zero or self._replaced == MOST_REPEATED:
+        is_broken = self._position_zeros.exceeded(is_zero)
+        if not is_zero or is_broken or self._replaced == MOST_REPEATED:
             self._replaced = 0
             return packet
         self._replaced += 1

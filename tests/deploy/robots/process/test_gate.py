@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import inf, nan
 from typing import Any
 
@@ -16,7 +16,7 @@ from deploy.common.sensors import Sensors
 from deploy.messages.lcm_link import COMMAND_CHANNEL, Message, Mode, blank
 from deploy.robots.process.gate import Gate
 from deploy.robots.process.gate_config import GateConfig
-from solo_doi.solo12.constants import NUM_JOINTS
+from solo_doi.solo12.constants import NUM_JOINTS, NUM_LEGS
 from solo_doi.solo12.limits import MECHANICAL_POSITION, SAFETY_LIMITS, TRAINING_LIMITS
 from tests.deploy.stage import sensors, with_joint
 
@@ -217,6 +217,7 @@ def test_the_first_command_must_be_near_the_joints(joint: int, sign: int) -> Non
         gate.offer(command(position=with_joint(ZERO, joint, beyond).tolist(), kp=1.0))
         assert gate.fault == (None if fault is None else Fault(fault, abs(beyond), joint))
     gate.rearm()
+    gate.offer(command(mode=Mode.DAMP))
     gate.offer(command(position=with_joint(ZERO, joint, 1.1 * limit).tolist(), kp=1.0))
     assert gate.fault is not None
 
@@ -300,14 +301,45 @@ def test_a_fault_outlives_sound_commands_and_further_faults() -> None:
 
 
 def test_rearming_forgets_fault_and_commands() -> None:
-    """The motors stay damped until a new command comes."""
+    """The motors stay damped until the controller has damped too, and a new command comes."""
     gate = powered()
     gate.offer(command(kp=99.0))
     gate.rearm()
     assert (gate.fault, gate.followed, gate.powered) == (None, None, False)
     assert gate.decide(state(), NOW).kp == 0.0
     gate.offer(command())
+    assert gate.decide(state(), NOW).kp == 0.0
+    gate.offer(command(mode=Mode.DAMP))
+    gate.offer(command())
     assert gate.decide(state(), NOW).kp == 5.0
+
+
+def test_rearming_while_the_robot_lies_down_has_no_effect() -> None:
+    """The reaction ends first."""
+    gate = powered()
+    gate.latch(Fault(Cause.VOLTAGE, 19.0))
+    gate.rearm()
+    assert gate.lies_down
+    assert gate.fault == Fault(Cause.VOLTAGE, 19.0)
+
+
+def test_numbers_that_are_not_finite_do_not_spoil_lying_down() -> None:
+    """Neither the pose that catches the robot nor the heat of its motors."""
+    gate = Gate()
+    load = np.tile([0.0, 0.0, 1.5], NUM_LEGS)
+    pose = np.tile([0.05, 0.8, -1.6], NUM_LEGS)
+    for k in range(10):
+        bad = state(NOW + k / 1000, joint_position=pose, joint_torque=load,
+            joint_velocity=np.full(NUM_JOINTS, nan))  # fmt: skip
+        gate.decide(bad, NOW + k / 1000)
+    now = NOW + 0.010
+    good = state(now, joint_position=pose, joint_torque=load)
+    gate.decide(good, now)
+    gate.offer(command(now, mode=Mode.POLICY, position=pose.tolist()))
+    gate.decide(good, now)
+    gate.latch(Fault(Cause.VOLTAGE, 19.0))
+    assert np.isfinite(gate.decide(good, now + 0.001).position).all()
+    assert np.isfinite(gate.decide(replace(good, time=now + 0.004), now + 0.004).position).all()
 
 
 def test_rearming_without_a_fault_does_not_let_go() -> None:

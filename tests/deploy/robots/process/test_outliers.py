@@ -38,7 +38,7 @@ class Swing:
     def truth(self) -> Sensors:
         """Return the measurement of the next tick."""
         time = 1.0 + self.ticks * TICK
-        position = np.full(12, -1.0) + SPEED * TICK * self.ticks
+        position = np.full(12, -1.002) + SPEED * TICK * self.ticks
         return sensors(time, joint_position=position, joint_velocity=np.full(12, SPEED))
 
     def clean(self, **changes: Any) -> tuple[Sensors, Fault | None]:
@@ -220,3 +220,34 @@ def test_a_spike_after_a_predicted_position_is_held(swing: Swing) -> None:
     moved = swing.truth().joint_position + 0.05
     clean, _ = swing.clean(joint_position=moved, joint_velocity=velocity(0, 60.0))
     assert clean.joint_velocity[0] == pytest.approx(SPEED, abs=1e-6)
+
+
+@pytest.mark.parametrize("changes", [{"joint_position": np.zeros(12)}, {}])
+def test_a_spike_beside_a_frame_of_zeros_is_replaced(swing: Swing, changes: Any) -> None:
+    """In the same tick, and in the next one."""
+    if not changes:
+        swing.clean(joint_position=np.zeros(12))
+    cleaned, _ = swing.clean(joint_velocity=velocity(3, SPEED + 20.0), **changes)
+    assert cleaned.joint_velocity[3] == pytest.approx(SPEED)
+
+
+def test_an_impossible_step_after_a_frame_of_zeros_is_held(swing: Swing) -> None:
+    """A frame of zeros does not use up the one reading that is held."""
+    swing.clean(angular_velocity_b=np.zeros(3), acceleration_b=np.zeros(3))
+    cleaned, _ = swing.clean(angular_velocity_b=np.array([30.0, 0.0, 0.0]))
+    assert abs(cleaned.angular_velocity_b[0]) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("zeros", "cause"),
+    [
+        ({"joint_position": np.zeros(12)}, Cause.VELOCITY_DISAGREES),
+        ({"angular_velocity_b": np.zeros(3), "acceleration_b": np.zeros(3)}, Cause.IMU_FROZEN),
+    ],
+)
+def test_frames_of_zeros_that_recur_are_a_fault(swing: Swing, zeros: Any, cause: Cause) -> None:
+    """Three of four frames are a broken sensor, although three in a row are replaced."""
+    faults = [swing.clean(**(zeros if k % 4 else {}))[1] for k in range(60)]
+    found = [fault.cause for fault in faults if fault is not None]
+    assert found[0] is cause
+    assert faults.index(None, 0) == 0

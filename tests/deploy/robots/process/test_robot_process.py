@@ -89,6 +89,7 @@ def test_the_operator_damps_and_rearms() -> None:
     bench.tick()
     bench.operator(Request.REARM)
     assert (bench.gate.fault, bench.gate.powered) == (None, False)
+    bench.send(bench.command(Mode.DAMP))
     bench.send(bench.command())
     assert bench.gate.powered
 
@@ -108,8 +109,10 @@ def test_a_person_has_a_timeout_on_the_robot() -> None:
     walk_on(bench, 0.002)
     assert bench.gate.fault is not None
     assert bench.gate.fault.cause is Cause.OPERATOR_SILENT
+    assert not bench.gate.powered
     bench.tick()
     bench.operator(Request.REARM)
+    bench.send(bench.command(Mode.DAMP))
     walk_on(bench, 0.5)
     assert bench.gate.powered
     bench.operator(Request.NOTHING)

@@ -49,3 +49,10 @@ def test_a_flat_battery_is_found() -> None:
     assert BringUpGuard().check(hanging(voltage=float("nan"))) == ""
     assert BringUpGuard().check(hanging(voltage=20.0)) == ""
     assert BringUpGuard().check(hanging(voltage=19.9)) == "the battery gives 19.9 V"
+
+
+def test_a_battery_that_is_lost_is_found() -> None:
+    """A power board that has measured is not a missing one."""
+    guard = BringUpGuard()
+    assert guard.check(hanging(1)) == ""
+    assert guard.check(hanging(2, voltage=3.0)) == "the battery gives 3.0 V"

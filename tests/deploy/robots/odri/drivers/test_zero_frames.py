@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deploy.robots.odri.drivers.zero_frames import MOST_REPEATED, ZeroFrames
+from deploy.robots.odri.drivers.zero_frames import MOST_RECENT, MOST_REPEATED, ZeroFrames
 from deploy.robots.odri.wire.protocol import SensorPacket
 from deploy.robots.virtual_board.body import ZERO_IMU
 from tests.deploy.robots.odri.packets import sensor
@@ -55,11 +55,21 @@ def test_encoders_at_power_up_may_be_zero(packet: SensorPacket) -> None:
 def test_zero_imu_frames_repeat_the_reading_before(
     frames: ZeroFrames, packet: SensorPacket
 ) -> None:
-    for _ in range(30):
+    for _ in range(MOST_RECENT):
         assert frames.repaired(replace(packet, imu=ZERO_IMU)).imu is packet.imu
-    assert frames.counts == {"imu zero frames": 30}
+    assert frames.counts == {"imu zero frames": MOST_RECENT}
 
 
 def test_the_first_packet_passes(packet: SensorPacket) -> None:
     first = replace(packet, imu=ZERO_IMU, position=ZEROS)
     assert ZeroFrames().repaired(first) is first
+
+
+def test_imu_zeros_that_recur_reach_the_checks(packet: SensorPacket) -> None:
+    """Nineteen of twenty frames for ever are a broken sensor."""
+    frames = ZeroFrames()
+    passed = 0
+    for k in range(100):
+        sent = replace(packet, imu=ZERO_IMU) if k % 20 else packet
+        passed += frames.repaired(sent).imu is ZERO_IMU
+    assert passed
