@@ -41,7 +41,7 @@ def test_copied_files_exist(image: str) -> None:
     assert missing == set()
     readme = (ROOT / "docker" / image / "README.md").read_text()
     assert f"docker build -f docker/{image}/Dockerfile" in readme
-    assert "**Not built or run yet**" in readme
+    assert "**Not built" in readme
 
 
 def test_the_robots_image_has_only_the_files_of_an_installation() -> None:

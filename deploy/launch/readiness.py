@@ -12,6 +12,7 @@ from deploy.common.deploy_config import DeployConfig
 from deploy.common.interpreter_rights import rights_command
 from deploy.robots.odri.bring_up.calibration import default_path, load
 from deploy.robots.registry import kind_of
+from solo_doi.common.child_python import child_environment, program_command
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_text
 
@@ -50,11 +51,11 @@ def check_readiness(config: DeployConfig) -> None:
 
 
 def _check_rights(python: str) -> None:
-    command = [python, "-c", RIGHTS_PROGRAM]
-    allowed = subprocess.run(
-        command, check=False, capture_output=True, timeout=RIGHTS_SECONDS
-    ).returncode
-    if allowed != 0:
+    command = program_command(RIGHTS_PROGRAM, python=python)
+    result = subprocess.run(
+        command, env=child_environment(), check=False, capture_output=True, timeout=RIGHTS_SECONDS
+    )
+    if result.returncode != 0:
         raise SoloError(
             f"--robot real needs real-time scheduling, which {python} may not use: ticks would be "
             f"late, and the robot would lie down or drop. Allow it with: {rights_command()}. "

@@ -36,6 +36,7 @@ def _result(driver: str, protocol: int) -> dict[str, Any]:
             str(protocol),
             str(path),
             protocol=protocol,
+            options=("--defect-seed", "1"),
         )
         assert path.exists(), printed
         result: dict[str, Any] = json.loads(path.read_text())

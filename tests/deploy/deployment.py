@@ -17,10 +17,12 @@ from typing import Any
 
 import lcm
 
+from deploy.common.known_defects import drawn_seed
 from deploy.common.state_machine import ControllerState
 from deploy.messages.lcm_link import STATE_CHANNEL, STATUS_CHANNEL, decode
 from deploy.recorder.recorder import read_log
 from tests.command import SOLO_DEPLOY
+from tests.sizes import size
 
 TEST_TIMEOUT = 240.0
 """Timeout of a test, far longer than a slow machine needs [s]."""
@@ -32,6 +34,8 @@ QUICK = (
     "--controller.sit-seconds",
     "0.6",
 )
+DEFECT_SEED = size(in_ci="1", in_full=str(drawn_seed()))
+"""Seed of the sensor defects: the same in every run of CI, drawn at random by `.ci/full`."""
 
 
 class Deployment:
@@ -48,8 +52,11 @@ class Deployment:
         self.counts: dict[str, int] = {}
         self._ear = lcm.LCM(self.url)
         self._ear.subscribe("SOLO_.*", self._hear)
+        seed: tuple[str, ...] = ("--defect-seed", DEFECT_SEED)
+        if "--ideal" in arguments or "--defect-seed" in arguments:
+            seed = ()
         self._process = subprocess.Popen(
-            [*SOLO_DEPLOY, *arguments, "--url", self.url, "--out", str(out)],
+            [*SOLO_DEPLOY, *arguments, *seed, "--url", self.url, "--out", str(out)],
             stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             start_new_session=True,
         )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.common.state_machine import ControllerState
 from deploy.console.gamepad import AXIS, BUTTONS, DAMP, DEAD_MAN, DROPPED, KEY, SYN, Gamepad
-from deploy.messages.lcm_link import Request
+from deploy.messages.lcm_link import Mode, Request
 from deploy.messages.operator_request import OperatorRequest
 from tests.deploy.robots.process.bench import Bench
 from tests.deploy.stage import Stage
@@ -182,7 +182,10 @@ def test_after_a_release_the_robot_rests_until_re_armed() -> None:
     )
     assert (stage.state, bench.gate.powered) == (ControllerState.DAMP, False)
     look(pressed(Request.REARM))
-    assert (stage.state, bench.gate.powered) == (ControllerState.IDLE, True)
+    assert (stage.state, bench.gate.powered) == (ControllerState.IDLE, False)
+    bench.send(bench.command(mode=Mode.DAMP, kp=0.0))  # as the idle controller does
+    bench.send(bench.command())
+    assert bench.gate.powered
 
 
 def test_a_released_dead_mans_button_is_a_velocity_of_zero() -> None:

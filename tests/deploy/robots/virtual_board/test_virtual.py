@@ -22,6 +22,7 @@ from deploy.recorder.recorder import LOG_FILE, read_log
 from tests.command import SOLO_DEPLOY
 from tests.contract.board_runs import need_namespace, need_sdk, unless_it_stood_still
 from tests.contract.test_boards import WAYS
+from tests.deploy.deployment import DEFECT_SEED
 from tests.sizes import size
 
 ROOT = Path(__file__).parents[4]
@@ -37,7 +38,8 @@ NETWORK = "ip link set lo up && ip route add 224.0.0.0/4 dev lo"
 def deploy(out: Path, *words: str) -> dict:
     """Run solo-deploy in lock-step in a network of its own; return its summary."""
     need_namespace()
-    command = [*SOLO_DEPLOY, "--robot", "virtual", "--fast", "--out", str(out), *words]
+    seed = ("--defect-seed", DEFECT_SEED)
+    command = [*SOLO_DEPLOY, "--robot", "virtual", "--fast", *seed, "--out", str(out), *words]
     script = (
         f"rm -rf {out}; {NETWORK} && exec "
         f"{shlex.join(command)}"  # an earlier attempt may have left files
