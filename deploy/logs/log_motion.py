@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from deploy.common.robot_constants import TICK
-from deploy.messages.conversions import sensors_from_message
 from deploy.messages.generated import robot_state
 from solo_doi.solo12.constants import Array
-from solo_doi.solo12.estimator import Estimator
 from solo_doi.solo12.kinematics import foot_positions
 from solo_doi.solo12.rotations import from_rpy, multiply, rotate, to_rpy
+
+from .log_series import recorded_estimates
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,11 @@ class LogMotion:
 
 def log_motion(states: list[robot_state], period: float) -> LogMotion:
     """Return the motion at multiples of `period` [s]; states with other numbers are left out."""
-    estimator = Estimator()
     way = np.zeros(3)
     first_yaw: float | None = None
     next_time = -np.inf
     rows = []
-    for state in states:
-        sensors = sensors_from_message(state)
-        if not sensors.finite:
-            continue
-        estimate = estimator.update(
-            sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
-            sensors.angular_velocity_b, sensors.acceleration_b, TICK,
-        )  # fmt: skip
+    for sensors, estimate in recorded_estimates(states):
         if first_yaw is None:
             first_yaw = float(to_rpy(sensors.quaternion)[2])
         level = multiply(np.array(from_rpy(0.0, 0.0, -first_yaw)), sensors.quaternion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from deploy.common.robot_constants import TICK
+from deploy.common.sensors import Sensors
 from deploy.common.state_machine import ControllerState
 from deploy.controller.controller_process import CONTROLLER_REPORT_FILE
 from deploy.messages.conversions import sensors_from_message
 from deploy.messages.generated import joint_command, robot_state
 from deploy.messages.lcm_link import Mode
 from solo_doi.solo12.constants import Array
-from solo_doi.solo12.estimator import Estimator
+from solo_doi.solo12.estimator import Estimate, Estimator
 
 SUPPORTING = 0.5
 """Weight of a foot from which it counts as on the ground."""
@@ -55,18 +57,22 @@ class StateSpan:
         return f"{self.state.name} {self.skill}"
 
 
-def base_series(states: list[robot_state]) -> BaseSeries:
+def recorded_estimates(states: Iterable[robot_state]) -> Iterator[tuple[Sensors, Estimate]]:
     """Run the controller's estimator on recorded states; those with other numbers are left out."""
     estimator = Estimator()
-    rows = []
     for state in states:
         sensors = sensors_from_message(state)
-        if not sensors.finite:
-            continue
-        estimate = estimator.update(
-            sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
-            sensors.angular_velocity_b, sensors.acceleration_b, TICK,
-        )  # fmt: skip
+        if sensors.finite:
+            yield sensors, estimator.update(
+                sensors.joint_position, sensors.joint_velocity, sensors.joint_torque,
+                sensors.angular_velocity_b, sensors.acceleration_b, TICK,
+            )  # fmt: skip
+
+
+def base_series(states: list[robot_state]) -> BaseSeries:
+    """Return velocity, tilt and supporting feet by the controller's estimator."""
+    rows = []
+    for sensors, estimate in recorded_estimates(states):
         tilt = np.arccos(np.clip(-estimate.gravity_b[2], -1.0, 1.0))
         rows.append((sensors.time, estimate.velocity_b[0], tilt, *estimate.foot_weight))
     table = np.array(rows).reshape(-1, 7)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
+from solo_doi.sim.input_checks import MOTION_SHAPES
 from solo_doi.solo12.constants import BODY_NAMES, NUM_JOINTS, NUM_LEGS
 
 STATE_FIELDS: dict[str, tuple[int, ...]] = {
-    "base_position_w": (3,),
-    "base_quaternion": (4,),
-    "linear_velocity_b": (3,),
-    "angular_velocity_b": (3,),
-    "joint_position": (NUM_JOINTS,),
-    "joint_velocity": (NUM_JOINTS,),
+    **MOTION_SHAPES,
     "torque": (NUM_JOINTS,),
     "foot_position_w": (NUM_LEGS, 3),
     "foot_velocity_w": (NUM_LEGS, 3),
