@@ -134,6 +134,11 @@ class Dataset:
         return np.empty((count, *array.shape[1:]), dtype=array.dtype)
 
 
+def is_dataset(path: Path) -> bool:
+    """Return True for a dataset directory of `solo-collect`."""
+    return (path / MANIFEST_FILE).is_file()
+
+
 def is_foreign(path: Path) -> bool:
     """Return True for data of other programs: a file, or a directory of Minari or LeRobot."""
     from .lerobot_layout import is_lerobot
@@ -141,11 +146,17 @@ def is_foreign(path: Path) -> bool:
 
     if path.is_file():
         return True
-    return (is_minari(path) or is_lerobot(path)) and not (path / MANIFEST_FILE).is_file()
+    return (is_minari(path) or is_lerobot(path)) and not is_dataset(path)
 
 
 def labelled_task(path: Path) -> str:
-    """Return the task that a file of `solo-collect export` names; empty for other data."""
+    """Return the task that data of `solo-collect` name, exported or not; empty for other data.
+
+    Raises:
+        DataError: The data are of a dataset whose manifest is damaged.
+    """
+    if is_dataset(path):
+        return Manifest.read(path).task
     from .lerobot_layout import is_lerobot, read_info
     from .lerobot_reader import lerobot_labels
     from .minari import data_file

@@ -29,7 +29,7 @@ class RunConfig(TrainConfig):
     task: str = LOCOMOTION
     """Selects the default data and the default settings: a task of our robot, such as locomotion or
     navigation; of Gymnasium: walker2d, halfcheetah, hopper or ant; or gym for other data of D4RL
-    and Minari. Such data imply the task by their name."""
+    and Minari. The data imply the task: by their manifest or label, or else by their name."""
     data: Path | None = None
     """Coverage data with actions: a dataset directory, a D4RL file or a Minari dataset;
     datasets/TASK/coverage by default."""
@@ -96,15 +96,16 @@ def command_defaults(lookup: Callable[[str, str], str]) -> TrainCommand:
 def implied_task(data: str) -> str:
     """Return the task of a run without `--task`, from the path of its coverage data.
 
-    Files of `solo-collect export` name their task. Other files of D4RL begin with the environment's
-    name; it is a folder of Minari's datasets.
+    Datasets of `solo-collect` and their exports name their task. Other files of D4RL begin with the
+    environment's name; it is a folder of Minari's datasets.
     """
     if not data:
         return LOCOMOTION
-    from solo_doi.data.dataset import is_foreign, labelled_task  # not needed for --help
+    # Not needed for --help.
+    from solo_doi.data.dataset import is_dataset, is_foreign, labelled_task
 
     path = Path(data)
-    if not is_foreign(path):
+    if not is_dataset(path) and not is_foreign(path):
         return LOCOMOTION
     labelled = labelled_task(path)
     if labelled:

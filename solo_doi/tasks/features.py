@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solo_doi.solo12.rotations import projected_gravity, rotate
+from solo_doi.solo12.rotations import rotate
 from solo_doi.solo12.state import RobotState
 
 
