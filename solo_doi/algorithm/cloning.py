@@ -93,7 +93,8 @@ class PolicyLearner:
         density = equations.gaussian_log_prob
         if self._options.squashed:
             density = equations.tanh_gaussian_log_prob
-        loss = -(eta * density(mean, log_std, self._problem.actions[rows])).mean()
+        power = self._options.variance_power
+        loss = -(eta * density(mean, log_std, self._problem.actions[rows], power)).mean()
         if self._options.entropy:
             loss = loss - self._log_temperature.exp().detach() * self._entropy(mean, log_std)
         self.optimiser.zero_grad(set_to_none=True)

@@ -211,10 +211,16 @@ def chi_square_log_ratios(delta: Tensor) -> Tensor:
     return functional.relu(delta + 1).clamp(min=SMALLEST_RATIO).log()
 
 
-def tanh_gaussian_log_prob(mean: Tensor, log_std: Tensor, action: Tensor) -> Tensor:
-    """Log density of actions in (-1, 1) under tanh of a diagonal Gaussian, summed over actions."""
+def tanh_gaussian_log_prob(
+    mean: Tensor, log_std: Tensor, action: Tensor, variance_power: float = 0.0
+) -> Tensor:
+    """Log density of actions in (-1, 1) under tanh of a diagonal Gaussian, summed over actions.
+
+    With `variance_power`, each action's share is weighted as in `gaussian_log_prob`.
+    """
     before = torch.atanh(action)
-    return (_log_normal(before, mean, log_std) - _log_slope(before)).sum(-1)
+    density = _log_normal(before, mean, log_std) - _log_slope(before)
+    return (_variance_weight(log_std, variance_power) * density).sum(-1)
 
 
 def tanh_gaussian_surprise(mean: Tensor, log_std: Tensor, noise: Tensor) -> Tensor:
@@ -223,9 +229,25 @@ def tanh_gaussian_surprise(mean: Tensor, log_std: Tensor, noise: Tensor) -> Tens
     return (0.5 * noise.square() + log_std + 0.5 * math.log(2 * math.pi) + slope).sum(-1)
 
 
-def gaussian_log_prob(mean: Tensor, log_std: Tensor, action: Tensor) -> Tensor:
-    """Log density of actions under a diagonal Gaussian, summed over the last axis."""
-    return _log_normal(action, mean, log_std).sum(-1)
+def gaussian_log_prob(
+    mean: Tensor, log_std: Tensor, action: Tensor, variance_power: float = 0.0
+) -> Tensor:
+    """Log density of actions under a diagonal Gaussian, summed over the last axis.
+
+    With `variance_power` b, each action's share is weighted by its predicted variance to the power
+    b, as a constant (beta-NLL). The gradient of the mean is (action - mean) / variance^(1 - b):
+    with 1 that of the squared error, so that states with a wrong prediction, and therefore a large
+    predicted variance, are not neglected.
+    """
+    weight = _variance_weight(log_std, variance_power)
+    return (weight * _log_normal(action, mean, log_std)).sum(-1)
+
+
+def _variance_weight(log_std: Tensor, power: float) -> Tensor | float:
+    """std^(2 power) without a gradient."""
+    if not power:
+        return 1.0
+    return torch.exp(2 * power * log_std.detach())
 
 
 def _log_slope(x: Tensor) -> Tensor:

@@ -151,6 +151,9 @@ class PolicyConfig:
     input_clip: float = 0.0
     """Largest input of the policy [deviations of the data]; larger ones are clipped. 0: no limit.
     An input far outside of the data, such as a higher box, would change all units. Paper: 0."""
+    variance_power: float = 0.0
+    """Power of the predicted variance by which each action's log density is weighted. 0: maximum
+    likelihood, which neglects states with a wrong prediction; 1: squared error. Paper: 0."""
     resampled: bool = True
     """Draw rows by weight. Paper, and always with `in_loop`: draw evenly and weight the loss."""
     trajectory_weights: bool = True

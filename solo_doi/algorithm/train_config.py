@@ -183,6 +183,8 @@ class TrainConfig:
         averaged_in_range = 0 <= self.policy.averaged_share <= 1
         yield SettingRule("policy.averaged_share", averaged_in_range, "between 0 and 1")
         yield SettingRule("policy.noise", self.policy.noise >= 0, "0 or more")
+        power_in_range = 0 <= self.policy.variance_power <= 1
+        yield SettingRule("policy.variance_power", power_in_range, "between 0 and 1")
         yield SettingRule("policy.input_clip", self.policy.input_clip >= 0, "0 or more")
         yield from self._ignored_rules()
         yield SettingRule("reach", self.reach > 0, "above 0")

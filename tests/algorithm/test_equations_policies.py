@@ -24,6 +24,30 @@ def test_gaussian_log_prob_by_hand() -> None:
     close(found, tensor(-0.5 - log(2) - 2 - 2 * HALF_LOG_TWO_PI)[0])
 
 
+@pytest.mark.parametrize("squashed", [False, True])
+def test_variance_power_weights_every_action_by_hand(squashed: bool) -> None:
+    """Deviations 2 and 1, errors 2 and -2 [before the tanh].
+
+    The gradient of the mean is error / variance^(1 - b): 2 / 4 and -2 for the likelihood, 2 / 2 and
+    -2 for b = 1/2, and the errors themselves for b = 1. The deviation's is (error^2 / variance - 1)
+    times variance^b: 0 and 3 for every b, since its weight is 1 where the deviation is.
+    """
+    density = equations.gaussian_log_prob
+    action = tensor(1.5, -1.5)
+    mean = tensor(-0.5, 0.5)
+    if squashed:
+        density = equations.tanh_gaussian_log_prob
+        action = action.tanh()
+    for power, slope in ((0.0, tensor(0.5, -2)), (0.5, tensor(1, -2)), (1.0, tensor(2, -2))):
+        parameters = mean.clone().requires_grad_(), log_of(2, 1).requires_grad_()
+        found = density(*parameters, action, power)
+        of_mean, of_deviation = torch.autograd.grad(found, parameters)
+        close(of_mean, slope)
+        close(of_deviation, tensor(0, 3), rtol=0, atol=1e-9)
+    plain = density(mean, log_of(2, 1), action)
+    close(density(mean, log_of(2, 1), action, 0.0), plain)
+
+
 def test_tanh_gaussian_log_prob_by_hand() -> None:
     """At zero, tanh has slope one, so the density is the Gaussian's.
 
