@@ -12,6 +12,7 @@ import torch
 
 from solo_doi.common.errors import SoloError
 from solo_doi.common.files import write_torch
+from solo_doi.common.memory import keep_memory
 from solo_doi.policies.dominic_checkpoint import read_policy, write_policy
 from solo_doi.policies.masked_policy import MaskedPolicy
 from solo_doi.sim import IsaacConfig, SimConfig
@@ -41,6 +42,7 @@ class Trainer:
         # Decaying Adam moments produce denormal numbers, which are tens of times slower on CPUs.
         torch.set_flush_denormal(True)
         torch.set_num_threads(config.torch_threads)
+        keep_memory()
         self._generator = torch.Generator().manual_seed(config.seed)
         self._rng = np.random.default_rng(config.seed)
         task = task_type(config.task)

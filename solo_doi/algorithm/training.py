@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from solo_doi.common.errors import SoloError
+from solo_doi.common.memory import keep_memory
 from solo_doi.data.transitions import Transitions
 from solo_doi.policies.skill_policy import SkillPolicy
 
@@ -18,7 +19,7 @@ from .clusters import Clusters, describe_behaviour, find_clusters, partition
 from .diagnostics import Diagnostics
 from .discriminator import Discriminator
 from .doi import Doi
-from .numerics.device import keep_memory, pick_device
+from .numerics.device import pick_device
 from .numerics.networks import SkillNetwork
 from .ratios import describe, rejected_share
 from .smodice import Expert, recover_expert, updates

@@ -1,14 +1,21 @@
-"""Free memory and disk space of this computer, checked before anything large is made."""
+"""Memory and disk space of this computer: checks before anything large is made, and reuse."""
 
 from __future__ import annotations
 
+import ctypes
 import shutil
+import sys
 from pathlib import Path
 
 from .errors import SoloError
 
 MEMORY_FILE = Path("/proc/meminfo")
 """Linux's report on memory."""
+TRIM_THRESHOLD = -1
+MMAP_THRESHOLD = -3
+"""Parameters of mallopt, from glibc's malloc.h."""
+LARGEST = 2**31 - 1
+"""Size from which freed blocks are given back to the system [bytes]."""
 
 
 def available_memory() -> int:
@@ -47,6 +54,22 @@ def check_disk_space(needed: float, folder: Path, setting: str, remedy: str) -> 
             f"{setting}: needs at least {_size(needed)} of disk space, but {_size(free)} are free "
             f"in {folder}. {remedy}"
         )
+
+
+def keep_memory() -> None:
+    """Make glibc's allocator keep large freed blocks; elsewhere, do nothing.
+
+    Reusing freed memory is faster than requesting it from the system again, most of all in virtual
+    machines, where pre-training took twice as long without it.
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except AttributeError:  # another C library
+        return
+    mallopt(MMAP_THRESHOLD, LARGEST)
+    mallopt(TRIM_THRESHOLD, LARGEST)
 
 
 def _size(count: float) -> str:

@@ -15,12 +15,12 @@ import torch
 from solo_doi.algorithm import equations
 from solo_doi.algorithm.cloning import clone
 from solo_doi.algorithm.doi import Doi
-from solo_doi.algorithm.numerics.device import keep_memory
 from solo_doi.algorithm.presets import DEFAULT, PAPER
 from solo_doi.algorithm.ratios import describe
 from solo_doi.algorithm.smodice import DualValue, Expert, train_classifier
 from solo_doi.algorithm.train_config import TrainConfig, full_steps
 from solo_doi.algorithm.training_data import Problem
+from solo_doi.common.memory import keep_memory
 from solo_doi.data.transitions import Transitions
 from solo_doi.solo12.observation import LAYOUTS
 

@@ -1,7 +1,9 @@
-"""Refusal of what cannot fit into memory or onto the disk."""
+"""Refusal of what cannot fit into memory or onto the disk, and reuse of memory."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,26 @@ def test_small_sizes_are_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 1e6)
     with pytest.raises(SoloError, match="at least 5 MB of memory, but 1 MB are free"):
         check_memory(5e6, "it", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is glibc's")
+def test_kept_memory_is_used_again_without_page_faults() -> None:
+    """A block of 64 MB has 32 huge or 16384 small pages, which are else requested again."""
+    program = (
+        "import resource, sys\n"
+        "from solo_doi.common.memory import keep_memory\n"
+        "sys.argv[1] == 'kept' and keep_memory()\n"
+        "def faults():\n"
+        "    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "    bytearray(2**26).replace(b'a', b'b')\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before\n"
+        "faults()\n"
+        "print(faults())\n"
+    )
+    found = {}
+    for mode in ("kept", "given back"):
+        done = subprocess.run(
+            [sys.executable, "-c", program, mode], capture_output=True, text=True, check=True
+        )
+        found[mode] = int(done.stdout)
+    assert 4 * found["kept"] < found["given back"]

@@ -1,18 +1,10 @@
-"""Device that training runs on, and its memory."""
+"""Device that training runs on."""
 
 from __future__ import annotations
-
-import ctypes
-import sys
 
 import torch
 
 from solo_doi.common.errors import ALL_CHECKS, SoloError
-
-TRIM_THRESHOLD = -1
-MMAP_THRESHOLD = -3
-"""Parameters of mallopt, from glibc's malloc.h."""
-LARGEST = 2**31 - 1
 
 
 def pick_device(name: str) -> torch.device:
@@ -34,18 +26,3 @@ def pick_device(name: str) -> torch.device:
             f"device cuda: PyTorch finds no CUDA device here. Use --device cpu. ({ALL_CHECKS})"
         )
     return device
-
-
-def keep_memory() -> None:
-    """Make glibc's allocator keep large freed blocks; elsewhere, do nothing.
-
-    Reusing freed memory is faster than requesting it from the system again.
-    """
-    if sys.platform != "linux":
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except AttributeError:  # another C library
-        return
-    mallopt(MMAP_THRESHOLD, LARGEST)
-    mallopt(TRIM_THRESHOLD, LARGEST)

@@ -23,8 +23,8 @@ def test_one_unit_of_each_feature_is_a_distance_of_one() -> None:
     """Features are counted from their running mean, here 0."""
     learner = Learner(config(), torch.Generator().manual_seed(0))
     units = torch.tensor(POSTURE.units)
-    torch.testing.assert_close(learner.scaled(units), torch.ones(4))
-    torch.testing.assert_close(learner.scaled(-2 * units), torch.full((4,), -2.0))
+    torch.testing.assert_close(learner.scaled(units), torch.ones(len(units)))
+    torch.testing.assert_close(learner.scaled(-2 * units), torch.full((len(units),), -2.0))
 
 
 def test_features_without_units_are_scaled_by_their_deviation() -> None:
