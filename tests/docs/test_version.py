@@ -12,8 +12,11 @@ from .markdown import ROOT
 
 
 def test_changelog_begins_with_the_version() -> None:
+    """Changes after the version stand above it, as Keep a Changelog has them."""
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    if headings[0] == "Unreleased":
+        headings = headings[1:]
     assert headings[0] == f"{solo_doi.__version__} - {citation['date-released']}"
 
 
