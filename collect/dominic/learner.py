@@ -83,7 +83,7 @@ class Learner(nn.Module):
             self.timed = TimedFeatures(skills, features, config.diversity)
         self._mirror: MirrorLoss | None = None
         if config.mirror:
-            self._mirror = MirrorLoss(task.layout, skills)
+            self._mirror = MirrorLoss(task.layout, skills, pairs=config.mirrored == "pairs")
         self.normaliser = Normaliser(observations)
         self.feature_normaliser = Normaliser(features)
         self.multipliers = TaskMultipliers(skills, config.diversity)

@@ -18,8 +18,11 @@ SHARE = 4
 class MirrorLoss:
     """Mean squared difference between actions and the partner's mirrored actions."""
 
-    def __init__(self, layout: Layout, num_skills: int) -> None:
-        """Pair skills: 0 with itself, 1 with 2, 3 with 4; one that is left over with itself."""
+    def __init__(self, layout: Layout, num_skills: int, *, pairs: bool) -> None:
+        """Give every skill its partner: itself, or with `pairs` 0 itself, 1 and 2, 3 and 4.
+
+        A skill that is left over is its own partner.
+        """
         place, sign = mirrored_layout(layout)
         self._place = torch.from_numpy(place)
         self._sign = torch.from_numpy(sign).float()
@@ -27,8 +30,9 @@ class MirrorLoss:
         self._joints = torch.from_numpy(joints)
         self._joint_sign = torch.from_numpy(signs).float()
         partner = list(range(num_skills))
-        for first in range(1, num_skills - 1, 2):
-            partner[first], partner[first + 1] = first + 1, first
+        if pairs:
+            for first in range(1, num_skills - 1, 2):
+                partner[first], partner[first + 1] = first + 1, first
         self.partner = torch.tensor(partner)
 
     def __call__(

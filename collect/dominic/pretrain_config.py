@@ -156,8 +156,11 @@ class PretrainConfig:
     regular_steps: int = 3_000_000
     """Control steps after which the weight is full."""
     mirror: float = 0.0
-    """Weight of a loss that makes skills mirror images: skill 0 of itself, skills 1 and 2, 3 and 4
-    and so on of each other. A side that one skill learns need not be learned again."""
+    """Weight of a loss that makes skills mirror images, by `mirrored`."""
+    mirrored: Literal["pairs", "each"] = "pairs"
+    """Mirror images: pairs: skill 0 of itself, skills 1 and 2, 3 and 4 and so on of each other, so
+    that a side that one skill learns need not be learned again; each: every skill of itself, so
+    that walks are symmetric and go straight."""
     command_growth: float = 0.0
     """Share of iterations over which commands grow from straight ahead to their ranges; 0: at once.
     With all commands from the start, a robot that walks forward learns to stand at the others."""

@@ -44,7 +44,7 @@ class TaskConfig:
     """Settings that every task has."""
 
     randomisation: str = "robust"
-    """Preset of domain randomisation: none, paper or robust."""
+    """Preset of domain randomisation: none, paper, robust or hard."""
     episode_steps: int = 1000
     """Control steps until an episode times out [D.3: 20 s]."""
     early_end: bool = True

@@ -121,3 +121,14 @@ def test_an_unknown_preset_names_the_nearest_one() -> None:
     """A misspelt name must not start a run."""
     with pytest.raises(UnknownNameError, match="Did you mean 'robust'"):
         randomisation("robusst")
+
+
+def test_hard_domains_contain_the_robust_ones() -> None:
+    """Policies that are trained in `hard` domains have a margin in `robust` ones."""
+    hard = PRESETS["hard"]
+    robust = PRESETS["robust"]
+    for name, (low, high) in robust.domain.items():
+        assert hard.domain[name][0] <= low < high <= hard.domain[name][1], name
+    assert hard.sensor_bias == robust.sensor_bias
+    assert hard.push_interval < robust.push_interval
+    assert hard.push_velocity > robust.push_velocity

@@ -77,7 +77,7 @@ def test_a_resumed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
 def test_the_mirror_loss_falls_and_pairs_skills(tmp_path: Path) -> None:
     """Skill 0 is its own image, skills 1 and 2 are each other's."""
     trainer = Trainer(tiny(), tmp_path / "run")
-    loss = MirrorLoss(LAYOUTS["navigation"], 3)
+    loss = MirrorLoss(LAYOUTS["navigation"], 3, pairs=True)
     assert loss.partner.tolist() == [0, 2, 1]
     learner = trainer.learner
     seen = torch.randn(64, 171, generator=torch.Generator().manual_seed(0))
@@ -90,6 +90,11 @@ def test_the_mirror_loss_falls_and_pairs_skills(tmp_path: Path) -> None:
         last.backward()
         optimiser.step()
     assert 0 < last.item() < 0.2 * first.item()
+
+
+def test_every_skill_may_be_its_own_mirror_image() -> None:
+    """Symmetric walks go straight."""
+    assert MirrorLoss(LAYOUTS["locomotion"], 5, pairs=False).partner.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_the_configuration_of_a_run_has_the_settings_of_its_task(tmp_path: Path) -> None:
