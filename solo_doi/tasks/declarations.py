@@ -123,6 +123,8 @@ class EvaluationDefaults:
     """Radius of a target at the first two numbers of the command, in figures [m]; 0: no target."""
     film: bool = True
     """Draw pictures of Solo12."""
+    film_scene: str = ""
+    """Title of the scene in these pictures; empty: the last scene."""
     diversity: bool = False
     """Measure how far skills differ in their observations, in the first scene."""
 

@@ -120,6 +120,7 @@ class NavigationTask(Task):
         scenes={f"{height:.1f} m": {"box_height": height} for height in np.arange(1, 7) / 10},
         measures=(SUCCESS, LEFT, RIGHT, OVER, DISTANCE, RETURN, FALLS),
         figures=("paths", "returns"),
+        film_scene="0.2 m",  # as in the datasets
         target_radius=rewards.REACHED,
     )
     training = TrainingDefaults(

@@ -57,10 +57,12 @@ def _draw_paths(axis: Axes, episodes: Episodes, number: int, radius: float) -> N
     for robot in range(min(SHOWN_PATHS, episodes.position_w.shape[1])):
         x, y = episodes.position_w[::ARROW_STEPS, robot, :2].T
         heading = yaw[::ARROW_STEPS, robot]
-        axis.plot(x, y, color=colour(number), lw=0.4, alpha=0.6)
+        # As pixels: thousands of arrows would make a vector graphic of 26 MB.
+        axis.plot(x, y, color=colour(number), lw=0.4, alpha=0.6, rasterized=True)
         axis.quiver(
-            x, y, np.cos(heading), np.sin(heading), color=colour(number), width=0.003, scale=40
-        )
+            x, y, np.cos(heading), np.sin(heading),
+            color=colour(number), width=0.003, scale=40, rasterized=True,
+        )  # fmt: skip
     for (x, y), (side_x, side_y, _) in zip(
         episodes.terrain.centre[0], episodes.terrain.size[0], strict=True
     ):
@@ -92,9 +94,8 @@ def returns(results: Found, path: Path, declared: EvaluationDefaults) -> Path:
     return save(figure, path, ["scene", "policy", "return"], rows)
 
 
-def film(results: Found, path: Path) -> Path:
-    """Draw one episode of every policy in the last scene, as rows of pictures."""
-    *_, found = results.values()
+def film(found: Mapping[str, SceneResult], path: Path) -> Path:
+    """Draw one episode of every policy in a scene, as rows of pictures."""
     names = list(found)
     rows = []
     for result in found.values():

@@ -51,16 +51,25 @@ def episodes_page(
         draw, caption = FIGURES[name]
         report.figure(draw(results, out / name, task.evaluation), caption)
     if task.evaluation.film:
-        _add_film(report, results, out)
+        _add_film(report, task, results, out)
     report.heading("Definitions")
     for name, meaning in metrics["definitions"].items():
         report.text(f"{name}: {meaning}.")
     return report
 
 
-def _add_film(report: Report, results: Mapping[str, Mapping[str, SceneResult]], out: Path) -> None:
+def _add_film(
+    report: Report,
+    task: type[Task],
+    results: Mapping[str, Mapping[str, SceneResult]],
+    out: Path,
+) -> None:
+    scene = task.evaluation.film_scene or list(results)[-1]
+    caption = "One episode of every policy."
+    if scene:
+        caption = f"One episode of every policy, scene {scene}."
     try:
-        report.figure(film(results, out / "film"), "Last scene, over the whole episode.")
+        report.figure(film(results[scene], out / "film"), caption)
     except MissingPackageError as error:
         report.text(f"The film is missing. {error}")
 

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from solo_doi.evaluate.episodes import episodes_page
-from solo_doi.evaluate.episodes.episode_rollouts import describe_scene, roll_out_scene
+from solo_doi.evaluate.episodes.episode_rollouts import (
+    SceneResult,
+    describe_scene,
+    roll_out_scene,
+)
 from solo_doi.evaluate.episodes_plan import episode_settings, reports_episodes
 from solo_doi.evaluate.eval_config import EvalConfig
 from solo_doi.evaluate.evaluate_run import evaluate_run
@@ -69,7 +73,9 @@ def test_a_checkpoint_gets_a_report_of_all_heights(
 ) -> None:
     """Robots that stand still are stuck at every height, and their paths are drawn."""
 
-    def no_film(results: object, path: Path) -> Path:
+    def no_film(found: dict[str, SceneResult], path: Path) -> Path:
+        heights = [result.episodes.terrain.size[0, 0, 2] for result in found.values()]
+        assert heights == pytest.approx([0.2] * len(heights))
         return path.with_name("returns.png")
 
     monkeypatch.setattr(episodes_page, "film", no_film)
@@ -82,4 +88,6 @@ def test_a_checkpoint_gets_a_report_of_all_heights(
         json.dumps(metrics)
     )
     assert (tmp_path / "out" / "paths.png").is_file()
-    assert "reached" in (tmp_path / "out" / "report.html").read_text()
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "reached" in report
+    assert "scene 0.2 m" in report
