@@ -39,20 +39,17 @@ def test_features_are_base_and_feet_in_the_documented_order() -> None:
 
 
 def test_posture_features_are_visible_averages() -> None:
-    """Height, pitch, and mean height and vertical speed of the feet, computed by hand."""
+    """Height of the base, and mean height of the feet, computed by hand."""
     feet = np.zeros((1, 4, 3))
     feet[0, :, 2] = 0.02, 0.02, 0.06, 0.06
-    velocity = np.zeros((1, 4, 3))
-    velocity[0, :, 2] = 1.0, -1.0, 0.0, 2.0
     state = standing_state(
         base_position_w=np.array([[3.0, 4.0, 0.22]]),
         base_quaternion=from_rpy(0.0, np.arcsin(0.1), 0.5)[None],
         foot_position_w=feet,
-        foot_velocity_w=velocity,
     )
-    assert POSTURE.names == ("height", "gravity_x", "foot_height", "foot_speed")
+    assert POSTURE.names == ("height", "foot_height")
     assert len(POSTURE.units) == len(POSTURE.names)
-    np.testing.assert_allclose(POSTURE.compute(state), [[0.22, 0.1, 0.04, 1.0]], rtol=1e-6)
+    np.testing.assert_allclose(POSTURE.compute(state), [[0.22, 0.04]], rtol=1e-6)
 
 
 def perfect() -> tuple[RobotState, PreviousStep]:
