@@ -60,7 +60,7 @@ def keep_memory() -> None:
     """Make glibc's allocator keep large freed blocks; elsewhere, do nothing.
 
     Reusing freed memory is faster than requesting it from the system again, most of all in virtual
-    machines, where pre-training took twice as long without it.
+    machines.
     """
     if sys.platform != "linux":
         return
